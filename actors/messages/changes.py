@@ -34,11 +34,8 @@ __all__ = [
     "ScheduledReportChanged",
     "ServerChanged",
     "SessionEnded",
-    "TeamChanged",
-    "TicketCategoryChanged",
     "TicketChanged",
     "TicketPriorityChanged",
-    "TicketStatusChanged",
     "TokenRevoked",
     "UserChanged",
     "changed_fields",
@@ -136,20 +133,8 @@ class CompanyChanged(RowChanged, frozen=True, gc=False):
     """A company; if it was deleted, what belongs to it is gone as well, without facts of its own."""
 
 
-class TeamChanged(RowChanged, frozen=True, gc=False):
-    """A team of a company."""
-
-
 class TicketPriorityChanged(RowChanged, frozen=True, gc=False):
     """A priority of tickets."""
-
-
-class TicketStatusChanged(RowChanged, frozen=True, gc=False):
-    """A status of tickets."""
-
-
-class TicketCategoryChanged(RowChanged, frozen=True, gc=False):
-    """A category of tickets."""
 
 
 class LinkChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
@@ -208,10 +193,7 @@ Change = (
     | ScheduledReportChanged
     | TicketChanged
     | CompanyChanged
-    | TeamChanged
     | TicketPriorityChanged
-    | TicketStatusChanged
-    | TicketCategoryChanged
     | LinkChanged
     | PositionsDeleted
     | ServerChanged

@@ -1,6 +1,5 @@
 """Categories of tickets, which are a tree (docs/helpdesk.md#categories)."""
 
-from motorpool.actors.messages.changes import TicketCategoryChanged
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -42,7 +41,6 @@ CATEGORIES = Resource(
     path="ticketcategories",
     shape=TicketCategory,
     table=company_tables.CATEGORIES,
-    change=TicketCategoryChanged,
     policy=CategoryPolicy(
         company_tables.CATEGORIES,
         own={

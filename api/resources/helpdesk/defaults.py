@@ -7,12 +7,7 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.messages.changes import (
-    Change,
-    TicketCategoryChanged,
-    TicketPriorityChanged,
-    TicketStatusChanged,
-)
+from motorpool.actors.messages.changes import TicketPriorityChanged
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -133,7 +128,7 @@ async def create_ticket_defaults(call: Call) -> Response:
         company_id = (await call.body(DefaultsFor)).company_id
     if not company_id:
         raise BadRequest("companyId: needed")
-    facts: list[Change] = []
+    facts: list[TicketPriorityChanged] = []
     async with call.context.database.transaction() as transaction:
         standing = await standing_of(call, company_id, transaction)
         if not standing.linked or not await companies.lock_configuration(transaction, company_id):
@@ -155,7 +150,7 @@ class _Making:
         self._call = call
         self._transaction = transaction
         self._company_id = company_id
-        self.facts: list[Change] = []
+        self.facts: list[TicketPriorityChanged] = []
         """What was added, to be published after the commit."""
 
     async def all(self) -> TicketDefaults:
@@ -179,7 +174,6 @@ class _Making:
         added = [each for each in STATUSES if each.status.name not in found]
         for each in added:
             found[each.status.name] = await self._add(table, each.status, "ticketStatus")
-            self.facts.append(TicketStatusChanged(found[each.status.name].id, "created"))
         # Now that all of them have ids.
         for each in added:
             following = {"next": [found[name].id for name in each.following]}
@@ -202,7 +196,6 @@ class _Making:
                 priority_id=priorities[each.priority].id,
             )
             found[each.name] = await self._add(table, new, "ticketCategory")
-            self.facts.append(TicketCategoryChanged(found[each.name].id, "created"))
         return {each.name: found[each.name] for each in CATEGORIES}
 
     async def _known(self, table: Table[Any], names: Sequence[str]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from motorpool.actors.messages.changes import TicketStatusChanged
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import ListParameters
 from motorpool.api.engine.operations import Operations
@@ -102,7 +101,6 @@ STATUSES = Resource(
     path="ticketstatuses",
     shape=TicketStatus,
     table=company_tables.STATUSES,
-    change=TicketStatusChanged,
     policy=StatusPolicy(company_tables.STATUSES, required=("kind",)),
     parameters=COMPANY_PARAMETERS | {"kind"},
 )

@@ -3,7 +3,6 @@
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.messages.changes import TeamChanged
 from motorpool.api.auth.rights import LINK
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
@@ -41,7 +40,6 @@ TEAMS = Resource(
     path="teams",
     shape=Team,
     table=company_tables.TEAMS,
-    change=TeamChanged,
     policy=TeamPolicy(company_tables.TEAMS),
     parameters=COMPANY_PARAMETERS,
 )
