@@ -3,7 +3,13 @@
 import re
 from dataclasses import dataclass
 
-from motorpool.storage.errors import Conflict, StatementRejected, StorageError, StorageUnavailable
+from motorpool.storage.errors import (
+    Conflict,
+    StatementRejected,
+    StorageError,
+    StorageUnavailable,
+    VersionFound,
+)
 
 __all__ = ["DriverError", "translate"]
 
@@ -48,6 +54,8 @@ class DriverError:
 def translate(refusal: DriverError) -> StorageError:
     """Return the error to raise; what is in none of the classes above is a mistake of ours."""
     state = refusal.sqlstate
+    if state == VersionFound.SQLSTATE:
+        return VersionFound(refusal.text)
     if state in _CONFLICTS:
         return Conflict(_field(refusal), refusal.constraint)
     if state == "23503":

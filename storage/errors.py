@@ -8,7 +8,7 @@ __all__ = [
     "StatementRejected",
     "StorageError",
     "StorageUnavailable",
-    "UnexpectedResult",
+    "VersionFound",
 ]
 
 
@@ -42,8 +42,10 @@ class StatementRejected(StorageError):
     """A value violates a constraint: a reference does not exist, or a number is out of range."""
 
 
-class UnexpectedResult(StorageError):
-    """A script had another result than `Queries.execute_with_next` was told to expect."""
+class VersionFound(StorageError):
+    """A device has days that reports may have kept (storage/report_days.py)."""
+
+    SQLSTATE = "MP001"
 
 
 class SetupFailed(StorageError):

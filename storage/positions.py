@@ -1,13 +1,13 @@
 """Positions: copied in by the writer, read by device and time."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from motorpool.storage import events as event_rows
 from motorpool.storage import report_days
 from motorpool.storage.cleaning import text_bytes
-from motorpool.storage.errors import Conflict, UnexpectedResult
+from motorpool.storage.errors import Conflict, VersionFound
 from motorpool.storage.id_blocks import allocate_block
 from motorpool.storage.partitions import drop_before, ensure_partitions
 from motorpool.storage.position_rows import COLUMNS, copy_data, pack_row
@@ -71,11 +71,13 @@ async def store(
     events: Sequence[Event] = (),
     now: datetime | None = None,
     late: Sequence[tuple[int, datetime]] = (),
+    with_days: set[int] | None = None,
 ) -> int:
     """Commit packed rows and the events that came with them, all or none. `ids` are those of the rows.
 
     `late` are device and fix time of the rows that may lie in a day of which reports keep a result
-    (storage/report_days.py).
+    (storage/report_days.py). `with_days` are devices of which reports are known to keep results: a hint, to
+    which those are added that are found.
 
     Events are left to the notifier as by `events.insert_many`; return how many.
     Events without an id get theirs here, in place. After StorageUnavailable the same call may be made
@@ -83,8 +85,9 @@ async def store(
     """
     if events:
         await event_rows.assign_ids(q, events)
+    hint = set() if with_days is None else with_days
     try:
-        return await _store(q, rows, events, now, late)
+        return await _store(q, rows, events, now, late, hint)
     except Conflict:
         # An earlier try was committed after all; its answer was lost.
         kept = {row[0] for row in await q.fetch("select id from positions where id = any($1::bigint[])", ids)}
@@ -95,6 +98,7 @@ async def store(
             [event for event in events if event.id not in known],
             now,
             late,
+            hint,
         )
 
 
@@ -104,37 +108,34 @@ async def _store(
     events: Sequence[Event],
     now: datetime | None,
     late: Sequence[tuple[int, datetime]],
+    with_days: set[int],
 ) -> int:
-    if not events and not late:
+    if not late or not rows:
+        return await _put(q, rows, events, now)
+    device_ids = {device_id for device_id, _ in late}
+    if with_days.isdisjoint(device_ids):
+        try:
+            return await _put(q, rows, events, now, then=report_days.expect_none(device_ids))
+        except VersionFound:
+            pass
+    async with q.transaction() as transaction:
+        with_days |= await report_days.drop(transaction, late)
+        return await _put(transaction, rows, events, now)
+
+
+async def _put(
+    q: Queries, rows: Sequence[bytes], events: Sequence[Event], now: datetime | None, then: str = ""
+) -> int:
+    if not events:
         # COPY is all or none by itself.
         if rows:
-            await _copy(q, rows)
+            await q.copy_binary("positions", COLUMNS, copy_data(rows), then=then, at_commit=True)
         return 0
-    try:
-        return await _store_together(q, rows, events, now, late, report_days.expect_none)
-    except UnexpectedResult:
-        return await _store_together(q, rows, events, now, late, report_days.drop)
-
-
-async def _store_together(
-    q: Queries,
-    rows: Sequence[bytes],
-    events: Sequence[Event],
-    now: datetime | None,
-    late: Sequence[tuple[int, datetime]],
-    prepare: Callable[[Queries, Sequence[tuple[int, datetime]]], Awaitable[None]],
-) -> int:
     async with q.transaction() as transaction:
-        if late:
-            await prepare(transaction, late)
-        left = await event_rows.insert_many(transaction, events, now=now) if events else 0
+        left = await event_rows.insert_many(transaction, events, now=now)
         if rows:
-            await _copy(transaction, rows)
+            await transaction.copy_binary("positions", COLUMNS, copy_data(rows), then=then, at_commit=True)
     return left
-
-
-async def _copy(q: Queries, rows: Sequence[bytes]) -> None:
-    await q.copy_binary("positions", COLUMNS, copy_data(rows), at_commit=True)
 
 
 async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:

@@ -61,21 +61,20 @@ class Queries(Protocol):
         """
         ...
 
-    async def execute_with_next(self, script: str, *, expects: str = "") -> None:
+    async def execute_with_next(self, script: str) -> None:
         """Run a script together with the next statement of the transaction; immediately if there is none.
 
         Saves a round trip. The next statement raises its errors; without a next one it may not be run.
-        `expects` is the command tag of the last statement of the script, such as "SELECT 0": with any other
-        the next statement is not run and raises UnexpectedResult. Default: any. No other script may follow.
         """
         ...
 
     async def copy_binary(
-        self, table: str, columns: tuple[str, ...], source: bytes, *, at_commit: bool = False
+        self, table: str, columns: tuple[str, ...], source: bytes, *, then: str = "", at_commit: bool = False
     ) -> None:
         """COPY rows in PostgreSQL's binary format with header and trailer; all or none are stored.
 
-        `at_commit` is for a transaction that does not read the rows: like `defer_to_commit`.
+        `then` is a statement without a result, such as DO, that is run after it: if it fails, no row is
+        stored. `at_commit` is for a transaction that does not read the rows: like `defer_to_commit`.
         """
         ...
 

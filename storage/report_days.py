@@ -12,6 +12,7 @@ from typing import Final
 
 import trio
 
+from motorpool.storage.errors import VersionFound
 from motorpool.storage.queries import Queries
 
 __all__ = [
@@ -121,22 +122,27 @@ async def store(q: Queries, device_id: int, known: int, settings: bytes, days: S
     await q.execute(_PRUNE, device_id, columns[0])
 
 
-async def drop(transaction: Queries, changed: Iterable[tuple[int, datetime]]) -> None:
+async def drop(transaction: Queries, changed: Iterable[tuple[int, datetime]]) -> set[int]:
     """Drop the days in which positions are stored, changed or deleted, given by device and fix time.
 
-    Call it in the transaction of the change, before rows of positions are locked.
+    Call it in the transaction of the change, before rows of positions are locked. Return the ids of the
+    devices that have a version.
     """
-    await _drop(transaction, [(device_id, time, time) for device_id, time in changed])
+    return await _drop(transaction, [(device_id, time, time) for device_id, time in changed])
 
 
-async def expect_none(transaction: Queries, changed: Iterable[tuple[int, datetime]]) -> None:
-    """Like `drop`, but have the next statement raise UnexpectedResult if there might be something to drop.
+def expect_none(device_ids: Iterable[int]) -> str:
+    """Return a statement that fails with VersionFound if `drop` might have something to drop.
 
-    Costs less where there is nothing.
+    For the end of a transaction that changes positions; without the failure `drop` need not be called.
     """
-    ids = ",".join({str(device_id) for device_id, _ in changed})
-    look = f"select from report_versions where device_id = any('{{{ids}}}'::bigint[]) limit 1"
-    await transaction.execute_with_next(f"{_SHARE}; {look}", expects="SELECT 0")
+    numbers = ",".join(map(str, device_ids))
+    return f"""do $$ begin
+        perform pg_advisory_xact_lock_shared({_GUARD});
+        if exists (select from report_versions where device_id = any('{{{numbers}}}'::bigint[])) then
+            raise sqlstate '{VersionFound.SQLSTATE}';
+        end if;
+    end $$"""
 
 
 async def drop_span(transaction: Queries, device_id: int, start: datetime, end: datetime) -> None:
@@ -144,13 +150,14 @@ async def drop_span(transaction: Queries, device_id: int, start: datetime, end: 
     await _drop(transaction, [(device_id, start, end)])
 
 
-async def _drop(transaction: Queries, changed: Sequence[tuple[int, datetime, datetime]]) -> None:
+async def _drop(transaction: Queries, changed: Sequence[tuple[int, datetime, datetime]]) -> set[int]:
     # Three statements: each must see what was committed while the one before it waited.
     await transaction.execute_with_next(_SHARE)
     locked = {row[0] for row in await transaction.fetch(_LOCK, list({each[0] for each in changed}))}
     if locked:
         concerned = [each for each in changed if each[0] in locked]
         await transaction.execute(_DROP, *([each[index] for each in concerned] for index in range(3)))
+    return locked
 
 
 async def drop_before(transaction: Queries, cutoff: datetime) -> None:

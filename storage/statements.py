@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-from motorpool.storage.errors import StorageError, UnexpectedResult
+from motorpool.storage.errors import StorageError
 from motorpool.storage.queries import Queries, Row, Value
 
 __all__ = ["DriverConnection", "Session", "Statements"]
@@ -62,21 +62,19 @@ class Statements(ABC):
         """Run a statement together with the commit of the transaction; immediately if there is none."""
         await self._call("execute", sql, *args)
 
-    async def execute_with_next(self, script: str, *, expects: str = "") -> None:
+    async def execute_with_next(self, script: str) -> None:
         """Run a script together with the next statement of the transaction; immediately if there is none."""
-        if await self._call("execute", script) != expects and expects:
-            raise UnexpectedResult(script)
+        await self._call("execute", script)
 
     async def copy_binary(
-        self, table: str, columns: tuple[str, ...], source: bytes, *, at_commit: bool = False
+        self, table: str, columns: tuple[str, ...], source: bytes, *, then: str = "", at_commit: bool = False
     ) -> None:
         """COPY rows in PostgreSQL's binary format; `at_commit` together with the commit."""
         del at_commit  # without a transaction each statement commits
-        await self._call("copy_to_table", table, **_copy_options(columns, source))
+        await self._call("copy_to_table", table, **_copy_options(columns, source, then))
 
 
 _cursors = itertools.count(1)
-_UNEXPECTED: Final = object()
 
 
 class Session(Statements):
@@ -90,8 +88,6 @@ class Session(Statements):
         self._depth = depth
         self._opening = opening
         """SQL to run before the next statement; empty afterwards."""
-        self._expects = ""
-        """The command tag that it must have; empty: any."""
         self._is_open = not opening
         """Whether the transaction has begun."""
         self._at_commit: list[Callable[[], Awaitable[Any]]] = []
@@ -100,15 +96,9 @@ class Session(Statements):
     async def _call(self, method: str, *args: object, **more: object) -> Value:
         call = getattr(self._connection.driver, method)
         if self._opening:
-            call = partial(
-                _open_and_call, self._connection.driver.execute, self._opening, self._expects, call
-            )
-            self._opened()
-        return _expected(await self._connection.call(self._seconds, call, *args, **more))
-
-    def _opened(self) -> None:
-        self._opening = self._expects = ""
-        self._is_open = True
+            call = partial(_open_and_call, self._connection.driver.execute, self._opening, call)
+            self._opening, self._is_open = "", True
+        return await self._connection.call(self._seconds, call, *args, **more)
 
     async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; immediately if there is none."""
@@ -117,24 +107,22 @@ class Session(Statements):
         else:
             await self.execute(sql, *args)
 
-    async def execute_with_next(self, script: str, *, expects: str = "") -> None:
+    async def execute_with_next(self, script: str) -> None:
         """Run a script together with the next statement of the transaction; immediately if there is none."""
         if self._depth:
-            assert not self._expects
             self._opening = f"{self._opening}; {script}" if self._opening else script
-            self._expects = expects
         else:
-            await super().execute_with_next(script, expects=expects)
+            await super().execute_with_next(script)
 
     async def copy_binary(
-        self, table: str, columns: tuple[str, ...], source: bytes, *, at_commit: bool = False
+        self, table: str, columns: tuple[str, ...], source: bytes, *, then: str = "", at_commit: bool = False
     ) -> None:
         """COPY rows in PostgreSQL's binary format; `at_commit` together with the commit."""
         if self._depth and at_commit:
             copy = self._connection.driver.copy_to_table
-            self._at_commit.append(partial(copy, table, **_copy_options(columns, source)))
+            self._at_commit.append(partial(copy, table, **_copy_options(columns, source, then)))
         else:
-            await super().copy_binary(table, columns, source)
+            await super().copy_binary(table, columns, source, then=then)
 
     @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
@@ -153,7 +141,7 @@ class Session(Statements):
             yield inner
         except Exception:
             if inner._is_open:
-                inner._opened()
+                inner._opening = ""
                 # If that fails as well, the connection is lost, and the server rolls back.
                 with suppress(StorageError):
                     await inner.execute(rollback)
@@ -178,9 +166,9 @@ class Session(Statements):
         statements: list[Callable[[], Awaitable[Any]]] = [*self._at_commit, partial(execute, commit)]
         finish: Callable[[], Awaitable[Any]] = partial(_execute_all, statements)
         if self._opening:
-            finish = partial(_open_and_call, execute, self._opening, self._expects, finish)
-            self._opened()
-        tag: str = _expected(await self._connection.call(self._seconds * (len(statements) + 1), finish))
+            finish = partial(_open_and_call, execute, self._opening, finish)
+            self._opening, self._is_open = "", True
+        tag: str = await self._connection.call(self._seconds * (len(statements) + 1), finish)
         return tag
 
     async def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
@@ -195,20 +183,12 @@ class Session(Statements):
 async def _open_and_call(
     execute: Callable[[str], Awaitable[Any]],
     opening: str,
-    expects: str,
     call: Callable[..., Awaitable[Any]],
     *args: object,
     **more: object,
 ) -> Value:
-    if await execute(opening) != expects and expects:
-        return _UNEXPECTED
+    await execute(opening)
     return await call(*args, **more)
-
-
-def _expected(answer: Value) -> Value:
-    if answer is _UNEXPECTED:
-        raise UnexpectedResult("a statement was not run, as the script before it had another result")
-    return answer
 
 
 async def _execute_all(statements: Sequence[Callable[[], Awaitable[Any]]]) -> Value:
@@ -219,8 +199,12 @@ async def _execute_all(statements: Sequence[Callable[[], Awaitable[Any]]]) -> Va
     return result
 
 
-def _copy_options(columns: tuple[str, ...], source: bytes) -> dict[str, Any]:
-    return {"columns": columns, "source": _SingleChunk(source), "format": "binary"}
+def _copy_options(columns: tuple[str, ...], source: bytes, then: str) -> dict[str, Any]:
+    options: dict[str, Any] = {"columns": columns, "source": _SingleChunk(source), "format": "binary"}
+    if then:
+        # The last of what the driver writes. Statements of one script are one transaction.
+        options["where"] = f"true; {then}"
+    return options
 
 
 class _SingleChunk:

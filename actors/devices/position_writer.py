@@ -103,6 +103,8 @@ class PositionWriter(Actor[WriterMessage]):
         self._drained = trio.Event()
         self._is_stopping = False
         self._ids: Iterator[int] = iter(())
+        self._with_days: set[int] = set()
+        """Devices of which reports keep results of days, as far as it was found out."""
         self._retry = StorageRetry(
             on_retry=self._warn,
             on_dropped=self._drop,
@@ -209,6 +211,7 @@ class PositionWriter(Actor[WriterMessage]):
             events=[event for message in batch for event in message.events],
             now=now,
             late=late,
+            with_days=self._with_days,
         )
         if unmatched:
             self._unmatched_events.publish(unmatched)

@@ -5,7 +5,7 @@ import pytest
 import trio
 
 from motorpool.storage import groups
-from motorpool.storage.errors import Conflict, StorageError, UnexpectedResult
+from motorpool.storage.errors import Conflict, StorageError, VersionFound
 from motorpool.storage.position_rows import COLUMNS, copy_data, pack_row
 from motorpool.storage.records import Group, Position
 
@@ -236,29 +236,25 @@ async def test_a_script_that_fails_or_is_not_sent_leaves_nothing_behind(database
     assert database.pool.acquired == 0
 
 
-async def expect_no_key(database):
-    async with database.transaction() as transaction:
-        await transaction.execute_with_next("select from keys", expects="SELECT 0")
-        await put(transaction, "a")
-
-
-async def copy_if_no_key(database, rows):
-    async with database.transaction() as transaction:
-        await transaction.execute_with_next("select from keys", expects="SELECT 0")
-        await transaction.copy_binary("positions", COLUMNS, rows, at_commit=True)
-
-
-async def test_a_script_may_have_to_find_nothing(database):
-    await expect_no_key(database)
-    assert await names(database) == ["a"]
+async def test_a_statement_after_the_rows_may_refuse_them(database):
+    rows = copy_data([pack_row(Position(id=1, device_id=1, protocol="x", **TIMES))])
+    refusal = "do $$ begin if exists (select from keys) then raise sqlstate 'MP001'; end if; end $$"
     await database.execute(KEY, "x")
-    with pytest.raises(UnexpectedResult):
-        await expect_no_key(database)
-    with pytest.raises(UnexpectedResult):
-        await copy_if_no_key(database, copy_data([]))
-    with pytest.raises(UnexpectedResult):
-        await database.execute_with_next("select from keys", expects="SELECT 0")
-    assert await names(database) == ["a"]
+    with pytest.raises(VersionFound):
+        await database.copy_binary("positions", COLUMNS, rows, then=refusal)
+
+    async def copy_in_transaction():
+        async with database.transaction() as transaction:
+            await put(transaction, "a")
+            await transaction.copy_binary("positions", COLUMNS, rows, then=refusal, at_commit=True)
+
+    with pytest.raises(VersionFound):
+        await copy_in_transaction()
+    assert await database.fetch_value("select count(*) from positions") == 0
+    await database.execute("delete from keys")
+    await database.copy_binary("positions", COLUMNS, rows, then=refusal)
+    assert await database.fetch_value("select count(*) from positions") == 1
+    assert await names(database) == []
     assert database.pool.acquired == 0
 
 
