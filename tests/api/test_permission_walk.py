@@ -180,11 +180,18 @@ KEEP = """
     declare
         found text[] := (select array_agg(distinct c.name) from kept.changed c);
         name text;
+        stored text;
     begin
         set local session_replication_role = replica;
         foreach name in array coalesce(found, '{}') loop
             execute format('delete from public.%I', name);
-            execute format('insert into public.%1$I overriding system value table kept.%1$I', name);
+            select string_agg(quote_ident(attname), ', ') into stored from pg_attribute
+            where attrelid = format('public.%I', name)::regclass and attnum > 0 and not attisdropped
+                and attgenerated = '';
+            execute format(
+                'insert into public.%1$I (%2$s) overriding system value select %2$s from kept.%1$I',
+                name, stored
+            );
         end loop;
         delete from kept.changed;
         return coalesce(array_to_string(found, ' '), '');
