@@ -30,7 +30,6 @@ __all__ = [
     "next_number",
     "of_unique_id",
     "pauses_of",
-    "read_setups",
     "update",
 ]
 
@@ -146,38 +145,6 @@ async def pauses_of(q: Queries, ticket_ids: Sequence[int]) -> dict[int, list[Tic
         ticket_id, *values = row.values()
         found[ticket_id].append(TicketPause(*values))
     return found
-
-
-_SETUPS = """
-    select companies.id, companies.name, companies.unique_id, companies.disabled, companies.attributes,
-        (select coalesce(jsonb_agg(to_jsonb(each)), '[]') from ticket_statuses each
-            where each.company_id = companies.id) as statuses,
-        (select coalesce(jsonb_agg(to_jsonb(each)), '[]') from ticket_priorities each
-            where each.company_id = companies.id) as priorities,
-        (select coalesce(jsonb_agg(to_jsonb(each)), '[]') from teams each
-            where each.company_id = companies.id) as teams,
-        (select coalesce(jsonb_agg(jsonb_build_object(
-                'id', users.id,
-                'name', users.name,
-                'disabled', users.disabled,
-                'linked', exists (select from user_company
-                    where user_company.user_id = users.id and user_company.company_id = companies.id),
-                'teams', (select coalesce(jsonb_agg(teams.id), '[]')
-                    from user_team join teams on teams.id = user_team.team_id
-                    where user_team.user_id = users.id and teams.company_id = companies.id))), '[]')
-            from users where users.id in (
-                select each.user_id from unnest($1::bigint[], $2::bigint[]) as each (company_id, user_id)
-                where each.company_id = companies.id)) as people
-    from companies where companies.id = any($1::bigint[])
-"""
-
-
-async def read_setups(q: Queries, pairs: Sequence[tuple[int, int]]) -> list[Row]:
-    """Return what companies configure, for pairs of a company and a user who matters there (0: none).
-
-    The columns `statuses`, `priorities`, `teams` and `people` are lists of JSON objects.
-    """
-    return await q.fetch(_SETUPS, [company_id for company_id, _ in pairs], [user_id for _, user_id in pairs])
 
 
 def _insert_from_json(table: str, columns: Sequence[str], parameter: str) -> str:

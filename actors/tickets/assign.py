@@ -98,7 +98,7 @@ def _enter(draft: Draft, team_id: int, assignee_id: int) -> None:
             draft.notices.append(Notice("ticketAssigned", assignee_id))
     if changes:
         draft.set(team_id=team_id, assignee_id=assignee_id)
-        draft.tell_webhook("ticket.assigned", entry, *changes)
+        draft.add_message("ticket.assigned", entry, *changes)
 
 
 def _enter_change(draft: Draft, change: FieldChange, known: Mapping[int, Team | Person]) -> TicketEvent:

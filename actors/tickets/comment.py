@@ -82,7 +82,7 @@ def add_comment(
         draft.set(last_contact_at=draft.now)
     elif not internal and author.is_agent:
         _respond(draft)
-    draft.tell_webhook("ticket.noted" if internal else "ticket.commented", entry)
+    draft.add_message("ticket.noted" if internal else "ticket.commented", entry)
     if by_contact and moves_status:
         following = _status_after_contact(draft)
         if following is not None:

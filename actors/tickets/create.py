@@ -113,7 +113,7 @@ def create(
     if draft.ticket.first_response_at is not None:
         reason = {"reason": "resolved"} if status.kind in DONE_KINDS else {}
         draft.enter("firstResponse", event_time=began, attributes=reason)
-    draft.tell_webhook("ticket.created", entry)
+    draft.add_message("ticket.created", entry)
     if ticket.assignee_id and ticket.assignee_id != author.user_id:
         draft.notices.append(Notice("ticketAssigned", ticket.assignee_id))
     return draft.finish()

@@ -114,7 +114,7 @@ class Draft:
         self._entries.append(entry)
         return entry
 
-    def tell_webhook(self, kind: str, event: TicketEvent | None, *changes: FieldChange) -> None:
+    def add_message(self, kind: str, event: TicketEvent | None, *changes: FieldChange) -> None:
         """Add a message to the company's webhook, with the ticket as it is now."""
         self._messages.append(TicketMessage(kind, event, changes, self.picture()))
 

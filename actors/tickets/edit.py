@@ -61,7 +61,7 @@ def edit(
     if "priority_id" in changed:
         changes += _set_priority(draft, changed["priority_id"])
     if changes:
-        draft.tell_webhook("ticket.updated", draft.latest("updated"), *changes)
+        draft.add_message("ticket.updated", draft.latest("updated"), *changes)
     if "team_id" in changed or "assignee_id" in changed:
         assign_to(draft, changed.get("team_id"), changed.get("assignee_id"))
     if "status_id" in changed and changed["status_id"] != draft.ticket.status_id:

@@ -59,7 +59,7 @@ def escalate(draft: Draft) -> None:
     if priority_id and draft.ticket.priority_id != priority_id:
         draft.set(priority_id=priority_id)
         change_terms(draft, "escalation")
-    draft.tell_webhook("ticket.escalated", entry, *changes)
+    draft.add_message("ticket.escalated", entry, *changes)
 
 
 def _changes(draft: Draft, team_id: int, priority_id: int) -> tuple[list[FieldChange], dict[str, str]]:

@@ -71,7 +71,7 @@ def _breach(draft: Draft, occurrence: Occurrence) -> None:
     entry = draft.enter("slaBreached", event_time=occurrence.at, attributes=attributes)
     draft.breaches.append(Breach(occurrence.target, occurrence.at))
     change = FieldChange(f"{occurrence.target}Breached", before=False, after=True)
-    draft.tell_webhook("ticket.sla_breached", entry, change)
+    draft.add_message("ticket.sla_breached", entry, change)
     if draft.ticket.assignee_id:
         draft.notices.append(Notice("ticketBreached", draft.ticket.assignee_id))
 
@@ -82,4 +82,4 @@ def _warn(draft: Draft, occurrence: Occurrence) -> None:
     attributes = {"target": occurrence.target, "due": format_seconds(due) if due else None}
     entry = draft.enter("slaWarning", event_time=occurrence.at, attributes=attributes)
     draft.breaches.append(Breach(f"{occurrence.target} warning", occurrence.at))
-    draft.tell_webhook("ticket.sla_warning", entry)
+    draft.add_message("ticket.sla_warning", entry)

@@ -61,7 +61,7 @@ def move_to(draft: Draft, status: TicketStatus, attributes: Mapping[str, Any] | 
         draft.enter("reopened")
     _move_clocks(draft, is_reopened=is_reopened)
     kind_change = () if before == after else (FieldChange("statusKind", before, after),)
-    draft.tell_webhook("ticket.status_changed", entry, change, *kind_change)
+    draft.add_message("ticket.status_changed", entry, change, *kind_change)
 
 
 def _resolve(draft: Draft, *, responds: bool) -> None:

@@ -11,7 +11,7 @@ from motorpool.actors.tickets.business_time import BusinessTime
 from motorpool.actors.tickets.escalation import escalation_priority
 from motorpool.actors.tickets.facts import CompanySetup, Person, TicketFacts
 from motorpool.actors.tickets.service_levels import Level
-from motorpool.storage import tickets
+from motorpool.storage import ticket_setups, tickets
 from motorpool.storage.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.queries import Queries, Row
 
@@ -68,7 +68,7 @@ async def setup_of(q: Queries, company_id: int, people: Iterable[int] = ()) -> C
 
 async def _setups(q: Queries, pairs: Sequence[tuple[int, int]]) -> dict[int, CompanySetup]:
     found = {}
-    for row in await tickets.read_setups(q, pairs):
+    for row in await ticket_setups.read(q, pairs):
         company = Company(row["id"], row["name"], row["unique_id"], row["disabled"], row["attributes"])
         found[company.id] = CompanySetup(
             company=company,

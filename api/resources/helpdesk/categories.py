@@ -18,6 +18,8 @@ OPERATIONS = Operations("ticketcategories")
 class CategoryPolicy(CompanyPolicy[TicketCategory]):
     """Refuses cycles, and the deletion of what tickets use."""
 
+    most = 2000
+
     async def prepare(
         self, call: Call, transaction: Queries, new: TicketCategory, old: TicketCategory | None
     ) -> TicketCategory:

@@ -51,6 +51,8 @@ class CompanyPolicy(ValidatedPolicy[R]):
     distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
     audited_attributes: tuple[str, ...] = ()
     """Attributes whose values before and after a change are audited, beside `privileged` fields."""
+    most: int = 0
+    """Rows that a company may have; 0: no limit."""
 
     def __init__(
         self,
@@ -123,9 +125,19 @@ class CompanyPolicy(ValidatedPolicy[R]):
             await self._require_standing(call, transaction, company_id)
             if not await companies.lock_configuration(transaction, company_id):
                 raise no_company()
+            await self._check_count(transaction, company_id)
         await self.check_references(call, transaction, new, old)
         await self._check_own(transaction, new, old)
         return new
+
+    async def _check_count(self, transaction: Queries, company_id: int) -> None:
+        """Refuse a row too many: each change of a ticket reads what its company configures."""
+        if not self.most:
+            return
+        count = await self.table.count(transaction, Condition("company_id = {0}", (company_id,)))
+        if count >= self.most:
+            words = spaced(self.table.record.__name__)
+            raise BadRequest(f"{words}: the company has {count}, which are the most there may be")
 
     async def _check_own(self, transaction: Queries, new: R, old: R | None) -> None:
         wanted = [

@@ -33,6 +33,8 @@ HOLIDAYS = "holidayCalendarId"
 class PriorityPolicy(CompanyPolicy[TicketPriority]):
     """Refuses cycles of escalation, and the deletion of what tickets use."""
 
+    most = 200
+
     privileged = ("level", "first_response_minutes", "resolution_minutes", "calendar_id", "disabled")
     audited_attributes = (
         ESCALATE_TEAM,

@@ -33,6 +33,8 @@ MAX_NEXT = 1000
 class StatusPolicy(CompanyPolicy[TicketStatus]):
     """Keeps the workflow whole."""
 
+    most = 200
+
     privileged = ("kind", "disabled")
     audited_attributes = (NEXT,)
 

@@ -26,6 +26,8 @@ OPERATIONS = Operations("teams")
 class TeamPolicy(CompanyPolicy[Team]):
     """Deleted teams leave their tickets."""
 
+    most = 500
+
     privileged = ("disabled",)
 
     async def delete(self, call: Call, transaction: Queries, old: Team) -> None:

@@ -28,6 +28,7 @@ __all__ = [
 
 MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
 MAX_ATTRIBUTES_BYTES = 65_536
+MAX_ATTRIBUTES = 128
 EXCUSED = "slaExcused"
 TARGETS = ("firstResponse", "resolution")
 CHANNELS = Literal["api", "web", "phone", "email", "device", "schedule"]
@@ -92,6 +93,9 @@ def checked(body: TicketFields, names: Sequence[str]) -> dict[str, Any]:
 def _check_attributes(attributes: Mapping[str, Any]) -> None:
     if len(msgspec.json.encode(attributes)) > MAX_ATTRIBUTES_BYTES:
         raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES_BYTES} bytes")
+    if len(attributes) > MAX_ATTRIBUTES:
+        # Each that changes has an entry in the history.
+        raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES}")
     tags = attributes.get("tags")
     if tags is not None and not (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
         raise BadRequest("attributes.tags: not a list of texts")

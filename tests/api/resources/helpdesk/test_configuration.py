@@ -6,6 +6,7 @@ from functools import partial
 from tests.api.test_races import connections, in_parallel
 
 from motorpool.actors.messages.changes import TICKETS
+from motorpool.api.resources.helpdesk.statuses import StatusPolicy
 
 FAMILIES = {
     "branches": {},
@@ -380,3 +381,14 @@ async def test_tickets_survive_the_end_of_what_they_refer_to(desk):
         ("updated", "deviceId", device, "Vehicle 1", 4),
         ("assigned", "assigneeId", desk.ann.id, "ann", 5),
     ]
+
+
+async def test_a_company_has_a_limit_of_what_each_change_of_a_ticket_reads(desk, monkeypatch):
+    monkeypatch.setattr(StatusPolicy, "most", 2)
+    for name in ("one", "two"):
+        await desk.make("ticketstatuses", name=name, kind="open")
+    answer = await desk.chief.post(
+        "/ticketstatuses", json={"companyId": desk.id, "name": "three", "kind": "open"}
+    )
+    assert answer.status == 400
+    assert answer.text == "ticket status: the company has 2, which are the most there may be"
