@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from motorpool.actors.masking import mask_secrets
 from motorpool.actors.tickets.facts import FieldChange, TicketMessage
 from motorpool.actors.tickets.times import format_seconds
 from motorpool.actors.tickets.webhook_settings import TEST, WebhookSettings
@@ -70,7 +71,7 @@ def _body(message: TicketMessage, sequence: int, *, thin: bool, now: datetime) -
     data = {
         "event": None if event is None else _plain(event),
         "changes": [_change(change) for change in message.changes],
-        "ticket": _plain(ticket),
+        "ticket": _plain(mask_secrets(ticket)),
     }
     body = encode(data)
     if len(body.encode()) <= MAX_BYTES:
