@@ -41,6 +41,8 @@ OVERDUE_SECONDS = 5.0
 TARGET_MINUTES = 60
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 120.0
+WEBHOOK_SECONDS = 600.0
+"""Time for the webhooks of all overdue tickets, two for each."""
 
 
 class Company(msgspec.Struct, frozen=True):
@@ -192,7 +194,7 @@ def _await_webhooks(report: Report, server: Server) -> None:
 
 
 def _await_no_messages(server: Server) -> None:
-    _await(server, "ticket_messages where state = 'waiting'", 0)
+    _await(server, "ticket_messages where state = 'waiting'", 0, WEBHOOK_SECONDS)
 
 
 def _settle_overdue(report: Report, server: Server, companies: list[Company], count: int) -> None:
@@ -245,9 +247,9 @@ def _count(server: Server, rows: str) -> int:
     return int(server.fetch_sql(f"select count(*) from {rows}")[0][0])  # noqa: S608 - constant text
 
 
-def _await(server: Server, rows: str, count: int) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def _await(server: Server, rows: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
     while (found := _count(server, rows)) != count:
         if time.monotonic() > deadline:
-            raise BenchError(f"after {PATIENCE_SECONDS:g} s there are {found:,} and not {count:,} {rows}")
+            raise BenchError(f"after {seconds:g} s there are {found:,} and not {count:,} {rows}")
         time.sleep(POLL_SECONDS)
