@@ -245,7 +245,7 @@ def announcement_of(changes: Sequence[Change]) -> Announcement:
 
 
 async def announce(system: System, changes: Sequence[Change]) -> None:
-    """Tell those who follow tickets what was committed, after the commit."""
+    """Publish what was committed, and wake the actors that have work with it; after the commit."""
     await publish_announcement(system, announcement_of(changes))
 
 
@@ -276,7 +276,7 @@ def _fact(change: Change) -> TicketChanged:
 
 
 async def write_deletion(transaction: Queries, facts: TicketFacts, now: datetime) -> None:
-    """Delete a ticket that this transaction has locked, with its history, and tell its company's webhook."""
+    """Delete a ticket that this transaction has locked, with its history; its webhook gets a message."""
     ticket = facts.ticket
     await tickets.delete(transaction, ticket.company_id, ticket.id, now=now)
     rows = message_rows(
@@ -289,6 +289,6 @@ async def write_deletion(transaction: Queries, facts: TicketFacts, now: datetime
 
 
 async def announce_deletion(system: System, deleted: TicketChanged) -> None:
-    """Tell those who follow tickets that one was deleted, after the commit."""
+    """Publish that a ticket was deleted, and wake the sender of its message; after the commit."""
     _wake(system, WEBHOOK_SENDER, TicketMessagesWaiting(frozenset({deleted.company_id})))
     await publish_changes(system, deleted)

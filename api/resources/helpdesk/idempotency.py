@@ -53,7 +53,7 @@ class RepeatableRequest:
         return _response(found)
 
     async def store(self, transaction: Queries, answer: bytes) -> None:
-        """Store an answer of 200 in the transaction of what it tells."""
+        """Store an answer of 200 in the transaction of what was done."""
         if self._key:
             stored = StoredAnswer(self._hash, 200, answer)
             await idempotency.store(
