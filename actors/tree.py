@@ -45,6 +45,8 @@ from motorpool.actors.settings import DeviceSettings, FleetSettings
 from motorpool.actors.tickets.batches import TicketBatches
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.recalculations import ticket_recalculations_spec
+from motorpool.actors.tickets.rule_follower import ticket_rules_spec
+from motorpool.actors.tickets.rule_tickets import RuleTickets
 from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
 from motorpool.actors.tickets.webhook_sender import webhook_sender_spec
 from motorpool.actors.timed_events.timed_events import timed_events_spec
@@ -117,10 +119,9 @@ def fleet_tree(
     hub = open_hub()
     catalog = RuleCatalog(database, settings.rules)
     latest: dict[int, Position | None] = {}
-    ticket_batches = TicketBatches(
-        BusinessCalendars(timedelta(days=settings.tickets.horizon_days)),
-        TicketMails(outgoing.mail, settings.console_url),
-    )
+    business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
+    ticket_mails = TicketMails(outgoing.mail, settings.console_url)
+    ticket_batches = TicketBatches(business_calendars, ticket_mails)
     return SupervisorSpec(
         name="system",
         strategy=Strategy.REST_FOR_ONE,
@@ -249,6 +250,7 @@ def fleet_tree(
                     timed_events_spec(database, settings.rules),
                     ticket_clock_spec(database, ticket_batches),
                     ticket_recalculations_spec(database, ticket_batches),
+                    ticket_rules_spec(database, RuleTickets(business_calendars, ticket_mails)),
                 ),
             ),
             *((SupervisorSpec(name="services", intensity=None, children=services),) if services else ()),

@@ -22,7 +22,8 @@ TABLE = Table(
 )
 """For reading; `insert_many` writes."""
 
-# Only events of a type that there are notifications for are left for the notifier (storage/notifications.py).
+# Only events of a type that there are notifications for are left for the notifier (storage/notifications.py),
+# and those of a type that a ticket rule follows for the rules (storage/ticket_rules.py).
 _INSERT = """
     with stored as (
         insert into events (id, type, event_time, device_id, position_id, geofence_id, maintenance_id,
@@ -32,6 +33,11 @@ _INSERT = """
             $7::bigint[], $8::text[])
         as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
         returning id, type
+    ),
+    left_for_rules as (
+        insert into ticket_rule_events (event_id, stored)
+        select id, $9 from stored
+        where $9::timestamptz is not null and exists (select from ticket_rule_types where type = stored.type)
     )
     insert into unmatched_events (event_id, stored)
     select id, $9 from stored
@@ -53,9 +59,10 @@ async def assign_ids(q: Queries, events: Sequence[Event]) -> None:
 
 
 async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | None = None) -> int:
-    """Store numbered events, and leave them to the notifier as stored at `now`; None: nobody is notified.
+    """Store numbered events, and leave them to the notifier and to ticket rules as stored at `now`.
 
-    Return how many were left: those of a type for which there are notifications.
+    With None nobody is notified, and no tickets are made. Return how many were left to the notifier: those of
+    a type for which there are notifications.
     """
     tag = await q.execute(
         _INSERT,

@@ -31,6 +31,7 @@ __all__ = [
     "POSITIONS_DROPPED",
     "POSITIONS_STORED",
     "POSITION_FLUSHES",
+    "RULE_EVENTS_DISCARDED",
     "SEGMENTS_MADE",
     "SMS_SENT",
     "STEPS_SETTLED",
@@ -127,6 +128,11 @@ STEPS_SETTLED = Counter(
 TICKETS_SETTLED = Counter(
     "motorpool_tickets_settled", "Tickets the ticket clock looked at when they were due.", registry=None
 )
+RULE_EVENTS_DISCARDED = Counter(
+    "motorpool_ticket_rule_events_discarded",
+    "Events of which ticket rules could not make what they should.",
+    registry=None,
+)
 TICKETS_RECALCULATED = Counter(
     "motorpool_tickets_recalculated",
     "Tickets examined after a change of their priority, calendar or time zone.",
@@ -167,6 +173,7 @@ COUNTERS = (
     FILES_REMOVED,
     STEPS_SETTLED,
     TICKETS_SETTLED,
+    RULE_EVENTS_DISCARDED,
     TICKETS_RECALCULATED,
     TICKETS_FAILED,
     TICKETS_OVERDUE,

@@ -13,6 +13,7 @@ from motorpool.runtime import Kind
 __all__ = [
     "TICKET_CLOCK",
     "TICKET_RECALCULATIONS",
+    "TICKET_RULES",
     "WEBHOOK_SENDER",
     "TicketMessagesWaiting",
     "WakeTicketClock",
@@ -26,6 +27,7 @@ class WakeTicketClock(msgspec.Struct, frozen=True, gc=False):
 
 
 TICKET_CLOCK: Kind[None, WakeTicketClock] = Kind("ticket_clock")
+TICKET_RULES: Kind[None, None] = Kind("ticket_rules")
 TICKET_RECALCULATIONS: Kind[None, ApplyChanges] = Kind("recalculations")
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import CompanyChanged, LinkChanged
+from motorpool.actors.tickets.ticket_rules import KEY as RULES
 from motorpool.actors.tickets.webhook_settings import KEY as WEBHOOK
 from motorpool.actors.tickets.webhook_settings import WebhookRefused, validate_change
 from motorpool.api.engine.call import Call
@@ -19,6 +20,7 @@ from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of, standings_of
 from motorpool.api.resources.helpdesk.company_policy import audited_values, narrowed, whole_number
+from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_rules
 from motorpool.storage import companies, company_tables, links
 from motorpool.storage.conditions import Condition
 from motorpool.storage.helpdesk_records import Company
@@ -85,13 +87,14 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
             raise BadRequest("only managers of the company may do this")
 
     async def prepare(self, call: Call, transaction: Queries, new: Company, old: Company | None) -> Company:
-        """Check the time zone and the webhook."""
+        """Check the time zone, the webhook and the ticket rules."""
         held = {} if old is None else old.attributes
         require_time_zone(TIME_ZONE, new.attributes, held)
         try:
             attributes = validate_change(None if old is None else held, new.attributes, call.now)
         except WebhookRefused as error:
             raise BadRequest(f"attributes.{error}") from None
+        attributes = await checked_rules(call, transaction, new.id, held, attributes)
         return msgspec.structs.replace(new, attributes=attributes)
 
     async def insert(self, call: Call, transaction: Queries, new: Company) -> Company:
@@ -99,7 +102,15 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
         stored = await self.table.insert(transaction, new)
         assert isinstance(stored, Company)
         await companies.add_manager(transaction, call.caller.id, stored.id)
+        if RULES in stored.attributes:
+            await keep_rules(transaction, stored.id, stored.attributes)
         return stored
+
+    async def update(self, call: Call, transaction: Queries, new: Company, old: Company) -> Company | None:
+        """Store; events are left to the new ticket rules from now on."""
+        if RULES in old.attributes or RULES in new.attributes:
+            await keep_rules(transaction, old.id, new.attributes)
+        return await super().update(call, transaction, new, old)
 
     async def delete(self, call: Call, transaction: Queries, old: Company) -> None:
         """Delete with all that belongs to it."""
