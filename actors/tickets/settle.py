@@ -34,11 +34,12 @@ def settle_first(draft: Draft, *, reason: str = "") -> None:
     """Bring a ticket up to the present, before anything is changed: acts count from when they are done."""
     author, draft.author = draft.author, SYSTEM
     while found := _settle_levels(draft, reason):
+        breached = {occurrence.target for occurrence in found if occurrence.is_breach}
         for occurrence in found:
             if occurrence.is_breach:
                 _breach(draft, occurrence)
             else:
-                _warn(draft, occurrence)
+                _warn(draft, occurrence, is_moot=occurrence.target in breached)
         if any(occurrence.is_breach for occurrence in found) and draft.ticket.escalated_at is None:
             # The new priority may have a warning that is due already.
             escalate(draft)
@@ -76,10 +77,13 @@ def _breach(draft: Draft, occurrence: Occurrence) -> None:
         draft.notices.append(Notice("ticketBreached", draft.ticket.assignee_id))
 
 
-def _warn(draft: Draft, occurrence: Occurrence) -> None:
+def _warn(draft: Draft, occurrence: Occurrence, *, is_moot: bool) -> None:
+    """Warn of a target; of one that has been breached meanwhile nobody needs to be."""
+    draft.breaches.append(Breach(f"{occurrence.target} warning", occurrence.at))
+    if is_moot:
+        return
     level = draft.first_response if occurrence.target == "firstResponse" else draft.resolution
     due = level.due
     attributes = {"target": occurrence.target, "due": format_seconds(due) if due else None}
     entry = draft.enter("slaWarning", event_time=occurrence.at, attributes=attributes)
-    draft.breaches.append(Breach(f"{occurrence.target} warning", occurrence.at))
     draft.add_message("ticket.sla_warning", entry)

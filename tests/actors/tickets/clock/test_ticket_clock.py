@@ -84,6 +84,20 @@ async def test_a_restart_settles_back_dated_and_escalates_once(tree, time, clock
     assert await world.messages() == before
 
 
+async def test_what_was_breached_meanwhile_is_not_warned_of(tree, time, clock, world, clock_spec):
+    ticket = await world.ticket(instant("10-12 08:00"), await world.priority(first=60, resolution=180))
+    await boot(tree, time, clock, "10-12 10:30", clock_spec())
+    due = instant("10-12 08:00")
+    assert [each[2] for each in await world.entries("slaWarning")] == [due + 144 * MINUTE]
+    kinds = [kind for _, _, kind in await world.messages()]
+    assert sorted(kinds) == ["ticket.sla_breached", "ticket.sla_warning"]
+    assert await world.breaches() == [
+        (ticket, "firstResponse", due + HOUR),
+        (ticket, "firstResponse warning", due + 48 * MINUTE),
+        (ticket, "resolution warning", due + 144 * MINUTE),
+    ]
+
+
 async def test_an_act_before_the_stop_counts_by_its_own_time(tree, time, clock, world, clock_spec):
     """The control of example E12."""
     high = await world.priority("High", first=30, resolution=240)
