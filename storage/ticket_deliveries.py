@@ -74,49 +74,63 @@ class Failing(msgspec.Struct, frozen=True):
     """At this message, this one included."""
 
 
-_LOGGED = """
-    insert into ticket_message_attempts
-        (company_id, message_id, attempt, at, milliseconds, address, status, error, answer)
-    select company_id, id, attempts, $2, $3, $4, $5, $6, $7 from attempted
-"""
-_DELIVERED = f"""
-    with attempted as (
-        update ticket_messages set state = 'delivered', attempts = attempts + 1, last_error = null
-        where id = $1 and state = 'waiting' returning id, company_id, attempts
-    ), logged as ({_LOGGED}), failing as (
-        select webhook.company_id, failures
-        from ticket_webhooks as webhook join attempted on attempted.company_id = webhook.company_id
-        where failures > 0 or held_until is not null for update of webhook
+_DELIVERED = """
+    with sent as (
+        select * from unnest(
+            $1::bigint[], $2::timestamptz[], $3::integer[], $4::text[], $5::integer[], $6::text[], $7::text[]
+        ) as each (id, at, milliseconds, address, status, error, answer)
+    ), attempted as (
+        update ticket_messages as message
+        set state = 'delivered', attempts = message.attempts + 1, last_error = null
+        from sent where message.id = sent.id and message.state = 'waiting'
+        returning message.id, message.company_id, message.attempts
+    ), logged as (
+        insert into ticket_message_attempts
+            (company_id, message_id, attempt, at, milliseconds, address, status, error, answer)
+        select company_id, id, attempts, at, milliseconds, address, status, error, answer
+        from attempted join sent using (id) order by at
+    ), failing as (
+        select webhook.company_id, failures from ticket_webhooks as webhook
+        where webhook.company_id in (select company_id from attempted)
+            and (failures > 0 or held_until is not null) for update
     ), opened as (
-        update ticket_messages as message set next_attempt = $2 from failing
-        where message.company_id = failing.company_id and state = 'waiting' and message.id <> $1
-            and next_attempt > $2 and failing.failures >= $8
+        update ticket_messages as message set next_attempt = $9 from failing
+        where message.company_id = failing.company_id and state = 'waiting' and message.id <> all ($1)
+            and next_attempt > $9 and failing.failures >= $8
     )
     update ticket_webhooks set failures = 0, failing_since = null, held_until = null from failing
     where ticket_webhooks.company_id = failing.company_id
-"""  # noqa: S608 - constants
-_FAILED = f"""
+"""
+_FAILED = """
     with attempted as (
         update ticket_messages set attempts = attempts + 1, last_error = $6, next_attempt = $8,
             is_overtaken = is_overtaken or attempts + 1 >= $9,
             state = case when attempts + 1 >= $10 then 'failed' else state end
         where id = $1 and state = 'waiting' returning id, company_id, attempts
-    ), logged as ({_LOGGED})
+    ), logged as (
+        insert into ticket_message_attempts
+            (company_id, message_id, attempt, at, milliseconds, address, status, error, answer)
+        select company_id, id, attempts, $2, $3, $4, $5, $6, $7 from attempted
+    )
     update ticket_webhooks as webhook
     set failures = failures + 1, failing_since = coalesce(failing_since, $2),
         held_until = greatest(held_until, $11, case when failures + 1 >= $12 then
             $2 + ($13::float8[])[least(failures + 2 - $12, cardinality($13))] * interval '1 second' end)
     from attempted where webhook.company_id = attempted.company_id
     returning failures, failing_since, attempted.attempts
-"""  # noqa: S608 - constants
+"""
 
 
-async def record_delivered(q: Queries, row_id: int, attempt: Attempt, *, closed_failures: int) -> None:
-    """Note that a message was delivered: its receiver does not fail any more.
+async def record_delivered(
+    q: Queries, delivered: Sequence[tuple[int, Attempt]], *, closed_failures: int
+) -> None:
+    """Note that messages, by their rows, were delivered: their receivers do not fail any more.
 
     What waits for an attempt after `closed_failures` failures in a row is due at once.
     """
-    await q.execute(_DELIVERED, row_id, *_columns(attempt), closed_failures)
+    columns = zip(*((row_id, *_columns(attempt)) for row_id, attempt in delivered), strict=True)
+    latest = max(attempt.time for _, attempt in delivered)
+    await q.execute(_DELIVERED, *map(list, columns), closed_failures, latest)
 
 
 async def record_failed(

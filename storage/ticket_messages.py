@@ -11,6 +11,7 @@ holds its lease (storage/webhook_leases.py).
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,6 +20,7 @@ from motorpool.storage.queries import Queries, Row
 __all__ = [
     "NewTicketMessage",
     "QueuedTicketMessage",
+    "Taken",
     "discard_all",
     "discard_older",
     "discard_surplus",
@@ -104,7 +106,15 @@ _DUE = """
 """
 
 
-async def take(q: Queries, company_id: int, *, now: datetime, limit: int) -> list[QueuedTicketMessage]:
+class Taken(NamedTuple):
+    """Messages to be sent now."""
+
+    messages: list[QueuedTicketMessage]
+    is_all: bool
+    """Whether no other message of the company was due."""
+
+
+async def take(q: Queries, company_id: int, *, now: datetime, limit: int) -> Taken:
     """Return messages of a company that are to be sent now, one of a ticket at most, longest due first.
 
     Of a ticket that is the first one that waits, or one that was overtaken. Later ones are postponed until
@@ -127,7 +137,8 @@ async def take(q: Queries, company_id: int, *, now: datetime, limit: int) -> lis
         if held:
             await q.execute(_HOLD_BACK, [each[0] for each in held], [each[1] for each in held])
         if found or not held:
-            return list(found.values())[:limit]
+            is_all = len(rows) < WINDOW and len(found) + len(held) == len(rows) and len(found) <= limit
+            return Taken(list(found.values())[:limit], is_all)
 
 
 _HOLD_BACK = """

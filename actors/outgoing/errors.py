@@ -13,6 +13,7 @@ __all__ = [
     "OutgoingError",
     "ReceiverGone",
     "Unreachable",
+    "is_tls",
     "one_line",
     "root_cause",
 ]
@@ -86,6 +87,16 @@ def root_cause(error: BaseException) -> str:
         # The text of Trio's error contains the address.
         text = os.strerror(error.errno)
     return one_line(text or type(error).__name__)
+
+
+def is_tls(error: BaseException) -> bool:
+    """Return whether an error comes from TLS."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, ssl.SSLError):
+            return True
+        found = found.__cause__ or found.__context__
+    return False
 
 
 def one_line(text: str) -> str:

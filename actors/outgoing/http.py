@@ -44,7 +44,7 @@ class OutgoingHttp:
     `allow` names their network or the request is `trusted`: its URL comes from the operator's settings (an
     SMS modem, a geocoder or an OpenID provider in the local network). The connection goes to the address that
     was checked, and TLS is verified against the name. Redirects are returned, not followed. Each request has
-    a connection of its own: nothing is kept open, nothing must be closed.
+    a connection of its own: nothing is kept open, nothing must be closed. HttpConnection keeps one open.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class OutgoingHttp:
     ) -> None:
         self.guard = AddressGuard(allow, own)
         # Separate, because users may name servers that never respond.
-        self._slots = {trusted: trio.Semaphore(max_concurrent) for trusted in (False, True)}
+        self.slots = {trusted: trio.Semaphore(max_concurrent) for trusted in (False, True)}
         self._given_tls = tls
 
     @cached_property
@@ -104,7 +104,7 @@ class OutgoingHttp:
         host, port = http_exchange.destination(request)
         try:
             with trio.fail_after(seconds):
-                async with self._slots[trusted]:
+                async with self.slots[trusted]:
                     addresses = await self.guard.resolve(host, port, trusted=trusted, listed_only=listed_only)
                     answer = await http_exchange.send(
                         request,

@@ -7,7 +7,7 @@ from functools import cache
 import httpx
 import trio
 
-from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, root_cause
+from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, Unreachable, is_tls, root_cause
 
 __all__ = ["build_request", "default_tls", "destination", "send"]
 
@@ -92,7 +92,7 @@ async def send(
         except httpx.ConnectError as error:
             failure = Unreachable(
                 f"{named.host} cannot be connected to: {root_cause(error)}",
-                cause="tls" if _is_tls(error) else "connect",
+                cause="tls" if is_tls(error) else "connect",
                 address=address,
             )
         except httpx.ConnectTimeout:
@@ -107,16 +107,6 @@ async def send(
             ) from None
     assert failure is not None
     raise failure
-
-
-def _is_tls(error: BaseException) -> bool:
-    """Return whether an error comes from TLS."""
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, ssl.SSLError):
-            return True
-        found = found.__cause__ or found.__context__
-    return False
 
 
 async def _exchange(

@@ -6,19 +6,24 @@ The format is that of Standard Webhooks 1.0.0, so that receivers can check signa
 import base64
 import binascii
 import hmac
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from urllib.parse import urlsplit
 
+import trio
+
 from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, ReceiverGone, Unreachable
 from motorpool.actors.outgoing.http import HttpResponse, OutgoingHttp
+from motorpool.actors.outgoing.http_connection import HttpConnection
 
 __all__ = [
     "MIN_SECRET_LENGTH",
     "WEBHOOK_SECRET",
     "WEBHOOK_URL",
+    "WebhookSession",
     "Webhooks",
     "check_url",
     "refusal",
@@ -35,6 +40,8 @@ SECONDS = 15.0
 """For one request."""
 CONNECT_SECONDS = 5.0
 """Of these, for the connection to an address."""
+IDLE_SECONDS = 5.0
+"""For how long a connection is kept for the next message."""
 MAX_ANSWER_BYTES = 4096
 MAX_HOST_LENGTH = 253
 MAX_RETRY_SECONDS = 86400.0
@@ -94,12 +101,21 @@ def sign(secrets: Sequence[str], message_id: str, timestamp: int, body: bytes) -
     )
 
 
-class Webhooks:
-    """Sends messages to webhooks; 2xx alone counts as delivered, and redirects are not followed."""
+class WebhookSession:
+    """Sends messages on connections that are kept open between them; 2xx alone counts as delivered.
 
-    def __init__(self, http: OutgoingHttp, user_agent: str = "motorpool") -> None:
+    Redirects are not followed. Several messages may be sent at the same time; each has a connection of its
+    own meanwhile. A connection is closed when it was idle for IDLE_SECONDS and another message is sent, when
+    one to another URL is sent, and at the end of the session. A message is sent again, at most once, where
+    the receiver closed a connection without an answer: it may receive it twice.
+    """
+
+    def __init__(self, http: OutgoingHttp, user_agent: str) -> None:
         self._http = http
-        self._user_agent = user_agent
+        self._headers = {"Content-Type": "application/json", "User-Agent": user_agent}
+        self._url = ""
+        self._idle: list[tuple[float, HttpConnection]] = []
+        """Connections to the URL, with when they became idle, the latest last."""
 
     async def send(
         self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
@@ -126,25 +142,89 @@ class Webhooks:
         """
         listed_only = not check_url(url)
         timestamp = int(now.timestamp())
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": self._user_agent,
-            "webhook-id": message_id,
-            "webhook-timestamp": str(timestamp),
-        }
+        headers = [
+            (b"webhook-id", message_id.encode()),
+            (b"webhook-timestamp", b"%d" % timestamp),
+        ]
         if secrets:
-            headers["webhook-signature"] = sign(secrets, message_id, timestamp, body)
-        return await self._http.request(
-            "POST",
-            url,
-            listed_only=listed_only,
-            headers=headers,
-            content=body,
-            seconds=SECONDS,
-            connect_seconds=CONNECT_SECONDS,
-            max_bytes=MAX_ANSWER_BYTES,
-            truncate=True,
+            headers.append((b"webhook-signature", sign(secrets, message_id, timestamp, body).encode()))
+        begun = trio.current_time()
+        await self._acquire_slot()
+        try:
+            connection = await self._connection(url, listed_only=listed_only)
+            answer = await connection.request(
+                body,
+                seconds=SECONDS - (trio.current_time() - begun),
+                headers=headers,
+                max_bytes=MAX_ANSWER_BYTES,
+            )
+        finally:
+            self._http.slots[False].release()
+        if connection.is_open and url == self._url:
+            self._idle.append((trio.current_time(), connection))
+        else:
+            await connection.aclose()
+        return answer
+
+    async def _acquire_slot(self) -> None:
+        slots = self._http.slots[False]
+        try:
+            # Without letting other tasks run, which acquire() does.
+            slots.acquire_nowait()
+        except trio.WouldBlock:
+            with trio.move_on_after(SECONDS) as waiting:
+                await slots.acquire()
+            if waiting.cancelled_caught:
+                raise Unreachable("too many webhooks are being called", cause="timeout") from None
+
+    async def _connection(self, url: str, *, listed_only: bool) -> HttpConnection:
+        oldest = trio.current_time() - IDLE_SECONDS
+        while self._idle and (url != self._url or self._idle[0][0] < oldest):
+            await self._idle.pop(0)[1].aclose()
+        self._url = url
+        if self._idle:
+            return self._idle.pop()[1]
+        return HttpConnection(
+            self._http, url, self._headers, listed_only=listed_only, connect_seconds=CONNECT_SECONDS
         )
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        # Does not wait for anything; each raises Cancelled where the task is cancelled.
+        with trio.CancelScope(shield=True):
+            while self._idle:
+                await self._idle.pop()[1].aclose()
+
+
+class Webhooks:
+    """Opens sessions that send messages to webhooks."""
+
+    def __init__(self, http: OutgoingHttp, user_agent: str = "motorpool") -> None:
+        self._http = http
+        self._user_agent = user_agent
+
+    @asynccontextmanager
+    async def session(self) -> AsyncGenerator[WebhookSession]:
+        """Return a session, which is closed at the end of the block."""
+        session = WebhookSession(self._http, self._user_agent)
+        try:
+            yield session
+        finally:
+            await session.aclose()
+
+    async def send(
+        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
+    ) -> None:
+        """Send one message, as in a session."""
+        async with self.session() as session:
+            await session.send(url, body, message_id=message_id, secrets=secrets, now=now)
+
+    async def post(
+        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
+    ) -> HttpResponse:
+        """Send one message, as in a session."""
+        async with self.session() as session:
+            return await session.post(url, body, message_id=message_id, secrets=secrets, now=now)
 
 
 def refusal(answer: HttpResponse, now: datetime) -> OutgoingError | None:

@@ -14,7 +14,7 @@ import trio
 from motorpool.actors.outgoing.claims import Claims
 from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError, ReceiverGone, Unreachable
 from motorpool.actors.outgoing.receivers import ReceiverFailures
-from motorpool.actors.outgoing.webhook import WEBHOOK_SECRET, WEBHOOK_URL, Webhooks
+from motorpool.actors.outgoing.webhook import WEBHOOK_SECRET, WEBHOOK_URL, Webhooks, WebhookSession
 from motorpool.actors.outgoing.webhook_schedule import (
     CLOSED_FAILURES,
     MAX_ATTEMPTS,
@@ -106,17 +106,8 @@ class WebhookLane:
 
     async def _turn(self, user_id: int) -> None:
         try:
-            for _ in range(TURN_MESSAGES):
-                now = self._context.clock.now()
-                rows = await self._claims.take(
-                    partial(outbox.claim_next_of, self._database, LANE, user_id, now=now, until=now + CLAIM)
-                )
-                if not rows:
-                    break
-                goes_on = await self._attempt(rows[0])
-                self._claims.done(rows)
-                if not goes_on:
-                    break
+            async with self._webhooks.session() as session:
+                await self._send_some(user_id, session)
         except StorageError as error:
             self._context.log.warning("messages to the webhook of user %d wait: %s", user_id, error)
             await trio.sleep(STORAGE_SECONDS)
@@ -124,10 +115,23 @@ class WebhookLane:
             self._busy.discard(user_id)
             self._filled.set()
 
-    async def _attempt(self, row: QueuedMessage) -> bool:
+    async def _send_some(self, user_id: int, session: WebhookSession) -> None:
+        for _ in range(TURN_MESSAGES):
+            now = self._context.clock.now()
+            rows = await self._claims.take(
+                partial(outbox.claim_next_of, self._database, LANE, user_id, now=now, until=now + CLAIM)
+            )
+            if not rows:
+                break
+            goes_on = await self._attempt(rows[0], session)
+            self._claims.done(rows)
+            if not goes_on:
+                break
+
+    async def _attempt(self, row: QueuedMessage, session: WebhookSession) -> bool:
         """Send a message; return whether the next one to the user may follow."""
         try:
-            await self._send(row)
+            await self._send(row, session)
         except DeliveryRefused as error:
             return await self._refused(row, error)
         except OutgoingError as error:
@@ -141,11 +145,11 @@ class WebhookLane:
         await outbox.remove_sent(self._database, row.id)
         return True
 
-    async def _send(self, row: QueuedMessage) -> None:
+    async def _send(self, row: QueuedMessage, session: WebhookSession) -> None:
         url, secret = row.account.get(WEBHOOK_URL), row.account.get(WEBHOOK_SECRET)
         if not isinstance(url, str) or not url:
             raise DeliveryRefused("the user has no webhook", permanent=True)
-        await self._webhooks.send(
+        await session.send(
             url,
             row.message.text.encode(),
             message_id=row.message_id,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from motorpool.actors.outgoing.errors import DeliveryRefused, OutgoingError
 from motorpool.actors.outgoing.http import HttpResponse
-from motorpool.actors.outgoing.webhook import Webhooks, refusal
+from motorpool.actors.outgoing.webhook import Webhooks, WebhookSession, refusal
 from motorpool.actors.tickets.webhook_settings import WebhookSettings
 from motorpool.runtime import Clock
 from motorpool.storage.ticket_deliveries import Attempt
@@ -16,7 +16,12 @@ ANSWER_LENGTH = 1024
 
 
 async def send_once(
-    webhooks: Webhooks, settings: WebhookSettings, body: str, *, message_id: str, clock: Clock
+    webhooks: Webhooks | WebhookSession,
+    settings: WebhookSettings,
+    body: str,
+    *,
+    message_id: str,
+    clock: Clock,
 ) -> tuple[Attempt, OutgoingError | None]:
     """Send a message; return what is to be logged, and why it was not delivered: None if it was."""
     now, begun = clock.now(), clock.monotonic()

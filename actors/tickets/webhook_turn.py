@@ -7,7 +7,7 @@ from typing import Any
 import trio
 
 from motorpool.actors.outgoing.errors import OutgoingError, ReceiverGone, Unreachable
-from motorpool.actors.outgoing.webhook import Webhooks
+from motorpool.actors.outgoing.webhook import Webhooks, WebhookSession
 from motorpool.actors.outgoing.webhook_schedule import (
     CLOSED_FAILURES,
     DELAYS_SECONDS,
@@ -39,6 +39,8 @@ TURN_MESSAGES = 256
 LEASE = timedelta(seconds=60)
 REFRESH_SECONDS = 5.0
 """Age at which the lease is prolonged, and the company's settings read again, before the next attempt."""
+NOTE_SECONDS = 1.0
+"""Age at which deliveries are noted after the next attempt, at the latest."""
 LINGER_SECONDS = 1.0
 """How long a turn waits for more messages before it ends."""
 
@@ -66,6 +68,7 @@ class WebhookTurn:
         self._webhooks = webhooks
         self._slots = slots
         self._context = context
+        self._session: WebhookSession
         self._filled = trio.Event()
         self._lease: LeasedWebhook | None = None
         self._settings: WebhookSettings | None = None
@@ -73,6 +76,10 @@ class WebhookTurn:
         self._refreshing = trio.Lock()
         self._interrupted = False
         """Whether what is left of the batch is to be read again."""
+        self._delivered: list[tuple[int, Attempt]] = []
+        """Messages, by their rows, that were delivered and are to be noted."""
+        self._note_at = 0.0
+        """Monotonic time by which that happens after the next attempt."""
         self._error: StorageError | None = None
 
     def wake(self) -> None:
@@ -89,27 +96,29 @@ class WebhookTurn:
 
         Raises StorageError.
         """
-        sent = 0
-        while sent < TURN_MESSAGES:
-            self._filled = trio.Event()
-            lease = await self._refresh()
-            if lease is None:
-                # Another server sends, and will do so until its lease ends, or the company is gone.
-                return self._context.clock.now() + LEASE / 6
-            if not await self._may_send(lease):
-                break
-            limit = 1 if lease.failures >= CLOSED_FAILURES else BATCH
-            messages = await ticket_messages.take(
-                self._database, self._company_id, now=self._context.clock.now(), limit=limit
-            )
-            if messages:
-                await self._send(messages)
-                sent += len(messages)
-                continue
-            with trio.move_on_after(LINGER_SECONDS):
-                await self._filled.wait()
-            if not self._filled.is_set():
-                break
+        async with self._webhooks.session() as self._session:
+            sent = 0
+            while sent < TURN_MESSAGES:
+                self._filled = trio.Event()
+                lease = await self._refresh()
+                if lease is None:
+                    # Another server sends, and will do so until its lease ends, or the company is gone.
+                    return self._context.clock.now() + LEASE / 6
+                if not await self._may_send(lease):
+                    break
+                limit = 1 if lease.failures >= CLOSED_FAILURES else BATCH
+                messages, is_all = await ticket_messages.take(
+                    self._database, self._company_id, now=self._context.clock.now(), limit=limit
+                )
+                if messages:
+                    await self._send(messages)
+                    sent += len(messages)
+                    if not is_all or self._interrupted:
+                        continue
+                with trio.move_on_after(LINGER_SECONDS):
+                    await self._filled.wait()
+                if not self._filled.is_set():
+                    break
         return await webhook_leases.release(self._database, self._company_id, self._holder)
 
     async def _refresh(self) -> LeasedWebhook | None:
@@ -154,42 +163,61 @@ class WebhookTurn:
     async def _send(self, messages: list[QueuedTicketMessage]) -> None:
         self._interrupted = False
         waiting = iter(messages)
-        async with trio.open_nursery() as nursery:
-            for _ in range(min(MAX_PER_COMPANY, len(messages))):
-                nursery.start_soon(self._send_in_turn, waiting)
+        try:
+            async with trio.open_nursery() as nursery:
+                for _ in range(min(MAX_PER_COMPANY, len(messages)) - 1):
+                    nursery.start_soon(self._send_in_turn, waiting)
+                await self._send_in_turn(waiting)
+        finally:
+            if self._delivered:
+                # The turn was cancelled: what is not noted would be sent again.
+                with trio.CancelScope(deadline=trio.current_time() + NOTE_SECONDS, shield=True):
+                    await self._note_delivered()
         if self._error is not None:
             raise self._error
 
     async def _send_in_turn(self, waiting: Iterator[QueuedTicketMessage]) -> None:
-        for message in waiting:
-            async with self._slots:
-                try:
+        try:
+            for message in waiting:
+                async with self._slots:
                     lease = None if self._interrupted else await self._refresh()
                     if lease is None or self._settings is None or self._settings.disabled:
                         self._interrupted = True
-                        return
+                        break
                     await self._attempt(message, self._settings)
-                except StorageError as error:
-                    # Raised here it would cancel the other tasks while they are sending.
-                    self._error, self._interrupted = error, True
-                    return
+            await self._note_delivered()
+        except StorageError as error:
+            # Raised here it would cancel the other tasks while they are sending.
+            self._error, self._interrupted = error, True
 
     async def _attempt(self, message: QueuedTicketMessage, settings: WebhookSettings) -> None:
         attempt, error = await send_once(
-            self._webhooks,
+            self._session,
             settings,
             message.body,
             message_id=message.message_id,
             clock=self._context.clock,
         )
-        if error is None:
-            await ticket_deliveries.record_delivered(
-                self._database, message.id, attempt, closed_failures=CLOSED_FAILURES
-            )
-            if self._lease is not None and self._lease.failures:
-                self._lease = None
-        else:
+        if error is not None:
+            await self._note_delivered()
             await self._failed(message, settings, attempt, error)
+            return
+        now = self._context.clock.monotonic()
+        if not self._delivered:
+            self._note_at = now + NOTE_SECONDS
+        self._delivered.append((message.id, attempt))
+        # A receiver that failed is known to work only when that has been noted.
+        if now >= self._note_at or self._lease is None or self._lease.failures:
+            await self._note_delivered()
+
+    async def _note_delivered(self) -> None:
+        """Note what was delivered, many messages at once; what is not noted is sent again after a crash."""
+        delivered, self._delivered = self._delivered, []
+        if not delivered:
+            return
+        await ticket_deliveries.record_delivered(self._database, delivered, closed_failures=CLOSED_FAILURES)
+        if self._lease is not None and self._lease.failures:
+            self._lease = None
 
     async def _failed(
         self, message: QueuedTicketMessage, settings: WebhookSettings, attempt: Attempt, error: OutgoingError

@@ -87,6 +87,24 @@ async def test_a_connection_that_was_closed_meanwhile_is_replaced(serving):
     assert [content for _, content in server.requests] == [b"1", b"2", b"2"]
 
 
+async def test_a_request_that_was_answered_in_part_is_not_sent_again(serving):
+    server = await serving(OK, b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", OK)
+    async with connection(server.url) as posting:
+        assert await posting.post(b"1", seconds=60) == 204
+        with pytest.raises(Unreachable):
+            await posting.post(b"2", seconds=60)
+    assert [content for _, content in server.requests] == [b"1", b"2"]
+
+
+async def test_a_connection_that_was_closed_while_idle_is_not_used(serving):
+    server = await serving(OK + b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n", OK)
+    async with connection(server.url) as posting:
+        assert await posting.post(b"1", seconds=60) == 204
+        answer = await posting.request(b"2", seconds=60, headers=[(b"A", b"b")], max_bytes=10)
+    assert (answer.status, answer.address) == (204, "127.0.0.1")
+    assert b"\r\nA: b\r\n" in server.requests[1][0]
+
+
 async def test_a_server_that_wants_to_close_is_left(serving):
     server = await serving(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", OK)
     async with connection(server.url) as posting:

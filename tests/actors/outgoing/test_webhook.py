@@ -1,10 +1,13 @@
 """Webhooks: what is signed, where requests may go, and what an answer means."""
 
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
+import trio
+import trio.lowlevel
 
-from motorpool.actors.outgoing import DeliveryRefused, OutgoingServices, Unreachable
+from motorpool.actors.outgoing import DeliveryRefused, OutgoingServices, Unreachable, webhook
 from motorpool.actors.outgoing.errors import ReceiverGone
 from motorpool.actors.outgoing.webhook import check_url, sign, signing_key
 
@@ -164,3 +167,69 @@ async def test_a_receiver_may_ask_to_wait(web_server, status, value, seconds):
     with pytest.raises(Unreachable) as error:
         await send(server.url, "127.0.0.0/8")
     assert error.value.retry_seconds == seconds
+
+
+class Keeping:
+    """Answers requests on connections that stay open."""
+
+    def __init__(self):
+        self.connections, self.closed, self.received = 0, 0, []
+
+    async def serve(self, stream):
+        self.connections += 1
+        async with stream:
+            while head := await stream.receive_some(65536):
+                while not head.endswith(b'{"a": 1}'):
+                    head += await stream.receive_some(65536)
+                self.received.append(head)
+                await stream.send_all(b"HTTP/1.1 204 No Content\r\n\r\n")
+        self.closed += 1
+
+
+@pytest.fixture
+async def keeping(nursery):
+    receiver = Keeping()
+    (listener,) = await nursery.start(partial(trio.serve_tcp, receiver.serve, 0, host="127.0.0.1"))
+    receiver.url = f"http://127.0.0.1:{listener.socket.getsockname()[1]}"
+    return receiver
+
+
+async def post(session, url):
+    answer = await session.post(url, b'{"a": 1}', message_id="m1", secrets=(SECRET,), now=NOW)
+    assert (answer.status, answer.address) == (204, "127.0.0.1")
+
+
+async def test_messages_of_a_session_share_a_connection(keeping):
+    async with webhooks("127.0.0.0/8").session() as session:
+        for _ in range(3):
+            await post(session, keeping.url + "/a")
+        assert (keeping.connections, len(keeping.received)) == (1, 3)
+        await post(session, keeping.url + "/b")
+        assert keeping.connections == 2
+        async with trio.open_nursery() as sending:
+            for _ in range(3):
+                sending.start_soon(post, session, keeping.url + "/b")
+        assert keeping.connections == 4
+    with trio.fail_after(60):
+        while keeping.closed < 4:
+            await trio.lowlevel.checkpoint()
+    heads = [received.lower() for received in keeping.received]
+    assert all(head.count(b"webhook-signature: v1,") == 1 for head in heads)
+
+
+async def test_an_idle_connection_is_not_used_for_long(keeping, monkeypatch):
+    monkeypatch.setattr(webhook, "IDLE_SECONDS", 0.0)
+    async with webhooks("127.0.0.0/8").session() as session:
+        await post(session, keeping.url)
+        await trio.sleep(0.001)
+        await post(session, keeping.url)
+    assert keeping.connections == 2
+
+
+async def test_each_connection_of_a_session_is_checked(keeping, monkeypatch):
+    sending = webhooks("127.0.0.0/8")
+    async with sending.session() as session:
+        await post(session, keeping.url + "/a")
+        monkeypatch.setattr(sending._http.guard, "_allow", ())
+        with pytest.raises(DeliveryRefused):
+            await post(session, keeping.url + "/b")

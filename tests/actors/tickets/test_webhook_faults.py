@@ -6,6 +6,7 @@ The receiver is a model: it knows the rules of docs/ticket-webhooks.md#delivery 
 import json
 import random
 from collections import Counter
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -41,6 +42,10 @@ class Receiver:
 
     def expects(self, company, ticket, number):
         self.sent.setdefault((company, ticket), []).append(number)
+
+    @asynccontextmanager
+    async def session(self):
+        yield self
 
     async def post(self, url, body, *, message_id, secrets, now):
         company, ticket, number = json.loads(body)

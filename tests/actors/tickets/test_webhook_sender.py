@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from socket import AF_INET, IPPROTO_TCP, SOCK_STREAM, gaierror
 
@@ -143,12 +143,22 @@ class Counted:
         self.webhooks = webhooks
         self.sending = 0
 
+    @asynccontextmanager
+    async def session(self):
+        async with self.webhooks.session() as session:
+            yield CountedSession(self, session)
+
+
+class CountedSession:
+    def __init__(self, counted, session):
+        self.counted, self.session = counted, session
+
     async def post(self, *args, **fields):
-        self.sending += 1
+        self.counted.sending += 1
         try:
-            return await self.webhooks.post(*args, **fields)
+            return await self.session.post(*args, **fields)
         finally:
-            self.sending -= 1
+            self.counted.sending -= 1
 
 
 async def is_idle():
@@ -484,7 +494,7 @@ async def test_the_log_tells_what_happened(
         ("connect", None, "127.0.0.1"),
         ("dns", None, ""),
         ("tls", None, "127.0.0.1"),
-        ("timeout", None, ""),
+        ("timeout", None, "127.0.0.1"),
     ]
     assert delivery.attempts[0].answer.startswith("\ufffddiagnostics xxx")
     assert len(delivery.attempts[0].answer) == 1024
