@@ -32,6 +32,7 @@ class TestClock:
     def __init__(self, wall: datetime = EPOCH) -> None:
         self._wall = wall
         self._values_from: float | None = None
+        self._stands = False
 
     def monotonic(self) -> float:
         """Trio's clock."""
@@ -39,6 +40,8 @@ class TestClock:
 
     def now(self) -> datetime:
         """The wall's start or latest setting, and the time that has passed since."""
+        if self._stands:
+            return self._wall
         if self._values_from is None:
             self._values_from = trio.current_time()
         return self._wall + timedelta(seconds=trio.current_time() - self._values_from)
@@ -47,6 +50,11 @@ class TestClock:
         """Put the wall on `instant`; the monotonic clock does not notice."""
         self._wall = instant.astimezone(UTC)
         self._values_from = trio.current_time()
+
+    def stop_wall(self, instant: datetime) -> None:
+        """Put the wall on `instant`, where it stays until it is moved: for whole seconds in assertions."""
+        self.set_wall(instant)
+        self._stands = True
 
     def move_wall(self, seconds: float) -> None:
         """Put the wall forward, or back."""

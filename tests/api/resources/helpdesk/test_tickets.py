@@ -1,13 +1,17 @@
 """Tickets over HTTP: what is created, changed and refused, and who may do it."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
 
 @pytest.fixture
 async def world(desk: Any) -> Any:
-    """The company with its standard configuration."""
+    """The company with its standard configuration; the time stands still unless a test moves it."""
+    desk.served.clock.stop_wall(NOON)
     answer = await desk.chief.post("/tickets/defaults", json={"companyId": desk.id})
     assert answer.status == 200, answer.text
     told = answer.json()
@@ -419,3 +423,51 @@ async def test_a_late_answer_finds_the_breach_first(world: Any) -> None:
     now = (await world.chief.get(f"/tickets/{ticket['id']}")).json()
     assert now["firstResponseBreached"] is True
     assert now["firstResponseDue"] == "2026-05-01T12:15:00Z"
+
+
+async def test_a_client_does_not_say_in_the_history_who_it_is(world: Any) -> None:
+    made = await make(world)
+    forged = {"userName": "Boss", "byUserId": 1, "requestId": "7", "toKind": "closed", "reason": "phoned"}
+    moved = await world.chief.post(
+        f"/tickets/{made['id']}/transition",
+        json={"statusId": world.statuses["In progress"], "attributes": forged},
+    )
+    assert moved.status == 200, moved.text
+    (entry,) = (await world.chief.get(f"/tickets/{made['id']}/events?type=statusChanged")).json()
+    assert entry["attributes"] == {
+        "userName": (await world.chief.get("/session")).json()["name"],
+        "fromName": "New",
+        "toName": "In progress",
+        "fromKind": "new",
+        "toKind": "open",
+        "reason": "phoned",
+    }
+
+
+async def test_secrets_in_attributes_reach_neither_history_nor_webhook(world: Any) -> None:
+    company = (await world.chief.get(f"/companies/{world.id}")).json()
+    company["attributes"]["ticketWebhook"] = {"url": "https://hooks.example.org/"}
+    assert (await world.chief.put(f"/companies/{world.id}", json=company)).status == 200
+
+    def held(secret: str) -> dict[str, Any]:
+        return {"mail.smtp.password": secret, "ticketWebhook": {"secret": secret}, "floor": 2}
+
+    made = await make(world, attributes=held("hunter-1"))
+    path = f"/tickets/{made['id']}"
+    for answer in (
+        await world.chief.put(path, json={"attributes": held("hunter-2")}),
+        await world.chief.put(path, json={"attributes": {"webhook.secret": "hunter-3"}}),
+        await world.chief.post(
+            f"{path}/transition",
+            json={"statusId": world.statuses["In progress"], "attributes": {"webhook.secret": "hunter-4"}},
+        ),
+    ):
+        assert answer.status == 200, answer.text
+    assert made["attributes"] == held("********")
+    assert "hunter" not in (await world.chief.get(f"{path}/events")).text
+    bodies = await world.database.fetch("select body from ticket_messages where ticket_id = $1", made["id"])
+    assert bodies
+    assert not any("hunter" in row["body"] for row in bodies)
+    # Null removes it, as it does elsewhere.
+    emptied = await world.chief.put(path, json={"attributes": {"webhook.secret": None}})
+    assert emptied.json()["attributes"] == {}
