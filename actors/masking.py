@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-__all__ = ["MASK", "SECRETS", "mask_secrets", "restore_secrets"]
+__all__ = ["MASK", "SECRETS", "mask_secrets", "restore_secrets", "without_secrets"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -41,9 +41,17 @@ def mask_secrets(record: R) -> R:
     attributes = _attributes(record)
     if _OUTERMOST.isdisjoint(attributes) or getattr(record, "shows_secrets", False):
         return record
+    return msgspec.structs.replace(record, attributes=without_secrets(attributes))
+
+
+def without_secrets(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return attributes with the mask in place of each secret.
+
+    For records in which the server finds no secrets, but whose attributes are copied elsewhere.
+    """
     for path in SECRETS:
         attributes = _hidden(attributes, path)
-    return msgspec.structs.replace(record, attributes=attributes)
+    return attributes
 
 
 def restore_secrets(sent: R, stored: R | None) -> R:
@@ -64,9 +72,9 @@ def _attributes(record: msgspec.Struct) -> Mapping[str, Any]:
 
 def _hidden(attributes: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
     name, *inner = path
-    if name not in attributes:
+    value = attributes.get(name)
+    if value is None:
         return attributes
-    value = attributes[name]
     if not inner:
         return {**attributes, name: MASK}
     return {**attributes, name: _hidden(value, tuple(inner))} if isinstance(value, dict) else attributes

@@ -14,6 +14,8 @@ from motorpool.storage.helpdesk_records import TicketPause, TicketStatus
 __all__ = ["enabled_status", "move_to", "require_next"]
 
 DONE_KINDS = frozenset({"resolved", "closed"})
+AUTHOR_KEYS = frozenset({"userName", "byUserId", "requestId"})
+"""Attributes of entries in the history that name their author."""
 RUNNING_KINDS = frozenset({"new", "open"})
 """Kinds in which the resolution clock runs."""
 
@@ -39,12 +41,16 @@ def require_next(draft: Draft, status: TicketStatus) -> None:
 
 
 def move_to(draft: Draft, status: TicketStatus, attributes: Mapping[str, Any] | None = None) -> None:
-    """Move to another status, whatever the workflow says."""
+    """Move to another status, whatever the workflow says.
+
+    `attributes` are the client's. They go into the history, but do not say who did it.
+    """
     old = draft.status
     before, after = old.kind, status.kind
     names = {"fromName": old.name, "toName": status.name, "fromKind": before, "toKind": after}
     change = FieldChange("statusId", old.id, status.id)
-    entry = draft.enter("statusChanged", change=change, attributes={**(attributes or {}), **names})
+    sent = {key: value for key, value in (attributes or {}).items() if key not in AUTHOR_KEYS}
+    entry = draft.enter("statusChanged", change=change, attributes={**sent, **names})
     draft.set(status_id=status.id, status_kind=after, status_changed_at=draft.now)
     is_reopened = before not in LIVE_KINDS and after in LIVE_KINDS
     if after in DONE_KINDS and draft.ticket.resolved_at is None:

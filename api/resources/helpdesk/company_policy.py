@@ -26,6 +26,7 @@ __all__ = [
     "CompanyPolicy",
     "attributes_of",
     "audited_values",
+    "check_size",
     "company_of",
     "narrowed",
     "reference_of",
@@ -38,6 +39,8 @@ R = TypeVar("R", bound=msgspec.Struct)
 COMPANY_PARAMETERS = COMMON_PARAMETERS | {"company_id"}
 """What the lists of all that belongs to a company take."""
 MAX_REFERENCE = 2**63 - 1
+MAX_ATTRIBUTES_BYTES = 65_536
+"""Longest JSON of the attributes of a record."""
 
 
 class CompanyPolicy(ValidatedPolicy[R]):
@@ -118,6 +121,8 @@ class CompanyPolicy(ValidatedPolicy[R]):
         company_id = company_of(new)
         if not company_id:
             raise BadRequest("companyId: needed")
+        if old is None or attributes_of(new) != attributes_of(old):
+            check_size(attributes_of(new))
         if old is not None:
             if company_id != company_of(old):
                 raise BadRequest("companyId: cannot be changed")
@@ -195,6 +200,12 @@ def attributes_of(record: msgspec.Struct) -> dict[str, Any]:
     found = getattr(record, "attributes")  # noqa: B009 - as above
     assert isinstance(found, dict)
     return found
+
+
+def check_size(attributes: Mapping[str, Any], most: int = MAX_ATTRIBUTES_BYTES) -> None:
+    """Raise BadRequest for attributes that are longer than `most` bytes of JSON."""
+    if len(msgspec.json.encode(attributes)) > most:
+        raise BadRequest(f"attributes: more than {most} bytes")
 
 
 def used_by(what: str, tickets: int) -> str:

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from motorpool.actors.masking import without_secrets
 from motorpool.actors.tickets.edit import json_name
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.storage import referable_rows
 from motorpool.storage.companies import Standing
 from motorpool.storage.helpdesk_records import Ticket
@@ -27,7 +29,6 @@ __all__ = [
 ]
 
 MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
-MAX_ATTRIBUTES_BYTES = 65_536
 MAX_ATTRIBUTES = 128
 EXCUSED = "slaExcused"
 TARGETS = ("firstResponse", "resolution")
@@ -87,12 +88,14 @@ def checked(body: TicketFields, names: Sequence[str]) -> dict[str, Any]:
     if any(letter in values["subject"] for letter in "\r\n"):
         values["subject"] = " ".join(values["subject"].split())
     _check_attributes(body.attributes)
+    if "attributes" in values:
+        # What is never shown is not stored either: attributes are copied into the history and to webhooks.
+        values["attributes"] = without_secrets(body.attributes)
     return values
 
 
 def _check_attributes(attributes: Mapping[str, Any]) -> None:
-    if len(msgspec.json.encode(attributes)) > MAX_ATTRIBUTES_BYTES:
-        raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES_BYTES} bytes")
+    check_size(attributes)
     if len(attributes) > MAX_ATTRIBUTES:
         # Each that changes has an entry in the history.
         raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES}")

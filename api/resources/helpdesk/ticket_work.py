@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from quart import Response
 
+from motorpool.actors.masking import without_secrets
 from motorpool.actors.tickets.assign import assign
 from motorpool.actors.tickets.comment import comment
 from motorpool.actors.tickets.facts import Outcome
@@ -14,6 +15,7 @@ from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import BodyRules, Content, Operations
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY
 from motorpool.api.resources.helpdesk.ticket_changes import Situation, change_ticket, require_agent
 from motorpool.storage.helpdesk_records import Ticket, TicketEvent
@@ -113,8 +115,7 @@ async def transition_ticket(call: Call) -> Response:
     body = await call.body(NewTransition)
     if not body.status_id:
         raise BadRequest("statusId: needed")
-    if len(msgspec.json.encode(body.attributes)) > MAX_ATTRIBUTES_BYTES:
-        raise BadRequest(f"attributes: more than {MAX_ATTRIBUTES_BYTES} bytes")
+    check_size(body.attributes, MAX_ATTRIBUTES_BYTES)
 
     async def decide(situation: Situation) -> Outcome:
         if body.internal:
@@ -127,7 +128,7 @@ async def transition_ticket(call: Call) -> Response:
             status_id=body.status_id,
             comment=body.comment.strip(),
             internal=body.internal,
-            attributes=body.attributes,
+            attributes=without_secrets(body.attributes),
         )
 
     return await change_ticket(call, decide, version=body.version)

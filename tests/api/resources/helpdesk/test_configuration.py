@@ -392,3 +392,25 @@ async def test_a_company_has_a_limit_of_what_each_change_of_a_ticket_reads(desk,
     )
     assert answer.status == 400
     assert answer.text == "ticket status: the company has 2, which are the most there may be"
+
+
+async def test_attributes_have_a_limit_but_those_that_are_stored_may_stay(desk):
+    long = {"text": "x" * 65_536}
+    for path, fields in (
+        ("branches", {}),
+        ("teams", {}),
+        ("contacts", {}),
+        ("ticketcategories", {}),
+        ("ticketpriorities", {"level": 1}),
+        ("ticketstatuses", {"kind": "open"}),
+    ):
+        answer = await desk.chief.post(
+            f"/{path}", json={"companyId": desk.id, "name": "x", "attributes": long, **fields}
+        )
+        assert (answer.status, answer.text) == (400, "attributes: more than 65536 bytes"), path
+    team = await desk.make("teams", name="x")
+    await desk.database.execute("update teams set attributes = $1 where id = $2", long, team["id"])
+    stored = (await desk.chief.get(f"/teams/{team['id']}")).json()
+    assert (await desk.chief.put(f"/teams/{team['id']}", json={**stored, "name": "y"})).status == 200
+    longer = {**stored, "attributes": {"text": "x" * 65_537}}
+    assert (await desk.chief.put(f"/teams/{team['id']}", json=longer)).status == 400
