@@ -76,6 +76,13 @@ class Span:
     """Begins of the periods, ascending; the first is that of the span."""
     end: datetime
     with_cancelled: bool = False
+    by_period: bool = True
+    """Whether to group by period too, which costs a fifth of all grouping."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """By which of `GROUPS` to count."""
+        return GROUPS if self.by_period else tuple(group for group in GROUPS if group != "period")
 
 
 def _scope(condition: str) -> str:
@@ -96,22 +103,18 @@ def _scope(condition: str) -> str:
     """  # noqa: S608 - constants
 
 
-def _happened(what: str, at: str, condition: str, source: str = "scope") -> str:
-    """Return the query for how often something happened, by all groups at once: few rows."""
+def _in_span(at: str) -> str:
+    return f"({at} >= $1 and {at} < $2)"
+
+
+def _decided(first: int, target: str, name: str) -> str:
     return f"""
-        select {what} as what, priority_id, team_id, branch_id,
-            width_bucket({at}, $3::timestamptz[]) as period, count(*) as count
-        from {source} where {at} >= $1 and {at} < $2 and {condition}
-        group by what, priority_id, team_id, branch_id, period
-    """  # noqa: S608 - constants
-
-
-def _verdict(first: int, target: str, name: str) -> str:
-    what = f"""
+        case when {name}_verdict is not null and not is_cancelled and {_in_span(f"{name}_decided_at")}
+            then width_bucket({name}_decided_at, $3::timestamptz[]) end as {name},
         case when {name}_verdict = 'met' then {first}
-            when excused ? '{target}' then {first + 2} else {first + 1} end
+            when {name}_verdict is null then null
+            when excused ? '{target}' then {first + 2} else {first + 1} end as {name}_what
     """
-    return _happened(what, f"{name}_decided_at", f"{name}_verdict is not null and not is_cancelled")
 
 
 _WHAT = (
@@ -128,14 +131,29 @@ _WHAT = (
     "resolution excused",
 )
 """By the numbers of the statement, since numbers are faster than texts."""
-_HAPPENED = " union all ".join(
-    (
-        _happened("0", "created_at", "($4 or not is_cancelled)"),
-        _verdict(5, "firstResponse", "first_response"),
-        _verdict(8, "resolution", "resolution"),
-        _happened("what", "event_time", "true", "moves"),
-    )
-)
+_INSTANTS = ("created_at", "first_response_decided_at", "resolution_decided_at")
+# Tickets are read and grouped once for all that is counted of them: most of their instants are in one period.
+_HAPPENED = f"""
+    select what, priority_id, team_id, branch_id, period, count
+    from (
+        select priority_id, team_id, branch_id,
+            case when {_in_span("created_at")}
+                then width_bucket(created_at, $3::timestamptz[]) end as created,
+            {_decided(5, "firstResponse", "first_response")}, {_decided(8, "resolution", "resolution")},
+            count(*) as count
+        from scope
+        where ($4 or not is_cancelled) and ({" or ".join(_in_span(at) for at in _INSTANTS)})
+        group by priority_id, team_id, branch_id,
+            created, first_response, first_response_what, resolution, resolution_what
+    ) grouped
+    cross join lateral (values
+        (0, created), (first_response_what, first_response), (resolution_what, resolution)
+    ) as each (what, period)
+    where period is not null
+    union all
+    select what, priority_id, team_id, branch_id, width_bucket(event_time, $3::timestamptz[]), count(*)
+    from moves group by 1, 2, 3, 4, 5
+"""  # noqa: S608 - constants
 _COUNTS = f""",
     moves as (
         select what, priority_id, team_id, branch_id, event_time
@@ -143,7 +161,10 @@ _COUNTS = f""",
             select ticket_id, event_time, from_kind in ('new', 'open', 'pending') as was_live,
                 from_kind, to_kind
             from ticket_events
+            -- Moves that count nowhere are left out before the join; `not in` would mislead the planner.
             where to_kind is not null and event_time >= $1 and event_time < $2 and {{companies}}
+                and (to_kind in ('resolved', 'closed', 'cancelled')
+                    or from_kind in ('resolved', 'closed', 'cancelled'))
         ) moved
         join scope on scope.id = ticket_id
         cross join lateral unnest(
@@ -156,14 +177,13 @@ _COUNTS = f""",
             || case when to_kind = 'cancelled' and from_kind <> 'cancelled' then '{{3}}' end::integer[]
         ) as what
     )
-    select grouping(priority, team, zone, period) as grouped, priority, team, zone, period, what,
-        sum(count)::bigint as count
+    select grouping({{groups}}) as grouped, {{groups}}, what, sum(count)::bigint as count
     from (
         select what, coalesce(priority_id, 0) as priority, coalesce(team_id, 0) as team,
             coalesce(zone, '') as zone, period, count
         from ({_HAPPENED}) each left join zones on zones.id = branch_id
     ) happened
-    group by grouping sets ((what), (what, priority), (what, team), (what, zone), (what, period))
+    group by grouping sets ((what), {{sets}})
 """  # noqa: S608 - constants
 _TIMES = """,
     places as (
@@ -180,15 +200,14 @@ _TIMES = """,
         ) as done (target, at, elapsed)
         where not is_cancelled and at >= $1 and at < $2 and elapsed is not null
     )
-    select grouped, priority, team, coalesce(zone, '') as zone, period, target, done, minutes, median, p90
+    select figures.*, coalesce(zone, '') as zone
     from (
-        select grouping(priority, team, place, period) as grouped, priority, team, place, period, target,
+        select grouping({groups}) as grouped, {groups}, target,
             count(*) as done, sum(minutes)::bigint as minutes,
             percentile_cont(0.5) within group (order by minutes) as median,
             percentile_disc(0.9) within group (order by minutes)::integer as p90
         from dated
-        group by grouping sets
-            ((target), (target, priority), (target, team), (target, place), (target, period))
+        group by grouping sets ((target), {sets})
     ) figures
     left join (select distinct place, zone from places) named using (place)
 """
@@ -210,19 +229,21 @@ _BREACHES = """
 
 
 async def counts(q: Queries, span: Span) -> list[Count]:
-    """Return what happened in the span, in all and by each of `GROUPS`."""
-    sql, args = statement_of(_COUNTS, span, 5)
+    """Return what happened in the span, in all and by each of the span's groups."""
+    sql, args = statement_of(_grouped(_COUNTS, "what", span.groups), span, 5)
     rows = await q.fetch(sql, span.starts[0], span.end, list(span.starts), span.with_cancelled, *args)
-    return [Count(*_group(row), _WHAT[row["what"]], row["count"]) for row in rows]
+    return [Count(*_group(row, span.groups), _WHAT[row["what"]], row["count"]) for row in rows]
 
 
 async def business_times(q: Queries, span: Span) -> list[Times]:
-    """Return how long targets took that were done in the span, in all and by each of `GROUPS`."""
-    sql = _scope(span.condition.numbered(4)) + _TIMES
+    """Return how long targets took that were done in the span, in all and by each of the span's groups."""
+    places = ["place" if group == "zone" else group for group in span.groups]
+    sql = _scope(span.condition.numbered(4)) + _grouped(_TIMES, "target", places)
     rows = await q.fetch(sql, span.starts[0], span.end, list(span.starts), *span.condition.args)
     columns = ("done", "minutes", "median", "p90")
     return [
-        Times(*_group(row), _TARGETS[row["target"]], *(row[column] for column in columns)) for row in rows
+        Times(*_group(row, span.groups), _TARGETS[row["target"]], *(row[column] for column in columns))
+        for row in rows
     ]
 
 
@@ -243,9 +264,15 @@ def statement_of(sql: str, span: Span, first: int) -> tuple[str, tuple[object, .
     )
 
 
-def _group(row: Row) -> tuple[str, int | str]:
+def _grouped(sql: str, what: str, groups: Sequence[str]) -> str:
+    """Return the statement that counts `what` by each of these groups."""
+    sets = ", ".join(f"({what}, {group})" for group in groups)
+    return sql.replace("{groups}", ", ".join(groups)).replace("{sets}", sets)
+
+
+def _group(row: Row, groups: Sequence[str]) -> tuple[str, int | str]:
     """Return the group of a row of grouping sets, and its key."""
-    for place, name in enumerate(reversed(GROUPS)):
+    for place, name in enumerate(reversed(groups)):
         if not row["grouped"] >> place & 1:
             return name, row[name]
     return "", 0
