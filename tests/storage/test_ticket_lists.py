@@ -1,4 +1,4 @@
-"""Lists of 100,000 tickets are answered from indexes, whatever is asked and of whichever companies."""
+"""Lists of tickets are answered from indexes, whatever is asked and of whichever companies."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from motorpool.storage.migrations import load
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 
-TICKETS = 100_000
+TICKETS = 10_000
 COMPANIES = 20
 CONTACTS = 5_000
 KINDS = "array['new', 'open', 'pending', 'resolved', 'closed', 'cancelled']"
