@@ -53,6 +53,8 @@ MAX_SLEEP_SECONDS = 60.0
 """Between two looks at the wall clock, which may be set, while credentials are valid."""
 PAUSE_SECONDS = 0.1
 """Between two messages to one socket: what changes meanwhile goes out together."""
+EVENT_PAUSE_SECONDS = 0.02
+"""The same for events, which do not wait for the end of that pause."""
 
 
 async def identify_caller(context: ServerContext, token: str | None) -> Caller | None:
@@ -77,6 +79,7 @@ class LiveUpdates:
         """Device id -> newest state not sent yet."""
         self._events: list[Event] = []
         self._events_lost = False
+        self._events_pending = trio.Event()
         self._pending = trio.Event()
         self.tickets = TicketUpdates(context, caller, self._wake)
         self._authorized = True
@@ -116,6 +119,7 @@ class LiveUpdates:
                     self._events += [each.event for each in published if self._caller.id in each.user_ids]
                     self._events_lost = len(self._events) > MAX_PENDING_EVENTS
                 if self._events_lost or self._events:
+                    self._events_pending.set()
                     self._pending.set()
 
     async def follow_changes(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -177,16 +181,40 @@ class LiveUpdates:
                 continue
             positions, self._positions = self._positions, {}
             devices, self._devices = self._devices, {}
-            events, self._events = self._events, []
-            message = await self._message(positions, devices, events)
-            if message:
-                await websocket.send(encode(message).decode())
-            await trio.sleep(PAUSE_SECONDS)
+            await self._send(positions, devices, self._take_events())
+            await self._pause()
         return POLICY_VIOLATION
 
-    async def _message(
+    async def _pause(self) -> None:
+        """Wait until the next message is due; events that come meanwhile are sent.
+
+        With them goes what is pending of their devices: a client has the position of an event before it or
+        together with it. All else is sent as often as without events.
+        """
+        end = trio.current_time() + PAUSE_SECONDS
+        while True:
+            await trio.sleep(EVENT_PAUSE_SECONDS)
+            with trio.move_on_at(end):
+                await self._events_pending.wait()
+            if trio.current_time() >= end or not self._authorized or self._events_lost:
+                return
+            events = self._take_events()
+            device_ids = {event.device_id for event in events}
+            await self._send(
+                {each: self._positions.pop(each) for each in device_ids & self._positions.keys()},
+                {each: self._devices.pop(each) for each in device_ids & self._devices.keys()},
+                events,
+            )
+
+    def _take_events(self) -> list[Event]:
+        events, self._events = self._events, []
+        self._events_pending = trio.Event()
+        return events
+
+    async def _send(
         self, positions: dict[int, Position], devices: dict[int, DeviceStatus], events: list[Event]
-    ) -> dict[str, object]:
+    ) -> None:
+        """Send these and the changed tickets, without what may no longer be seen."""
         message: dict[str, object] = {}
         rows = await self._context.devices.get_many(devices)
         shown = [
@@ -214,7 +242,8 @@ class LiveUpdates:
         tickets = await self.tickets.take()
         if tickets:
             message["tickets"] = tickets
-        return message
+        if message:
+            await websocket.send(encode(message).decode())
 
     def _add_positions(self, positions: tuple[Position, ...]) -> None:
         for position in positions:

@@ -75,8 +75,8 @@ async def lock_unmatched(transaction: Queries, limit: int) -> list[UnmatchedEven
 
 
 async def remove_matched(transaction: Queries, event_ids: Iterable[int]) -> None:
-    """Remove events whose messages are in the outbox."""
-    await transaction.execute(
+    """Remove events whose messages are in the outbox, together with the commit."""
+    await transaction.defer_to_commit(
         "delete from unmatched_events where event_id = any($1::bigint[])", list(event_ids)
     )
 

@@ -103,12 +103,14 @@ async def plan_batch(
             if name != "command":
                 recipients = deliveries[match.event_id].recipients.setdefault(name, {})
                 recipients[match.user_id] = recipients.get(match.user_id, False) or urgent
+    # Sockets have no receiver that could be paused.
+    has_lanes = any(each.recipients.keys() - {"web"} for each in deliveries.values())
     return BatchPlan(
         handled,
         tuple(deliveries.values()),
         await _commands(transaction, events, selected),
         {user.id: user for user in await users.TABLE.fetch_many(transaction, user_ids)},
-        frozenset(await receivers.paused(transaction, user_ids)),
+        frozenset(await receivers.paused(transaction, user_ids) if has_lanes else ()),
         server_row,
     )
 

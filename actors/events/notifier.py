@@ -137,13 +137,14 @@ class Notifier(Actor[None]):
     async def _match_all(self) -> None:
         """Match events while any wait, then sleep until others are stored."""
         failures = 0
+        is_stored = False
         async with self.context.system.topic(UNMATCHED_EVENTS).subscribe(1) as stored:
             while True:
+                matched = 0
                 try:
-                    # After a failure one at a time, so that an event that fails does not hold back others.
-                    if await self._match(1 if failures else BATCH):
-                        failures = 0
-                        continue
+                    if is_stored or await notifications.is_waiting(self._database):
+                        # After a failure one at a time, so that one that fails does not hold back others.
+                        matched = await self._match(1 if failures else BATCH)
                 except StatementRejected as error:
                     # Such as a user who was deleted meanwhile.
                     failures += 1
@@ -156,8 +157,11 @@ class Notifier(Actor[None]):
                     failures += 1
                     self.context.log.exception("events cannot be matched")
                 else:
-                    with trio.move_on_after(POLL_SECONDS), suppress(Lagged):
+                    failures = 0 if matched else failures
+                    # What was stored meanwhile is matched at once: to look for it first would delay it.
+                    with trio.move_on_after(0 if matched else POLL_SECONDS) as wait, suppress(Lagged):
                         await stored.receive_batch()
+                    is_stored = not wait.cancelled_caught
                     continue
                 if failures > MAX_ATTEMPTS:
                     failures = 0
@@ -165,8 +169,6 @@ class Notifier(Actor[None]):
 
     async def _match(self, limit: int) -> int:
         """Handle up to `limit` events in one transaction; return how many."""
-        if not await notifications.is_waiting(self._database):
-            return 0
         made = _Made()
         async with self._database.transaction() as transaction:
             waiting = await notifications.lock_unmatched(transaction, limit)

@@ -147,6 +147,42 @@ def shown(kind, device_id, message):
     }
 
 
+async def test_events_do_not_wait_for_the_pause_between_two_messages(served, monkeypatch):
+    monkeypatch.setattr(live_updates, "PAUSE_SECONDS", 3600.0)
+    moving, parked = await served.device(served.admin, "1"), await served.device(served.admin, "2")
+    topic = served.context.system.topic(WEB_EVENTS)
+    async with connect(served, served.cookie(served.admin)) as socket:
+        assert await receive(socket) == {"positions": []}
+        for second in (1, 2):
+            later = NOON + timedelta(seconds=second)
+            await served.report(served.position(parked, later))
+            (stored,) = await served.report(served.position(moving, later))
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            topic.publish(web_event(1, device_id=moving, message=str(second)))
+            message = await receive(socket)
+            assert message["events"] == [shown("deviceOverspeed", moving, str(second))]
+            # The position of an event comes with it, those of other devices with the next message.
+            assert [found["id"] for found in message["positions"]] == [stored.id]
+            assert {found["id"] for found in message.get("devices", ())} <= {moving}
+
+
+async def test_a_pause_sends_no_events_after_the_session_has_ended(served, identifications, monkeypatch):
+    monkeypatch.setattr(live_updates, "PAUSE_SECONDS", 3600.0)
+    ann = await served.user("ann")
+    user = (await served.admin.get(f"/users/{ann.id}")).json()
+    async with shake_hands(served, served.cookie(ann)) as (stream, status):
+        assert status == 101
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        await served.admin.put(f"/users/{ann.id}", json={**user, "disabled": True})
+        with trio.fail_after(10):
+            while identifications[-1] is not None:
+                await trio.testing.wait_all_tasks_blocked(0.01)
+        served.context.system.topic(WEB_EVENTS).publish(web_event(ann.id, message="late"))
+        received = await read_all(stream)
+    assert b"late" not in received
+    assert received.endswith(CLOSED)
+
+
 async def test_a_client_so_slow_that_events_would_be_lost_is_asked_to_connect_again(served):
     ann = await served.user("ann")
     async with shake_hands(served, served.cookie(ann)) as (stream, status):
