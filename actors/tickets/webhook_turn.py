@@ -1,6 +1,8 @@
 """Sends the messages to the webhook of one company while this server holds the company's lease."""
 
+import math
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -96,29 +98,41 @@ class WebhookTurn:
 
         Raises StorageError.
         """
-        async with self._webhooks.session() as self._session:
-            sent = 0
-            while sent < TURN_MESSAGES:
-                self._filled = trio.Event()
-                lease = await self._refresh()
-                if lease is None:
-                    # Another server sends, and will do so until its lease ends, or the company is gone.
-                    return self._context.clock.now() + LEASE / 6
-                if not await self._may_send(lease):
-                    break
-                limit = 1 if lease.failures >= CLOSED_FAILURES else BATCH
-                messages, is_all = await ticket_messages.take(
-                    self._database, self._company_id, now=self._context.clock.now(), limit=limit
-                )
-                if messages:
-                    await self._send(messages)
-                    sent += len(messages)
-                    if not is_all or self._interrupted:
-                        continue
-                with trio.move_on_after(LINGER_SECONDS):
-                    await self._filled.wait()
-                if not self._filled.is_set():
-                    break
+        try:
+            async with self._webhooks.session() as self._session:
+                sent = 0
+                while sent < TURN_MESSAGES:
+                    self._filled = trio.Event()
+                    lease = await self._refresh()
+                    if lease is None:
+                        # Another server sends, and will do so until its lease ends, or the company is gone.
+                        return self._context.clock.now() + LEASE / 6
+                    if not await self._may_send(lease):
+                        break
+                    limit = 1 if lease.failures >= CLOSED_FAILURES else BATCH
+                    messages, is_all = await ticket_messages.take(
+                        self._database, self._company_id, now=self._context.clock.now(), limit=limit
+                    )
+                    if messages:
+                        await self._send(messages)
+                        sent += len(messages)
+                        if not is_all or self._interrupted:
+                            continue
+                    with trio.move_on_after(LINGER_SECONDS):
+                        await self._filled.wait()
+                    if not self._filled.is_set():
+                        break
+        finally:
+            if trio.current_effective_deadline() == -math.inf:
+                # An orderly stop: neither others nor this server after its start wait for the lease to end.
+                with (
+                    trio.CancelScope(deadline=trio.current_time() + NOTE_SECONDS, shield=True),
+                    suppress(StorageError),
+                ):
+                    await self._release()
+        return await self._release()
+
+    async def _release(self) -> datetime | None:
         return await webhook_leases.release(self._database, self._company_id, self._holder)
 
     async def _refresh(self) -> LeasedWebhook | None:

@@ -231,6 +231,20 @@ async def test_new_messages_are_sent_when_the_sender_is_woken(
             await states(delivered=number)
 
 
+async def test_after_an_orderly_stop_no_message_waits_for_the_end_of_the_lease(
+    database, tree, web_server, make_company, put, states
+):
+    server = web_server()
+    company = await make_company(server.url)
+    await put(company, 7, 1)
+    async with tree(sender(database)):
+        # The turn then waits for more, and no time passes.
+        await states(delivered=1)
+    await put(company, 7, 2)
+    async with tree(sender(database)):
+        await states(delivered=2)
+
+
 async def test_a_failure_holds_back_later_messages_of_the_ticket_and_no_others(
     database, tree, time, passes, web_server, make_company, put, attempts
 ):
