@@ -49,6 +49,8 @@ async def open_loop() -> AsyncIterator[Foreign]:
         # By default trio-asyncio ends the program over an unretrieved future of a lost connection.
         loop.set_exception_handler(_log_unhandled)
         _run_callbacks_in_batches(loop)
+        # Whether a callback is a coroutine function is asked for each one; asyncio does so when debugging.
+        loop._check_callback = _accept_callback
         yield loop
 
 
@@ -68,6 +70,10 @@ def _run_callbacks_in_batches(loop: Foreign) -> None:
                 await run_one(no_wait=True)
 
     loop._main_loop_one = run_batch
+
+
+def _accept_callback(_callback: Foreign, _method: str) -> None:
+    pass
 
 
 def _log_unhandled(_loop: Foreign, context: dict[str, Foreign]) -> None:

@@ -6,7 +6,7 @@ The row of a ticket is locked before anything that belongs to it, and after the 
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from motorpool.storage.company_tables import access_by_company
 from motorpool.storage.helpdesk_records import Ticket, TicketEvent, TicketPause
@@ -16,7 +16,6 @@ from motorpool.storage.tables import LOCK, Table
 __all__ = [
     "CLOCK_COLUMNS",
     "TABLE",
-    "NewNumber",
     "close_pauses",
     "company_of",
     "delete",
@@ -27,7 +26,6 @@ __all__ = [
     "lock",
     "lock_company",
     "lock_status",
-    "next_number",
     "of_unique_id",
     "pauses_of",
     "update",
@@ -76,28 +74,6 @@ async def company_of(q: Queries, ticket_id: int) -> int | None:
         return None
     found: int | None = await q.fetch_value("select company_id from tickets where id = $1", ticket_id)
     return found
-
-
-class NewNumber(NamedTuple):
-    """What a new ticket is stored under."""
-
-    ticket_id: int
-    number: int
-
-    status_kind: str | None
-    """Of the status that was locked; None if it is gone."""
-
-
-async def next_number(q: Queries, company_id: int, status_id: int) -> NewNumber | None:
-    """Lock the row of a company and a status until the transaction ends; None without such a company."""
-    row = await q.fetch_row(
-        "with status as (select kind from ticket_statuses where id = $2 for share)"
-        " update companies set last_ticket_number = last_ticket_number + 1 where id = $1"
-        " returning nextval('tickets_id_seq'), last_ticket_number, (select kind from status)",
-        company_id,
-        status_id,
-    )
-    return None if row is None else NewNumber(*row.values())
 
 
 async def lock_company(q: Queries, company_id: int) -> None:

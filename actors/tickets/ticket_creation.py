@@ -8,9 +8,8 @@ from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.create import create, starting_status, with_category
 from motorpool.actors.tickets.facts import Author, Change, TicketRefused
-from motorpool.actors.tickets.ticket_reader import business_times_of, setup_of
+from motorpool.actors.tickets.ticket_reader import business_times_of, number_ticket
 from motorpool.actors.tickets.ticket_writer import write
-from motorpool.storage import tickets
 from motorpool.storage.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.queries import Queries
 
@@ -38,16 +37,14 @@ async def create_ticket(
         Conflict: Another ticket of the company has the same `unique_id`.
     """
     people = [user_id for user_id in (ticket.assignee_id, author.user_id) if user_id]
-    setup = await setup_of(transaction, ticket.company_id, people)
-    if setup is None:
+    found = await number_ticket(transaction, ticket.company_id, people, ticket.status_id)
+    if found is None:
         return None
+    setup, number = found
     ticket = with_category(ticket, category, setup)
     hours = await business_times_of(transaction, [setup], [ticket.priority_id], calendars, now=now)
     status = starting_status(setup, ticket.status_id)
-    number = await tickets.next_number(transaction, ticket.company_id, status.id)
-    if number is None:
-        return None
-    if number.status_kind != status.kind:
+    if (number.status_id, number.status_kind) != (status.id, status.kind):
         raise TicketRefused(f"status {status.id} was changed just now")
     ticket = msgspec.structs.replace(ticket, id=number.ticket_id, number=number.number, status_id=status.id)
     outcome = create(ticket, setup, hours, author, now, created_at=created_at)

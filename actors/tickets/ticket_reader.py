@@ -14,8 +14,9 @@ from motorpool.actors.tickets.service_levels import Level
 from motorpool.storage import ticket_setups, tickets
 from motorpool.storage.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.queries import Queries, Row
+from motorpool.storage.ticket_setups import NewNumber
 
-__all__ = ["business_times_of", "level_of", "lock_facts", "setup_of", "ticket_of"]
+__all__ = ["business_times_of", "level_of", "lock_facts", "number_ticket", "ticket_of"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -60,24 +61,29 @@ async def lock_facts(
     }
 
 
-async def setup_of(q: Queries, company_id: int, people: Iterable[int] = ()) -> CompanySetup | None:
-    """Return what a company configures, and what these users are in it; None if there is no such company."""
-    pairs = [(company_id, 0), *((company_id, user_id) for user_id in people)]
-    return (await _setups(q, pairs)).get(company_id)
+async def number_ticket(
+    transaction: Queries, company_id: int, people: Sequence[int], status_id: int
+) -> tuple[CompanySetup, NewNumber] | None:
+    """Number a new ticket, and return what its company configures; None if there is no such company.
+
+    `people` are users that matter; company and status are locked as `ticket_setups.number_ticket` says.
+    """
+    found = await ticket_setups.number_ticket(transaction, company_id, people, status_id)
+    return None if found is None else (_setup(found[0]), found[1])
 
 
 async def _setups(q: Queries, pairs: Sequence[tuple[int, int]]) -> dict[int, CompanySetup]:
-    found = {}
-    for row in await ticket_setups.read(q, pairs):
-        company = Company(row["id"], row["name"], row["unique_id"], row["disabled"], row["attributes"])
-        found[company.id] = CompanySetup(
-            company=company,
-            statuses=_records(TicketStatus, row["statuses"]),
-            priorities=_records(TicketPriority, row["priorities"]),
-            teams=_records(Team, row["teams"]),
-            people={each["id"]: msgspec.convert(each, Person) for each in row["people"]},
-        )
-    return found
+    return {row["id"]: _setup(row) for row in await ticket_setups.read(q, pairs)}
+
+
+def _setup(row: Row) -> CompanySetup:
+    return CompanySetup(
+        company=Company(row["id"], row["name"], row["unique_id"], row["disabled"], row["attributes"]),
+        statuses=_records(TicketStatus, row["statuses"]),
+        priorities=_records(TicketPriority, row["priorities"]),
+        teams=_records(Team, row["teams"]),
+        people={each["id"]: msgspec.convert(each, Person) for each in row["people"]},
+    )
 
 
 def _records(shape: type[R], rows: Iterable[Mapping[str, Any]]) -> dict[int, R]:

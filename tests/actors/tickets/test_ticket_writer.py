@@ -13,7 +13,7 @@ from motorpool.actors.tickets.create import create
 from motorpool.actors.tickets.edit import edit
 from motorpool.actors.tickets.facts import Author, Change
 from motorpool.actors.tickets.settle import settle
-from motorpool.actors.tickets.ticket_reader import business_times_of, lock_facts, setup_of
+from motorpool.actors.tickets.ticket_reader import business_times_of, lock_facts, number_ticket
 from motorpool.actors.tickets.ticket_writer import write, write_deletion
 from motorpool.actors.tickets.transition import transition
 from motorpool.storage import company_tables, links, tickets, users
@@ -63,9 +63,8 @@ class Rows:
     async def create(self, at=NOW, **fields):
         fields = {"priority_id": self.normal, "subject": "No signal"} | fields
         async with self.database.transaction() as transaction:
-            setup = await setup_of(transaction, self.company_id, people=[self.ann])
+            setup, number = await number_ticket(transaction, self.company_id, [self.ann], 0)
             hours = await business_times_of(transaction, [setup], setup.priorities, CALENDARS, now=at)
-            number = await tickets.next_number(transaction, self.company_id, self.statuses["new"])
             ticket = Ticket(id=number.ticket_id, number=number.number, company_id=self.company_id, **fields)
             outcome = create(ticket, setup, hours, self.agent, at)
             (change,) = await write(transaction, [Change(None, outcome)], at)
