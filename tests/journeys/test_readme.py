@@ -124,3 +124,21 @@ def test_trips_events_and_reports_are_read_as_it_is_shown(start_server, tmp_path
     assert trips == events == []
     assert (tmp_path / "summary.xlsx").read_bytes().startswith(b"PK")
     assert (tmp_path / "day.gpx").read_text().startswith("<?xml")
+
+
+@needs_curl
+def test_a_ticket_is_worked_on_as_it_is_shown(start_server):
+    with start_server() as server, server.client() as client:
+        token = client.post("/session/token").text
+        assert client.post("/devices", json={"name": "Truck", "uniqueId": "1"}).status_code == 200
+        script = block_after("Tickets").replace("http://localhost:8082", server.url)
+        calls = [f"{line}\necho" if line.startswith("api ") else line for line in script.splitlines()]
+        done = shell("\n".join([f"TOKEN={token}", *calls]))
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line]
+    resolved, events, levels, listed, figures = answers[5:]
+    assert (resolved["deviceId"], resolved["statusKind"]) == (1, "resolved")
+    assert events[0]["type"] == "created"
+    assert levels["resolution"]["state"] == "met"
+    assert listed == []
+    assert figures["volume"]["resolved"] == 1
