@@ -49,6 +49,10 @@ Sort = Literal[
 ]
 Ids = tuple[Id, ...]
 Texts = tuple[str, ...]
+MAX_KEYWORD = 128
+"""Characters. The time to look for a text grows with its length times that of the texts it may be in."""
+MAX_TAGS = 50
+"""Each is compared with each tag of a ticket."""
 
 
 def _rename(name: str) -> str:
@@ -94,7 +98,9 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     escalated: Annotated[bool, Meta(description="Was escalated; false: was not.")] | None = None
     unique_id: Annotated[Texts, Meta(description="With these unique ids.")] = ()
     number: Annotated[Ids, Meta(description="With these numbers.")] = ()
-    tag: Annotated[Texts, Meta(description="With one of these in `attributes.tags`.")] = ()
+    tag: Annotated[
+        Texts, Meta(max_length=MAX_TAGS, description="With one of these in `attributes.tags`.")
+    ] = ()
     start: Annotated[Instant, Meta(description="Created at this instant or later.")] | None = None
     end: Annotated[Instant, Meta(description="Created before this instant.")] | None = None
     updated_from: Annotated[Instant, Meta(description="Changed last at this instant or later.")] | None = None
@@ -102,8 +108,9 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     keyword: Annotated[
         str,
         Meta(
+            max_length=MAX_KEYWORD,
             description="Text in the subject, description, unique id or name of the contact, whatever its"
-            " case; `#118` finds the number too."
+            " case; `#118` finds the number too.",
         ),
     ] = ""
     is_all: Annotated[bool, Meta(description="Administrators and managers: all there are.")] = False

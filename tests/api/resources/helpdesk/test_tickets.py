@@ -471,3 +471,13 @@ async def test_secrets_in_attributes_reach_neither_history_nor_webhook(world: An
     # Null removes it, as it does elsewhere.
     emptied = await world.chief.put(path, json={"attributes": {"webhook.secret": None}})
     assert emptied.json()["attributes"] == {}
+
+
+async def test_what_is_looked_for_in_all_tickets_is_short(world: Any) -> None:
+    await make(world, description="x" * 65_536, attributes={"tags": ["x"] * 500})
+    found = await world.chief.get(f"/tickets?keyword={'x' * 128}")
+    assert (found.status, len(found.json())) == (200, 1)
+    await refused(await world.chief.get(f"/tickets?keyword={'x' * 129}"), "keyword", "128")
+    tags = "&".join(f"tag={number}" for number in range(50))
+    assert (await world.chief.get(f"/tickets?{tags}")).status == 200
+    await refused(await world.chief.get(f"/tickets?{tags}&tag=50"), "tag", "50")
