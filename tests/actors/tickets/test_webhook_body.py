@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.actors.tickets.facts import FieldChange, TicketMessage
@@ -97,6 +97,7 @@ def test_long_texts_are_cut_to_four_thousand_characters():
 texts = st.text(st.characters(codec="utf-8"), max_size=300)
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     description=texts,
     times=st.integers(1, 200),

@@ -14,6 +14,7 @@ from motorpool.actors.messages.topics import WEBHOOKS_DISABLED
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.webhook import sign
 from motorpool.actors.outgoing.webhook_schedule import DELAYS_SECONDS
+from motorpool.actors.tickets import webhook_sender
 from motorpool.actors.tickets.webhook_sender import KEPT, webhook_sender_spec
 from motorpool.storage import ticket_deliveries, ticket_messages, users, webhook_leases
 from motorpool.storage.records import User
@@ -187,6 +188,13 @@ def passes(time, until):
     return wait
 
 
+@pytest.fixture
+def seldom(monkeypatch):
+    """The sender looks for messages of other servers, and for old ones, every hour: there are none."""
+    monkeypatch.setattr(webhook_sender, "POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(webhook_sender, "CLEAN_SECONDS", 3600.0)
+
+
 def sender(database):
     return webhook_sender_spec(database, OUTGOING)
 
@@ -303,7 +311,7 @@ async def test_retry_after_is_obeyed(database, tree, time, passes, web_server, m
 
 
 async def test_after_five_failures_one_message_is_tried_at_a_time(
-    database, tree, time, passes, web_server, make_company, put, until, states
+    database, tree, time, seldom, passes, web_server, make_company, put, until, states
 ):
     up = []
     server = web_server(lambda _: (200 if up else 500, b""))
@@ -386,7 +394,7 @@ async def test_a_receiver_that_is_gone_is_disabled_and_its_managers_notified(
 
 
 async def test_a_receiver_that_fails_for_three_days_is_disabled(
-    database, tree, time, passes, web_server, make_company, put, until
+    database, tree, time, seldom, passes, web_server, make_company, put, until
 ):
     server = web_server(lambda _: (500, b"out of order"))
     company = await make_company(server.url)
