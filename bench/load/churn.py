@@ -42,7 +42,7 @@ class Churn:
         self._end = 0.0
 
     async def run(self) -> ChurnResult:
-        """Repeat everything until the time is over; what has begun is finished."""
+        """Do everything once, and again until the time is over; what has begun is finished."""
         self._end = trio.current_time() + self._load.seconds
         url = f"http://{self._load.host}:{self._load.http_port}/api"
         headers = {"Authorization": f"Bearer {self._load.token}"}
@@ -59,7 +59,8 @@ class Churn:
         return ChurnResult(counts=dict(self._counts), failures=self._failures, reasons=tuple(self._reasons))
 
     async def _repeat(self, kind: str, once: Callable[[], Awaitable[None]]) -> None:
-        while trio.current_time() < self._end:
+        is_over = False
+        while not is_over:
             try:
                 await once()
                 self._counts[kind] += 1
@@ -76,6 +77,7 @@ class Churn:
                     self._reasons.append(f"{kind}: {error!r}")
                 await trio.sleep(1.0)
             await trio.sleep(PAUSE_SECONDS[kind])
+            is_over = trio.current_time() >= self._end
 
     async def _connect_terminal(self) -> None:
         """Connect, log in, report once, and disconnect once that was acknowledged."""

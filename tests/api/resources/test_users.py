@@ -1,5 +1,6 @@
 import json
 import threading
+from datetime import UTC, datetime
 
 import trio
 
@@ -56,6 +57,7 @@ async def test_registration_is_closed_unless_the_server_opens_it(served):
 
 async def test_self_registration_takes_limits_from_the_settings_and_flags_from_the_server(starting):
     async with starting(users=UserSettings(device_limit=3, expiration_days=2)) as served:
+        served.clock.stop_wall(datetime(2026, 5, 1, 12, tzinfo=UTC))
         settings = (await served.admin.get("/server")).json()
         await served.admin.put("/server", json={**settings, "registration": True, "deviceReadonly": True})
         made = await served.client().post(

@@ -273,7 +273,10 @@ async def test_live_video_begins_and_ends_by_command(number: int, sound: Coding)
         film = await here.platform.next_film()
         units = await read_units(
             film,
-            lambda units: len(units) > 40 and any(unit.coding is sound for unit in units),
+            lambda units: (
+                sum(unit.coding.is_video for unit in units) > 20
+                and any(unit.coding is sound for unit in units)
+            ),
         )
         assert {unit.channel for unit in units} == {2}
         numbers = frame_numbers(units)
