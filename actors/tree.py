@@ -212,6 +212,7 @@ def fleet_tree(
                 intensity=None,
                 children=(
                     capture_retention_spec(
+                        database,
                         media_folder(settings.data),
                         settings.captures.quota_bytes or 0,
                         settings.captures.retention_days or 0,

@@ -64,6 +64,7 @@ _DELETED_BY_COMPANY = (
     "ticket_messages",
     "ticket_message_attempts",
     "ticket_rule_tickets",
+    "ticket_files",
     "ticket_categories",
     "ticket_statuses",
     "ticket_priorities",

@@ -33,15 +33,22 @@ class SweepResult(msgspec.Struct, frozen=True):
 
 
 def sweep(
-    media: Path, names: str, *, quota_bytes: int, oldest: datetime | None, keep: Collection[str] = ()
+    media: Path,
+    names: str,
+    *,
+    quota_bytes: int,
+    oldest: datetime | None,
+    keep: Collection[str] = (),
+    exempt: Collection[str] = (),
 ) -> SweepResult:
     """Remove files last written before `oldest`, and the oldest ones until the others fit the quota.
 
     `names` is a pattern of file names in the folders of all devices. `quota_bytes` 0 is none. Files named in
-    `keep` are being written: they stay, but count.
+    `keep` are being written: they stay, but count; those in `exempt` stay and do not count.
     """
     limit = oldest.timestamp() if oldest is not None else 0.0
-    return _remove(media.glob(f"*/{names}"), quota_bytes, quota_bytes, limit, keep)
+    paths = (path for path in media.glob(f"*/{names}") if path.name not in exempt)
+    return _remove(paths, quota_bytes, quota_bytes, limit, keep)
 
 
 class DeviceQuota:

@@ -1,6 +1,6 @@
 """Comments, by agents and by contacts (docs/tickets.md#comments)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -28,8 +28,9 @@ def comment(
     on_behalf_of_contact: bool = False,
     status_id: int = 0,
     attributes: Mapping[str, Any] | None = None,
+    evidence: Sequence[Mapping[str, Any]] = (),
 ) -> Outcome:
-    """Return the ticket with a comment, and then moved to a status if one is given.
+    """Return the ticket with a comment and evidence, and then moved to a status if one is given.
 
     Raises:
         TicketRefused: A rule forbids the comment or the status.
@@ -46,6 +47,8 @@ def comment(
         attributes=attributes,
         moves_status=status is None,
     )
+    for each in evidence:
+        draft.enter("evidence", internal=internal, attributes=each)
     if status is not None:
         require_next(draft, status)
         move_to(draft, status)

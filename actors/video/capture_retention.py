@@ -1,6 +1,7 @@
 """Retention of capture files: repairs those that a crash left, and keeps to their quota and age.
 
-It also removes the unfinished uploads that a crash left.
+Captures that are evidence of tickets are left, and do not count. It also removes the unfinished uploads that
+a crash left.
 """
 
 from datetime import timedelta
@@ -16,6 +17,9 @@ from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all
 from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureFilesRemoved, GetOpenCaptures
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind
+from motorpool.storage import ticket_files
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
 
 __all__ = ["CAPTURE_RETENTION", "CaptureRetention", "capture_retention_spec"]
 
@@ -28,7 +32,8 @@ CAPTURE_RETENTION: Kind[None, None] = Kind("capture_retention")
 class CaptureRetention(Actor[None]):
     """Checks once a minute."""
 
-    def __init__(self, media: Path, quota_bytes: int, days: int) -> None:
+    def __init__(self, database: Database, media: Path, quota_bytes: int, days: int) -> None:
+        self._database = database
         self._media = media
         self._quota_bytes = quota_bytes
         self._days = days
@@ -70,13 +75,21 @@ class CaptureRetention(Actor[None]):
                 # What is being written is too much by itself; the oldest may be removed at the next look.
                 oldest = self.context.system.ref(CAPTURE, being_written[0].id)
                 await oldest.ask(EndCapture("the quota of captures is used up"), seconds=END_SECONDS)
-        except ActorError as error:
+        except (ActorError, StorageError) as error:
             self.context.log.warning("quota and age of captures not checked, retried later: %s", error)
 
     async def _sweep(self, keep: tuple[str, ...]) -> SweepResult:
         oldest = self.context.clock.now() - timedelta(days=self._days) if self._days else None
+        held = await ticket_files.held(self._database)
+        FILE_BYTES.labels("tickets").set(sum(held.values()))
         call_sweep = partial(
-            sweep, self._media, CAPTURE_NAMES, quota_bytes=self._quota_bytes, oldest=oldest, keep=keep
+            sweep,
+            self._media,
+            CAPTURE_NAMES,
+            quota_bytes=self._quota_bytes,
+            oldest=oldest,
+            keep=keep,
+            exempt=held.keys(),
         )
         return await trio.to_thread.run_sync(call_sweep)
 
@@ -86,8 +99,10 @@ class CaptureRetention(Actor[None]):
         return "past " + " or ".join(quota + days)
 
 
-def capture_retention_spec(media: Path, quota_bytes: int, days: int) -> ChildSpec[None]:
+def capture_retention_spec(database: Database, media: Path, quota_bytes: int, days: int) -> ChildSpec[None]:
     """Return the child spec of the retention of captures; 0 is no quota, and no limit of age."""
     return ChildSpec(
-        kind=CAPTURE_RETENTION, factory=lambda: CaptureRetention(media, quota_bytes, days), resident=False
+        kind=CAPTURE_RETENTION,
+        factory=lambda: CaptureRetention(database, media, quota_bytes, days),
+        resident=False,
     )

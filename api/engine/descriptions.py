@@ -140,6 +140,9 @@ FIELDS: Mapping[str, str] = {
     "Command.deviceId": "0 in a saved command, which is for any device.",
     "Command.type": "One of `GET /commands/types`.",
     "CommandBody.id": "A saved command, of which all but the device is taken; 0 or absent: this one.",
+    "CommandBody.ticketId": "The ticket that it is sent for, as in the query; 0 is none.",
+    "NewComment.captureId": "A complete capture to add as evidence; its file is kept as long as the ticket.",
+    "NewComment.positionId": "A position to add as evidence, as a copy; 0 is none.",
     "CommandBody.deviceId": "The device; not needed with `groupId`.",
     "CommandBody.type": "One of `GET /commands/types`; needed without `id`.",
     "CommandBody.attributes": (
@@ -473,6 +476,7 @@ PARAMETERS: Mapping[str, str] = {
     "id": "The record.",
     "deviceId": "The device.",
     "groupId": "The group, and all groups below it.",
+    "ticketId": "The ticket that the command is sent for; its history then says so.",
     "userId": "The user.",
     "from": "From this instant on.",
     "to": "Until this instant, which counts as well.",

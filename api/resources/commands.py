@@ -20,9 +20,11 @@ from motorpool.api.auth.rights import SEND_UNSAVED_COMMANDS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see
+from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
+from motorpool.api.resources.helpdesk.ticket_commands import add_command_entry, require_agent_of_ticket
 from motorpool.codecs.devices import CODECS
 from motorpool.storage import access, commands, devices, groups, links
 from motorpool.storage.commands import WaitingCommand
@@ -51,6 +53,7 @@ class CommandBody(msgspec.Struct, rename="camel"):
     type: Annotated[str, msgspec.Meta(max_length=128)] = ""
     text_channel: bool = False
     attributes: dict[str, Any] = {}
+    ticket_id: Id = 0
 
 
 class CommandType(msgspec.Struct):
@@ -60,9 +63,12 @@ class CommandType(msgspec.Struct):
 
 
 class SendQuery(msgspec.Struct, rename="camel"):
-    """Send to all devices of a group that the caller may see."""
+    """Where else than to the device of the body."""
 
     group_id: int | None = None
+    """Send to all devices of a group that the caller may see."""
+    ticket_id: Id = 0
+    """The ticket that the command is sent for, whose history then says so; like `ticketId` in the body."""
 
 
 class TypesQuery(msgspec.Struct, rename="camel"):
@@ -152,19 +158,29 @@ async def list_sendable_commands(call: Call) -> Response:
     },
 )
 async def send_command(call: Call) -> Response:
-    """Send a command now, or keep it for a device that is offline."""
-    group_id = call.query(SendQuery).group_id
+    """Send a command now, or keep it for a device that is offline.
+
+    With `ticketId`, for agents of the ticket's company, the ticket's history says what was sent.
+    """
+    query = call.query(SendQuery)
     # A known client sends the device id as text.
     body = await call.body(CommandBody, strict=False)
+    ticket_id = query.ticket_id or body.ticket_id
+    if ticket_id:
+        await require_agent_of_ticket(call, ticket_id)
     command = await _command(call, body)
-    if group_id is not None:
-        return await _send_to_group(call, command, group_id)
+    if query.group_id is not None:
+        if ticket_id:
+            raise BadRequest("ticketId: not with groupId")
+        return await _send_to_group(call, command, query.group_id)
     await _require_device(call, body.device_id)
     command = msgspec.structs.replace(command, device_id=body.device_id)
     outcome = await _send(call, command, body.device_id)
     await record_action(
         call, call.context.database, "command", "device", body.device_id, attributes={"type": command.type}
     )
+    if ticket_id:
+        await add_command_entry(call, ticket_id, command, outcome)
     return as_json(command) if outcome is None else as_json(outcome, 202)
 
 

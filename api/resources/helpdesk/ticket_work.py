@@ -18,6 +18,8 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY
 from motorpool.api.resources.helpdesk.ticket_changes import Situation, change_ticket, require_agent
+from motorpool.api.resources.helpdesk.ticket_evidence import find_evidence
+from motorpool.storage import ticket_files
 from motorpool.storage.helpdesk_records import Ticket, TicketEvent
 
 __all__ = ["OPERATIONS"]
@@ -25,6 +27,7 @@ __all__ = ["OPERATIONS"]
 OPERATIONS = Operations("tickets")
 
 MAX_TEXT = 65_536
+MAX_CAPTURE_ID = 128
 MAX_ATTRIBUTES_BYTES = 16_384
 HEADERS = {**IF_MATCH, **IDEMPOTENCY_KEY}
 Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
@@ -39,6 +42,10 @@ class NewComment(msgspec.Struct, frozen=True, rename="camel"):
     on_behalf_of_contact: bool = False
     """Whether the words are the contact's."""
     status_id: Id = 0
+    capture_id: Annotated[str, msgspec.Meta(max_length=MAX_CAPTURE_ID)] = ""
+    """A complete capture to add as evidence; its file is kept until the ticket is deleted."""
+    position_id: Id = 0
+    """A position to add as evidence; it is copied."""
     version: Id = 0
 
 
@@ -81,11 +88,15 @@ async def comment_ticket(call: Call) -> Response:
     text = body.text.strip()
     if not text:
         raise BadRequest("text: needed")
+    evidence = await find_evidence(call, body.capture_id, body.position_id)
 
     async def decide(situation: Situation) -> Outcome:
-        if body.internal or body.on_behalf_of_contact:
+        if body.internal or body.on_behalf_of_contact or evidence.entries:
             require_agent(situation.standing)
         _require_mover(situation, body.status_id)
+        ticket = situation.ticket
+        for file in evidence.files:
+            await ticket_files.add(situation.transaction, ticket.company_id, ticket.id, file)
         return comment(
             situation.facts,
             situation.author,
@@ -94,6 +105,7 @@ async def comment_ticket(call: Call) -> Response:
             internal=body.internal,
             on_behalf_of_contact=body.on_behalf_of_contact,
             status_id=body.status_id,
+            evidence=evidence.entries,
         )
 
     return await change_ticket(call, decide, version=body.version, shows_comment=True)

@@ -17,6 +17,8 @@ from motorpool.actors.video.capture_list import (
 from motorpool.actors.video.capture_retention import capture_retention_spec
 from motorpool.runtime import DynamicSpec
 from motorpool.runtime.testing import Probe
+from motorpool.storage import ticket_files
+from motorpool.storage.ticket_files import FileFacts
 
 DAY = 86_400.0
 
@@ -44,7 +46,7 @@ class House:
 
 
 @pytest.fixture
-def house(tree, tmp_path, clock):
+def house(tree, tmp_path, clock, database):
     class Opened:
         def __init__(self, quota_bytes=0, days=0):
             self.settings = quota_bytes, days
@@ -52,7 +54,7 @@ def house(tree, tmp_path, clock):
         async def __aenter__(self):
             captures = DynamicSpec(kind=CAPTURE, name="captures", start_on_message=False)
             self.running = tree(
-                capture_list_spec(100), captures, capture_retention_spec(tmp_path, *self.settings)
+                capture_list_spec(100), captures, capture_retention_spec(database, tmp_path, *self.settings)
             )
             system = await self.running.__aenter__()
             return House(system, tmp_path, clock, Probe({EndCapture: None}))
@@ -98,12 +100,26 @@ async def test_captures_that_are_too_much_while_they_are_written_are_ended(house
         assert path.exists()
 
 
-async def test_what_a_crash_has_left_is_readable_after_the_start(tree, tmp_path, film, cut_up, time):
+async def test_evidence_of_tickets_stays_and_does_not_count(house, time, database):
+    async with house(quota_bytes=50_000, days=2) as files:
+        held, held_path = await files.captured(40_000, ago=3 * DAY)
+        await ticket_files.add(database, 1, 1, FileFacts(held.file_name, 40_000, "0" * 64))
+        _, path = await files.captured(30_000, ago=DAY)
+        await time.passes(61)
+        assert (held_path.exists(), path.exists()) == (True, True)
+        await database.execute("delete from ticket_files")
+        await time.passes(61)
+        assert (held_path.exists(), path.exists()) == (False, True)
+
+
+async def test_what_a_crash_has_left_is_readable_after_the_start(
+    tree, tmp_path, film, cut_up, time, database
+):
     writing = CaptureWriter(tmp_path / "van", "capture-a.mp4")
     writing.write(cut_up(film(7)))
     writing.close()
     os.truncate(writing.path, writing.size - 50)
-    async with tree(capture_list_spec(1), capture_retention_spec(tmp_path, 0, 0)):
+    async with tree(capture_list_spec(1), capture_retention_spec(database, tmp_path, 0, 0)):
         await time.settle()
     with av.open(str(writing.path)) as container:
         assert sum(packet.size > 0 for packet in container.demux()) == 30
