@@ -23,11 +23,12 @@ class Claims:
     async def take(self, claim: Callable[[], Awaitable[Sequence[QueuedMessage]]]) -> Sequence[QueuedMessage]:
         """Return what `claim` claims; after `close` wait to be cancelled."""
         async with self._claiming:
-            if self._is_closed:
-                await trio.sleep_forever()
-            claimed = await claim()
-            self._claimed.update(row.id for row in claimed)
-            return claimed
+            claimed = None if self._is_closed else await claim()
+            self._claimed.update(row.id for row in claimed or ())
+        if claimed is None:
+            # Not while the lock is held, for which `close` may be waiting.
+            await trio.sleep_forever()
+        return claimed
 
     def done(self, claimed: Iterable[QueuedMessage]) -> None:
         """Forget messages that are sent, postponed or released."""
