@@ -16,6 +16,7 @@ from motorpool.actors.outgoing.webhook import sign
 from motorpool.actors.outgoing.webhook_schedule import DELAYS_SECONDS
 from motorpool.actors.tickets import webhook_sender
 from motorpool.actors.tickets.webhook_sender import KEPT, webhook_sender_spec
+from motorpool.actors.tickets.webhook_turn import GATHER_SECONDS
 from motorpool.storage import ticket_deliveries, ticket_messages, users, webhook_leases
 from motorpool.storage.records import User
 from motorpool.storage.ticket_messages import NewTicketMessage
@@ -228,7 +229,7 @@ async def test_messages_of_a_ticket_arrive_in_order_and_signed(
 
 
 async def test_new_messages_are_sent_when_the_sender_is_woken(
-    database, tree, web_server, make_company, put, states
+    database, tree, time, web_server, make_company, put, states
 ):
     server = web_server()
     company = await make_company(server.url)
@@ -236,6 +237,8 @@ async def test_new_messages_are_sent_when_the_sender_is_woken(
         for number in (1, 2, 3):
             await put(company, 7, number)
             system.ref(WEBHOOK_SENDER).tell_nowait(TicketMessagesWaiting(frozenset({company})))
+            # Collected for a moment, if others were sent just before.
+            await time.passes(GATHER_SECONDS)
             await states(delivered=number)
 
 
