@@ -69,7 +69,11 @@ class Statements(ABC):
     async def copy_binary(
         self, table: str, columns: tuple[str, ...], source: bytes, *, then: str = "", at_commit: bool = False
     ) -> None:
-        """COPY rows in PostgreSQL's binary format; `at_commit` together with the commit."""
+        """COPY rows in PostgreSQL's binary format; all or none are stored.
+
+        `then` is a script that runs with the COPY, in the same round trip; if it fails, no row is stored.
+        `at_commit` sends both together with the commit of the transaction.
+        """
         del at_commit  # without a transaction each statement commits
         await self._call("copy_to_table", table, **_copy_options(columns, source, then))
 
@@ -202,7 +206,8 @@ async def _execute_all(statements: Sequence[Callable[[], Awaitable[Any]]]) -> Va
 def _copy_options(columns: tuple[str, ...], source: bytes, then: str) -> dict[str, Any]:
     options: dict[str, Any] = {"columns": columns, "source": _SingleChunk(source), "format": "binary"}
     if then:
-        # The last of what the driver writes. Statements of one script are one transaction.
+        # The condition ends the script that the driver sends, so `then` needs no round trip of its own.
+        # Statements of one script are one transaction.
         options["where"] = f"true; {then}"
     return options
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from motorpool.storage.conditions import Condition
-from motorpool.storage.queries import Queries, Row
+from motorpool.storage.queries import Queries
 from motorpool.storage.ticket_lists import LIVE, UNDECIDED
-from motorpool.storage.ticket_statistics import Span, statement_of
+from motorpool.storage.ticket_statistics import Span, group_of, statement_of
 
 __all__ = ["AGES", "BACKLOG_GROUPS", "Backlog", "backlog", "backlog_at"]
 
@@ -128,17 +128,10 @@ async def backlog(q: Queries, condition: Condition, now: datetime) -> Backlog:
     groups: dict[str, dict[int | str, int]] = {name: {} for name in BACKLOG_GROUPS}
     whole: dict[str, Any] = {}
     for row in await q.fetch(sql, now, *condition.args):
-        group, key = _backlog_group(row)
+        group, key = group_of(row, BACKLOG_GROUPS)
         if group:
             groups[group][key] = row["count"]
         else:
             columns = ("unassigned", "orphaned", "paused", "overdue", "due_soon")
             whole = {"total": row["count"], **{column: row[column] for column in columns}}
     return Backlog(**whole, groups=groups)
-
-
-def _backlog_group(row: Row) -> tuple[str, int | str]:
-    for place, name in enumerate(reversed(BACKLOG_GROUPS)):
-        if not row["grouped"] >> place & 1:
-            return name, row[name]
-    return "", 0

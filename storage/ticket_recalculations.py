@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from motorpool.storage.queries import Queries
+from motorpool.storage.ticket_lists import LIVE
 
 __all__ = [
     "COMMIT_TIME",
@@ -23,7 +24,6 @@ __all__ = [
 
 COMMIT_TIME = timedelta(seconds=60)
 """A transaction that read a priority or calendar before a change has been committed within this time."""
-_OPEN = "status_kind in ('new', 'open', 'pending')"
 _HOLIDAYS = (
     "case when priority.attributes ->> 'holidayCalendarId' ~ '^[0-9]{1,18}$'"
     " then (priority.attributes ->> 'holidayCalendarId')::bigint end"
@@ -111,7 +111,7 @@ async def next_pass(q: Queries) -> datetime | None:
 async def open_tickets(q: Queries, job: Recalculation, limit: int) -> list[int]:
     """Return the next tickets to be computed again, in the order of their ids."""
     rows = await q.fetch(
-        f"select id from tickets where priority_id = $1 and {_OPEN} and id > $2"  # noqa: S608 - constant text
+        f"select id from tickets where priority_id = $1 and {LIVE} and id > $2"  # noqa: S608 - constant text
         " and ($3::timestamptz is null or updated_at >= $3) order by id limit $4",
         job.priority_id,
         job.after_ticket_id,

@@ -21,6 +21,7 @@ __all__ = [
     "breaches",
     "business_times",
     "counts",
+    "group_of",
     "names",
     "statement_of",
 ]
@@ -232,7 +233,7 @@ async def counts(q: Queries, span: Span) -> list[Count]:
     """Return what happened in the span, in all and by each of the span's groups."""
     sql, args = statement_of(_grouped(_COUNTS, "what", span.groups), span, 5)
     rows = await q.fetch(sql, span.starts[0], span.end, list(span.starts), span.with_cancelled, *args)
-    return [Count(*_group(row, span.groups), _WHAT[row["what"]], row["count"]) for row in rows]
+    return [Count(*group_of(row, span.groups), _WHAT[row["what"]], row["count"]) for row in rows]
 
 
 async def business_times(q: Queries, span: Span) -> list[Times]:
@@ -242,7 +243,7 @@ async def business_times(q: Queries, span: Span) -> list[Times]:
     rows = await q.fetch(sql, span.starts[0], span.end, list(span.starts), *span.condition.args)
     columns = ("done", "minutes", "median", "p90")
     return [
-        Times(*_group(row, span.groups), _TARGETS[row["target"]], *(row[column] for column in columns))
+        Times(*group_of(row, span.groups), _TARGETS[row["target"]], *(row[column] for column in columns))
         for row in rows
     ]
 
@@ -270,8 +271,11 @@ def _grouped(sql: str, what: str, groups: Sequence[str]) -> str:
     return sql.replace("{groups}", ", ".join(groups)).replace("{sets}", sets)
 
 
-def _group(row: Row, groups: Sequence[str]) -> tuple[str, int | str]:
-    """Return the group of a row of grouping sets, and its key."""
+def group_of(row: Row, groups: Sequence[str]) -> tuple[str, int | str]:
+    """Return the group of a row of grouping sets, and its key; empty for the row of all.
+
+    The column `grouped` is `grouping()` of the groups in this order.
+    """
     for place, name in enumerate(reversed(groups)):
         if not row["grouped"] >> place & 1:
             return name, row[name]

@@ -58,14 +58,13 @@ _WRITTEN = (*_RECORD, *CLOCK_COLUMNS)
 _SELECT = f"select {TABLE.select_list()}, {', '.join(CLOCK_COLUMNS)} from tickets"  # noqa: S608 - constants
 
 
-async def lock(q: Queries, ticket_ids: Sequence[int], *, skip_locked: bool = False) -> list[Row]:
+async def lock(q: Queries, ticket_ids: Sequence[int]) -> list[Row]:
     """Lock tickets in the order of their ids until the transaction ends, and return their rows.
 
-    Unknown tickets are left out; with `skip_locked` those that another transaction has locked as well.
+    Unknown tickets are left out.
     """
     ids = [ticket_id for ticket_id in ticket_ids if 0 < ticket_id < 1 << 63]
-    skipping = " skip locked" if skip_locked else ""
-    return await q.fetch(f"{_SELECT} where id = any($1::bigint[]) order by id{LOCK}{skipping}", ids)
+    return await q.fetch(f"{_SELECT} where id = any($1::bigint[]) order by id{LOCK}", ids)
 
 
 async def company_of(q: Queries, ticket_id: int) -> int | None:

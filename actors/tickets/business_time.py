@@ -50,11 +50,6 @@ class BusinessTime:
             self._append([(self._first, self._last)])
 
     @property
-    def is_always(self) -> bool:
-        """Whether every minute counts."""
-        return self._source is None and self._holidays is None
-
-    @property
     def size(self) -> int:
         """Number of windows that it remembers."""
         return len(self._starts)

@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from motorpool.actors.tickets.business_time import ALWAYS, BusinessTime
-from motorpool.actors.tickets.service_levels import Level, TargetClock, clocks_of
+from motorpool.actors.tickets.business_time import BusinessTime
+from motorpool.actors.tickets.service_levels import Level
 from motorpool.storage.helpdesk_records import (
     Company,
     Team,
@@ -137,26 +137,6 @@ class TicketFacts(msgspec.Struct, frozen=True):
     setup: CompanySetup
     business_times: Mapping[int, BusinessTime]
     """By priority: the present one, those that the change may set, and the one it escalates to."""
-
-    @property
-    def status(self) -> TicketStatus:
-        """The present status."""
-        return self.setup.statuses[self.ticket.status_id]
-
-    @property
-    def priority(self) -> TicketPriority | None:
-        """The present priority; None without one."""
-        return self.setup.priorities.get(self.ticket.priority_id)
-
-    @property
-    def business(self) -> BusinessTime:
-        """The business hours of the present priority; every minute without one."""
-        return self.business_times.get(self.ticket.priority_id, ALWAYS)
-
-    @property
-    def clocks(self) -> tuple[TargetClock, TargetClock]:
-        """What the due times of first response and resolution are computed from."""
-        return clocks_of(self.ticket.created_at, self.priority, self.pauses, self.business)
 
 
 class FieldChange(msgspec.Struct, frozen=True):

@@ -29,14 +29,12 @@ async def lock_facts(
     now: datetime,
     people: Iterable[int] = (),
     priorities: Iterable[int] = (),
-    skip_locked: bool = False,
 ) -> dict[int, TicketFacts]:
     """Lock tickets until the transaction ends, and return what is known of them, by id.
 
-    Unknown tickets are left out; with `skip_locked` those that another transaction has locked as well.
-    `people` and `priorities` are users and priorities that the change may name.
+    Unknown tickets are left out. `people` and `priorities` are users and priorities that the change may name.
     """
-    rows = await tickets.lock(transaction, ticket_ids, skip_locked=skip_locked)
+    rows = await tickets.lock(transaction, ticket_ids)
     if not rows:
         return {}
     locked = [ticket_of(row) for row in rows]

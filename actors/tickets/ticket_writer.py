@@ -205,7 +205,7 @@ def _with_ids(change: Change, stored: dict[int, int]) -> Change:
 
 
 class Announcement(NamedTuple):
-    """What those who follow tickets are to hear of committed changes."""
+    """What is published and woken after the commit of changes."""
 
     facts: tuple[TicketChanged, ...] = ()
     wake_at: datetime | None = None
@@ -250,7 +250,7 @@ async def announce(system: System, changes: Sequence[Change]) -> None:
 
 
 async def publish_announcement(system: System, announcement: Announcement) -> None:
-    """Tell those who follow tickets of changes, after their commit."""
+    """Publish changes, and wake the actors that have work with them; after the commit."""
     if announcement.wake_at is not None:
         _wake(system, TICKET_CLOCK, WakeTicketClock(announcement.wake_at))
     if announcement.companies:

@@ -8,7 +8,7 @@ from motorpool.storage import companies
 from motorpool.storage.companies import Standing
 from motorpool.storage.queries import Queries
 
-__all__ = ["no_company", "standing_of", "standings_of"]
+__all__ = ["no_company", "require_linked", "require_manager", "standing_of", "standings_of"]
 
 _ADMINISTRATOR = Standing(linked=True, agent=True, manager=True)
 
@@ -16,6 +16,19 @@ _ADMINISTRATOR = Standing(linked=True, agent=True, manager=True)
 def no_company() -> BadRequest:
     """Return the error for a company that does not exist, or that the caller is not linked to."""
     return BadRequest("no access to the company, or no such")
+
+
+def require_linked(standing: Standing) -> None:
+    """Raise BadRequest unless the caller may read what belongs to the company."""
+    if not standing.linked:
+        raise no_company()
+
+
+def require_manager(standing: Standing) -> None:
+    """Raise BadRequest unless the caller configures the company."""
+    require_linked(standing)
+    if not standing.manager:
+        raise BadRequest("only managers of the company may do this")
 
 
 async def standing_of(call: Call, company_id: int, queries: Queries | None = None) -> Standing:

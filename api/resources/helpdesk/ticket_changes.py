@@ -18,7 +18,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.versions import require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.json import encode
-from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.caller_standing import require_linked, standing_of
 from motorpool.api.resources.helpdesk.idempotency import RepeatableRequest, repeatable
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
 from motorpool.storage import idempotency, tickets
@@ -29,6 +29,7 @@ from motorpool.storage.queries import Queries
 
 __all__ = [
     "Situation",
+    "answer_of",
     "author_of",
     "change_ticket",
     "json_of",
@@ -61,8 +62,7 @@ Decide = Callable[[Situation], Awaitable[Outcome]]
 
 def require_writer(call: Call, standing: Standing) -> None:
     """Raise BadRequest unless the caller may create tickets and comment on them."""
-    if not standing.linked:
-        raise no_company()
+    require_linked(standing)
     if call.caller.readonly:
         raise BadRequest("the user is read-only")
 

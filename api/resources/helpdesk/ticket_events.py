@@ -12,7 +12,7 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.responses import as_json
-from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.caller_standing import require_linked, standing_of
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
 from motorpool.storage import ticket_lists, tickets
 from motorpool.storage.companies import Standing
@@ -84,6 +84,5 @@ async def require_readable(call: Call, ticket_id: int) -> Standing:
     if company_id is None:
         raise ResourceNotFound("no such ticket")
     standing = await standing_of(call, company_id)
-    if not standing.linked:
-        raise no_company()
+    require_linked(standing)
     return standing

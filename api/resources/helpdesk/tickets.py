@@ -19,7 +19,12 @@ from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Oper
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import no_content
-from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.caller_standing import (
+    no_company,
+    require_linked,
+    require_manager,
+    standing_of,
+)
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY, RepeatableRequest
 from motorpool.api.resources.helpdesk.ticket_changes import (
     Situation,
@@ -61,8 +66,7 @@ async def get_ticket(call: Call) -> Response:
     ticket = await tickets.TABLE.fetch(call.context.database, call.id)
     if ticket is None:
         raise ResourceNotFound("no such ticket")
-    if not (await standing_of(call, ticket.company_id)).linked:
-        raise no_company()
+    require_linked(await standing_of(call, ticket.company_id))
     return answer_of(json_of(ticket), ticket)
 
 
@@ -232,8 +236,7 @@ async def delete_ticket(call: Call) -> Response:
         ticket = facts.ticket
         standing = await standing_of(call, ticket.company_id, transaction)
         require_writer(call, standing)
-        if not standing.manager:
-            raise BadRequest("only managers of the company may do this")
+        require_manager(standing)
         require_version(call, f"ticket {ticket.id}", ticket.version)
         await write_deletion(transaction, facts, now)
         attributes = {"number": ticket.number, "subject": ticket.subject, "companyId": ticket.company_id}

@@ -111,7 +111,6 @@ def test_holidays_are_subtracted_from_hours_and_from_every_minute():
     assert hours.due(MONDAY, 2 * HOUR) == MONDAY + 13 * HOUR
     every = business_time(None, holiday)
     assert every.due(MONDAY + DAY, MINUTE) == MONDAY + 2 * DAY + MINUTE
-    assert (every.is_always, ALWAYS.is_always) == (False, True)
 
 
 def test_the_window_of_an_instant():
