@@ -117,6 +117,23 @@ class AddressGuard:
                 found.update(_plain(ip_address(text)) for text in await _addresses(host, port))
         return {address for address in found if not self._is_allowed(address)}
 
+    def check_host(self, host: str, *, listed_only: bool = False) -> None:
+        """Refuse a host that is not permitted whatever its name resolves to; `listed_only` as of `resolve`.
+
+        Raises:
+            DeliveryRefused: it is an address that is not permitted, or only `webhook.allow` could permit it.
+        """
+        try:
+            address = ip_address(host)
+        except ValueError:
+            if listed_only and not self._allow:
+                raise _not_listed(host) from None
+            return
+        if listed_only and not self._is_allowed(address):
+            raise _not_listed(host)
+        if not self.permits(address):
+            raise _private(host)
+
     async def resolve(
         self, host: str, port: int, *, trusted: bool = False, listed_only: bool = False
     ) -> tuple[str, ...]:
@@ -142,16 +159,22 @@ class AddressGuard:
                 and self.permits(ip_address(text))
                 and (not listed_only or self._is_allowed(ip_address(text)))
             )
-        if not texts and listed_only:
-            raise DeliveryRefused(
-                f"{host} may be reached by https on port 443, 8443 or 1024 and up only",
-                permanent=True,
-                cause="blocked",
-            )
         if not texts:
-            raise DeliveryRefused(
-                f"{host} lies in a private network or is this server, which webhook.allow does not name",
-                permanent=True,
-                cause="blocked",
-            )
+            raise _not_listed(host) if listed_only else _private(host)
         return texts[:MAX_ADDRESSES]
+
+
+def _not_listed(host: str) -> DeliveryRefused:
+    return DeliveryRefused(
+        f"{host} may be reached by https on port 443, 8443 or 1024 and up only",
+        permanent=True,
+        cause="blocked",
+    )
+
+
+def _private(host: str) -> DeliveryRefused:
+    return DeliveryRefused(
+        f"{host} lies in a private network or is this server, which webhook.allow does not name",
+        permanent=True,
+        cause="blocked",
+    )

@@ -6,11 +6,13 @@ The format is that of Standard Webhooks 1.0.0, so that receivers can check signa
 import base64
 import binascii
 import hmac
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import trio
@@ -48,6 +50,8 @@ MAX_RETRY_SECONDS = 86400.0
 """The longest wait that a receiver may ask for."""
 RETRY_LATER = frozenset({429, 502, 503, 504})
 GONE = 410
+_NUMBER = re.compile(r"\d*|0[xX][0-9a-fA-F]*")
+_NOT_IN_NAMES = re.compile(r"[\x00-\x20\x7f\"%<>\\^`{|}]")
 
 
 def check_url(url: str) -> bool:
@@ -65,11 +69,26 @@ def check_url(url: str) -> bool:
         raise DeliveryRefused("this is not a URL", permanent=True, cause="blocked") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or len(parts.hostname) > MAX_HOST_LENGTH:
         raise DeliveryRefused("the URL is not https:// with a host", permanent=True, cause="blocked")
+    if not _is_host(parts.hostname):
+        raise DeliveryRefused("the URL names no host that can be reached", permanent=True, cause="blocked")
     if "@" in parts.netloc or "#" in url:
         raise DeliveryRefused(
             "the URL holds a user name, a password or a fragment", permanent=True, cause="blocked"
         )
     return parts.scheme == "https" and (port is None or port in (443, 8443) or port >= 1024)
+
+
+def _is_host(host: str) -> bool:
+    """Return whether a host is an address in its usual form, or a name.
+
+    What ends with a number is an address: resolvers read `2130706433` and `0x7f.1` as 127.0.0.1.
+    """
+    try:
+        ip_address(host)
+    except ValueError:
+        last = host.rstrip(".").rpartition(".")[2]
+        return not _NUMBER.fullmatch(last) and not _NOT_IN_NAMES.search(host)
+    return True
 
 
 def signing_key(secret: str) -> bytes:

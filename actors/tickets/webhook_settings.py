@@ -9,11 +9,13 @@ import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from motorpool.actors.masking import MASK
 from motorpool.actors.outgoing.errors import DeliveryRefused
+from motorpool.actors.outgoing.guard import AddressGuard
 from motorpool.actors.outgoing.webhook import check_url, signing_key
 from motorpool.actors.record_json import format_time
 
@@ -110,7 +112,9 @@ def read_settings(attributes: Mapping[str, Any]) -> WebhookSettings | None:
     )
 
 
-def validate_change(old: Mapping[str, Any] | None, new: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+def validate_change(
+    old: Mapping[str, Any] | None, new: Mapping[str, Any], now: datetime, guard: AddressGuard
+) -> dict[str, Any]:
     """Return the attributes to store for a company, whose webhook was checked and completed.
 
     `old` are its attributes so far, None for a new company; `new` are those that a client sent. A secret that
@@ -128,7 +132,7 @@ def validate_change(old: Mapping[str, Any] | None, new: Mapping[str, Any], now: 
         raise WebhookRefused(f"{KEY}: not an object")
     held = (old or {}).get(KEY)
     stored: dict[str, Any] = held if isinstance(held, dict) else {}
-    kept: dict[str, Any] = {"url": _checked_url(sent.get("url"))}
+    kept: dict[str, Any] = {"url": _checked_url(sent.get("url"), stored.get("url"), guard)}
     kept |= _checked_secrets(sent, stored, now)
     if (events := _checked_events(sent.get("events"))) is not None:
         kept["events"] = events
@@ -159,14 +163,17 @@ def disabling(reason: str, now: datetime) -> dict[str, Any]:
     return {"disabled": True, "disabledAt": at, "disabledReason": reason}
 
 
-def _checked_url(url: object) -> str:
+def _checked_url(url: object, known: object, guard: AddressGuard) -> str:
     if not isinstance(url, str) or not url.strip():
         raise WebhookRefused(f"{KEY}.url: needed")
     url = url.strip()
     if len(url) > MAX_URL_LENGTH:
         raise WebhookRefused(f"{KEY}.url: longer than {MAX_URL_LENGTH} characters")
+    if url == known:
+        return url
     try:
-        check_url(url)
+        listed_only = not check_url(url)
+        guard.check_host(urlsplit(url).hostname or "", listed_only=listed_only)
     except DeliveryRefused as error:
         raise WebhookRefused(f"{KEY}.url: {error}") from None
     return url

@@ -87,7 +87,9 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
         held = {} if old is None else old.attributes
         require_time_zone(TIME_ZONE, new.attributes, held)
         try:
-            attributes = validate_change(None if old is None else held, new.attributes, call.now)
+            attributes = validate_change(
+                None if old is None else held, new.attributes, call.now, call.context.outgoing.http.guard
+            )
         except WebhookRefused as error:
             raise BadRequest(f"attributes.{error}") from None
         attributes = await checked_rules(call, transaction, new.id, held, attributes)

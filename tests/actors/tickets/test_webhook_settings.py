@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.masking import MASK
+from motorpool.actors.outgoing.guard import AddressGuard
 from motorpool.actors.tickets.webhook_settings import (
     TYPES,
     WebhookRefused,
@@ -22,7 +23,7 @@ SECRET = "my-existing-plain-secret"
 
 def saved(sent, held=None, now=NOW):
     old = None if held is None else {"ticketWebhook": held}
-    return validate_change(old, {"ticketWebhook": sent}, now)["ticketWebhook"]
+    return validate_change(old, {"ticketWebhook": sent}, now, AddressGuard())["ticketWebhook"]
 
 
 def test_a_new_webhook_gets_a_secret():
@@ -71,10 +72,42 @@ def test_only_an_explicit_false_enables_a_webhook_again():
     assert read_settings({"ticketWebhook": by_manager}).disabled
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://hooks.example.org/",
+        "https://hooks.example.org:22/",
+        "https://127.0.0.1/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://169.254.169.254/",
+        "https://2130706433/",
+        "https://0x7f.1/",
+        "https://hooks .example.org/",
+        "https://ann@hooks.example.org/",
+    ],
+)
+def test_a_url_that_no_attempt_could_reach_is_refused(url):
+    with pytest.raises(WebhookRefused, match=r"^ticketWebhook\.url: "):
+        saved({"url": url})
+    # What was stored before it was refused may stay.
+    assert saved({"url": url}, {"url": url, "secret": SECRET})["url"] == url
+
+
+def test_what_the_operator_allows_may_be_named():
+    guard = AddressGuard(("10.0.0.0/8",))
+    for url in ("http://10.1.2.3:9000/", "http://hooks.example.org/"):
+        stored = validate_change(None, {"ticketWebhook": {"url": url}}, NOW, guard)
+        assert stored["ticketWebhook"]["url"] == url
+    with pytest.raises(WebhookRefused):
+        validate_change(None, {"ticketWebhook": {"url": "http://192.168.1.1/"}}, NOW, guard)
+
+
 def test_a_webhook_can_be_removed():
     held = {"url": URL, "secret": SECRET}
     for sent in ({}, {"ticketWebhook": None}):
-        assert validate_change({"ticketWebhook": held}, {"zone": "north", **sent}, NOW) == {"zone": "north"}
+        assert validate_change({"ticketWebhook": held}, {"zone": "north", **sent}, NOW, AddressGuard()) == {
+            "zone": "north"
+        }
     assert read_settings({"zone": "north"}) is None
     assert read_settings({"ticketWebhook": "https://example.org"}) is None
 
