@@ -5,7 +5,6 @@ their recipients into the outbox, queues commands, and ends the waiting: after a
 still or its messages are in the outbox. Nothing here is awaited by those who store events.
 """
 
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import timedelta
 from itertools import islice
@@ -13,9 +12,10 @@ from itertools import islice
 import msgspec
 import trio
 
+from motorpool.actors.events.batch_renderer import BatchRenderer
 from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_batch
 from motorpool.actors.events.notificators import lane_of, message_for
-from motorpool.actors.events.rendering import EventFacts, Reader, RenderedMessage, reader_of, render
+from motorpool.actors.events.rendering import EventFacts, reader_of, render
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
 from motorpool.actors.messages.topics import (
     RECEIVERS_PAUSED,
@@ -37,7 +37,7 @@ from motorpool.storage.database import Database
 from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.queries import Queries
-from motorpool.storage.records import Event, QueuedCommand, User
+from motorpool.storage.records import Event, QueuedCommand
 
 __all__ = ["NOTIFIER", "notifier_spec"]
 
@@ -70,44 +70,6 @@ class _Made(msgspec.Struct):
     texts: list[tuple[int, SendCommand]] = []
     """Commands that go out as text messages, with their devices."""
     messages: int = 0
-
-
-class _Renderer:
-    """Renders an event once for all users who read in the same way."""
-
-    def __init__(self, plan: BatchPlan, facts: EventFacts) -> None:
-        self._plan = plan
-        self._facts = facts
-        self._known: dict[Reader, RenderedMessage] = {}
-
-    def _rendered(self, user: User) -> RenderedMessage:
-        reader = reader_of(user, self._plan.server)
-        rendered = self._known.get(reader)
-        if rendered is None:
-            rendered = self._known[reader] = render(self._facts, reader)
-        return rendered
-
-    def message(self, name: str, user_id: int, *, urgent: bool) -> OutgoingMessage | None:
-        """Return the message to a user; None if they are not reached, or their receiver is paused."""
-        user = self._plan.users.get(user_id)
-        if user is None or (user_id, lane_of(name, user)) in self._plan.paused:
-            return None
-        return message_for(name, user, self._rendered(user), self._facts, urgent=urgent)
-
-    def web_events(self, user_ids: Iterable[int]) -> list[WebEvent]:
-        """Return the event for the sockets of these users, one for each text."""
-        texts: dict[str, set[int]] = {}
-        for user_id in user_ids:
-            if (user := self._plan.users.get(user_id)) is not None:
-                texts.setdefault(self._rendered(user).digest, set()).add(user_id)
-        event = self._facts.event
-        return [
-            WebEvent(
-                frozenset(each),
-                msgspec.structs.replace(event, attributes={**event.attributes, "message": text}),
-            )
-            for text, each in texts.items()
-        ]
 
 
 class Notifier(Actor[None]):
@@ -200,7 +162,7 @@ class Notifier(Actor[None]):
     async def _deliver(
         self, transaction: Queries, plan: BatchPlan, delivery: EventDelivery, made: _Made
     ) -> None:
-        renderer = _Renderer(plan, delivery.facts)
+        renderer = BatchRenderer(plan, delivery.facts)
         for name, recipients in delivery.recipients.items():
             if name == "web":
                 made.web += renderer.web_events(recipients)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents, position_writer_spec
-from motorpool.actors.events import deliveries
+from motorpool.actors.events import batch_renderer, deliveries
 from motorpool.actors.events import notifier as notifier_module
 from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.messages.topics import (
@@ -337,14 +337,14 @@ async def test_an_event_that_cannot_be_matched_holds_back_no_other(
     device, ann = await make_device("1"), await make_user("ann")
     await sees(device, ann)
     await make_notification("deviceStopped", ann, always=True)
-    render = notifier_module.render
+    render = batch_renderer.render
 
     def fail(facts, reader):
         if "bad" in facts.event.attributes:
             raise RuntimeError("cannot be rendered")
         return render(facts, reader)
 
-    monkeypatch.setattr(notifier_module, "render", fail)
+    monkeypatch.setattr(batch_renderer, "render", fail)
     async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
         await store(system, event(device), event(device, attributes={"bad": 1}), event(device))
         await time.settle()

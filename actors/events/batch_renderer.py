@@ -1,0 +1,52 @@
+"""Puts the events of a batch into words: once for all users who read alike."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from motorpool.actors.events.deliveries import BatchPlan
+from motorpool.actors.events.notificators import lane_of, message_for
+from motorpool.actors.events.rendering import EventFacts, Reader, RenderedMessage, reader_of, render
+from motorpool.actors.messages.topics import WebEvent
+from motorpool.storage.outbox import OutgoingMessage
+from motorpool.storage.records import User
+
+__all__ = ["BatchRenderer"]
+
+
+class BatchRenderer:
+    """Renders an event once for all users who read in the same way."""
+
+    def __init__(self, plan: BatchPlan, facts: EventFacts) -> None:
+        self._plan = plan
+        self._facts = facts
+        self._known: dict[Reader, RenderedMessage] = {}
+
+    def _rendered(self, user: User) -> RenderedMessage:
+        reader = reader_of(user, self._plan.server)
+        rendered = self._known.get(reader)
+        if rendered is None:
+            rendered = self._known[reader] = render(self._facts, reader)
+        return rendered
+
+    def message(self, name: str, user_id: int, *, urgent: bool) -> OutgoingMessage | None:
+        """Return the message to a user; None if they are not reached, or their receiver is paused."""
+        user = self._plan.users.get(user_id)
+        if user is None or (user_id, lane_of(name, user)) in self._plan.paused:
+            return None
+        return message_for(name, user, self._rendered(user), self._facts, urgent=urgent)
+
+    def web_events(self, user_ids: Iterable[int]) -> list[WebEvent]:
+        """Return the event for the sockets of these users, one for each text."""
+        texts: dict[str, set[int]] = {}
+        for user_id in user_ids:
+            if (user := self._plan.users.get(user_id)) is not None:
+                texts.setdefault(self._rendered(user).digest, set()).add(user_id)
+        event = self._facts.event
+        return [
+            WebEvent(
+                frozenset(each),
+                msgspec.structs.replace(event, attributes={**event.attributes, "message": text}),
+            )
+            for text, each in texts.items()
+        ]
