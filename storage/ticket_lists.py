@@ -22,6 +22,7 @@ __all__ = [
     "companies_of",
     "count",
     "due_before",
+    "fetch_entry",
     "from_indexes",
     "has_keyword",
     "has_tag",
@@ -223,11 +224,17 @@ async def count(q: Queries, condition: Condition) -> int:
     return await TABLE.count(q, condition)
 
 
-_HISTORY = """
+_ENTRIES = """
     select id, ticket_id, event_time, created_at, type, actor, user_id, contact_id, field, from_value,
         to_value, text, internal, version, attributes
-    from ticket_events where {} order by event_time, id limit ${} offset ${}
-"""
+    from ticket_events where """
+_HISTORY = _ENTRIES + "{} order by event_time, id limit ${} offset ${}"
+
+
+async def fetch_entry(q: Queries, entry_id: int) -> TicketEvent | None:
+    """Return an entry of the history of any ticket; None if it is gone."""
+    row = await q.fetch_row(_ENTRIES + "id = $1", entry_id)
+    return None if row is None else TicketEvent(*row.values())
 
 
 async def list_history(

@@ -11,9 +11,13 @@ from motorpool.actors.tickets.escalation import note_terms
 from motorpool.actors.tickets.facts import LIVE_KINDS, CompanySetup, FieldChange, TicketRefused, may_follow
 from motorpool.storage.helpdesk_records import TicketPause, TicketStatus
 
-__all__ = ["enabled_status", "move_to", "require_next"]
+__all__ = ["MAX_PAUSES", "enabled_status", "move_to", "require_next"]
+
+MAX_PAUSES = 1000
+"""Pauses of a ticket from which on it is only closed or cancelled: each change reads all of them."""
 
 DONE_KINDS = frozenset({"resolved", "closed"})
+ENDED_KINDS = frozenset({"closed", "cancelled"})
 AUTHOR_KEYS = frozenset({"userName", "byUserId", "requestId"})
 """Attributes of entries in the history that name their author."""
 RUNNING_KINDS = frozenset({"new", "open"})
@@ -31,8 +35,15 @@ def enabled_status(setup: CompanySetup, status_id: int) -> TicketStatus:
 
 
 def require_next(draft: Draft, status: TicketStatus) -> None:
-    """Raise TicketRefused if the workflow does not allow this status after the present one."""
+    """Raise TicketRefused if the workflow does not allow this status after the present one.
+
+    Nor is a ticket with too many pauses moved, except that it is closed or cancelled, once.
+    """
     present = draft.status
+    if len(draft.pauses) >= MAX_PAUSES and (present.kind in ENDED_KINDS or status.kind not in ENDED_KINDS):
+        raise TicketRefused(
+            f"the ticket was paused {MAX_PAUSES} times; close it and open a new one with parentId"
+        )
     if may_follow(present, status.id):
         return
     if not present.attributes["next"]:

@@ -12,7 +12,9 @@ from quart import Response
 
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import idempotency
+from motorpool.api.resources.helpdesk.ticket_json import json_of
+from motorpool.storage import idempotency, ticket_lists, tickets
+from motorpool.storage.helpdesk_records import Ticket, TicketEvent
 from motorpool.storage.idempotency import StoredAnswer
 from motorpool.storage.queries import Queries
 
@@ -28,6 +30,8 @@ IDEMPOTENCY_KEY: Mapping[str, str] = {
 }
 REPLAY_HEADER = "Idempotent-Replay"
 MAX_LENGTH = 128
+MAX_ANSWER_BYTES = 65_536
+"""A longer answer is not stored: the present state of the ticket is answered, or the comment as it was."""
 WAIT_SECONDS = 5.0
 """How long a request waits for one with the same key that is in progress."""
 
@@ -50,15 +54,43 @@ class RepeatableRequest:
             return None
         if found.body_hash != self._hash:
             raise BadRequest(f"{HEADER}: was used with another body")
+        if found.answer.startswith(b"["):
+            found = found._replace(answer=await _long_answer(queries, found.answer))
         return _response(found)
 
-    async def store(self, transaction: Queries, answer: bytes) -> None:
-        """Store an answer of 200 in the transaction of what was done."""
+    async def store(self, transaction: Queries, answer: bytes, record: Ticket | TicketEvent) -> None:
+        """Store an answer of 200, the JSON of the record, in the transaction of what was done."""
         if self._key:
+            if len(answer) > MAX_ANSWER_BYTES:
+                answer = msgspec.json.encode(_ids_of(record))
             stored = StoredAnswer(self._hash, 200, answer)
             await idempotency.store(
                 transaction, self._call.caller.id, self._key, self._path, stored, now=self._call.now
             )
+
+
+class _Ids(msgspec.Struct, frozen=True, array_like=True):
+    """What is stored in place of a long answer."""
+
+    ticket_id: int
+    entry_id: int = 0
+    """Of the comment that was answered; 0 where the ticket was."""
+
+
+def _ids_of(record: Ticket | TicketEvent) -> _Ids:
+    return _Ids(record.id) if isinstance(record, Ticket) else _Ids(record.ticket_id, record.id)
+
+
+async def _long_answer(queries: Queries, stored: bytes) -> bytes:
+    ids = msgspec.json.decode(stored, type=_Ids)
+    record: Ticket | TicketEvent | None
+    if ids.entry_id:
+        record = await ticket_lists.fetch_entry(queries, ids.entry_id)
+    else:
+        record = await tickets.TABLE.fetch(queries, ids.ticket_id)
+    if record is None:
+        raise BadRequest(f"{HEADER}: the ticket was deleted")
+    return json_of(record)
 
 
 class _Versioned(msgspec.Struct, frozen=True):

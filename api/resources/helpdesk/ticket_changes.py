@@ -17,10 +17,9 @@ from motorpool.actors.tickets.ticket_writer import announce, write
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.versions import require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
-from motorpool.api.json import encode
 from motorpool.api.resources.helpdesk.caller_standing import require_linked, standing_of
 from motorpool.api.resources.helpdesk.idempotency import RepeatableRequest, repeatable
-from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
+from motorpool.api.resources.helpdesk.ticket_json import json_of
 from motorpool.storage import idempotency, tickets
 from motorpool.storage.companies import Standing
 from motorpool.storage.errors import Conflict
@@ -32,7 +31,6 @@ __all__ = [
     "answer_of",
     "author_of",
     "change_ticket",
-    "json_of",
     "require_agent",
     "require_writer",
     "serve_once",
@@ -82,11 +80,6 @@ def author_of(call: Call, standing: Standing) -> Author:
     if request_id.isprintable() and 0 < len(request_id) <= MAX_REQUEST_ID:
         attributes["requestId"] = request_id
     return Author("user", call.caller.id, standing.handles_tickets, attributes)
-
-
-def json_of(record: Ticket | TicketEvent) -> bytes:
-    """Return the JSON of a ticket or an entry, with times in whole seconds."""
-    return encode(whole_seconds(record))
 
 
 def answer_of(body: bytes, ticket: Ticket) -> Response:
@@ -164,8 +157,9 @@ async def change_ticket(
             await _keep_status(transaction, outcome)
         changes = await write(transaction, [Change(facts, outcome)], now, call.context.ticket_mails)
         written = changes[0].outcome
-        body = json_of(_comment_of(written) if shows_comment else written.ticket)
-        await request.store(transaction, body)
+        answered = _comment_of(written) if shows_comment else written.ticket
+        body = json_of(answered)
+        await request.store(transaction, body, answered)
         return answer_of(body, written.ticket), changes
 
     return await serve_once(call, serve)

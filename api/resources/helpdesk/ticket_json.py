@@ -7,9 +7,17 @@ from typing import TypeVar
 
 import msgspec
 
-__all__ = ["whole_seconds"]
+from motorpool.api.json import encode
+from motorpool.storage.helpdesk_records import Ticket, TicketEvent
+
+__all__ = ["json_of", "whole_seconds"]
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+def json_of(record: Ticket | TicketEvent) -> bytes:
+    """Return the JSON of a ticket or an entry, with times in whole seconds."""
+    return encode(whole_seconds(record))
 
 
 def whole_seconds(record: S) -> S:

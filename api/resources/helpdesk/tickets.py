@@ -31,7 +31,6 @@ from motorpool.api.resources.helpdesk.ticket_changes import (
     answer_of,
     author_of,
     change_ticket,
-    json_of,
     require_agent,
     require_writer,
     serve_once,
@@ -45,6 +44,7 @@ from motorpool.api.resources.helpdesk.ticket_fields import (
     checked,
     require_excuser,
 )
+from motorpool.api.resources.helpdesk.ticket_json import json_of
 from motorpool.storage import tickets
 from motorpool.storage.companies import Standing
 from motorpool.storage.helpdesk_records import EPOCH, Ticket, TicketCategory
@@ -111,7 +111,7 @@ async def create_ticket(call: Call) -> Response:
         change = await _create(call, transaction, standing, values, created_at)
         written = change.outcome.ticket
         answer = json_of(written)
-        await request.store(transaction, answer)
+        await request.store(transaction, answer, written)
         return answer_of(answer, written), [change]
 
     return await serve_once(call, serve)

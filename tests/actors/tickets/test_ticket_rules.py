@@ -7,6 +7,7 @@ import pytest
 from tests.actors.tickets import ticket_world as world
 from tests.actors.tickets.ticket_world import ANN, BOB, EVE, TEAM_A, TEAM_B, Desk
 
+from motorpool.actors.tickets import status_moves
 from motorpool.actors.tickets.assign import assign
 from motorpool.actors.tickets.comment import comment
 from motorpool.actors.tickets.create import create, with_category
@@ -246,3 +247,24 @@ def test_one_request_with_several_changes_makes_one_version_and_its_messages_in_
         "attributes.tags",
         "priorityId",
     ]
+
+
+def test_a_ticket_that_was_paused_too_often_only_ends(monkeypatch):
+    monkeypatch.setattr(status_moves, "MAX_PAUSES", 3)
+    desk = Desk()
+    for status in (world.PENDING, world.PARTS, world.PENDING):
+        desk.do(transition, status_id=status, after=timedelta(minutes=1))
+    assert len(desk.facts.pauses) == 3
+    for change, fields in (
+        (transition, {"status_id": world.OPEN}),
+        (comment, {"text": "On", "status_id": world.RESOLVED}),
+        (edit, {"fields": {"status_id": world.PARTS}}),
+    ):
+        with pytest.raises(TicketRefused, match="paused 3 times"):
+            desk.do(change, **fields)
+    desk.do(comment, text="No more")
+    desk.do(transition, status_id=world.CLOSED)
+    for status in (world.CANCELLED, world.OPEN):
+        with pytest.raises(TicketRefused, match="paused 3 times"):
+            desk.do(transition, status_id=status)
+    assert len(desk.facts.pauses) == 4

@@ -362,6 +362,27 @@ async def test_a_request_with_a_key_is_done_once(world: Any) -> None:
     await refused(await world.ann.post(f"{path}/comments", json={"text": "x"}, headers=key), "no access")
 
 
+async def test_of_a_long_answer_only_the_ids_are_stored(world: Any) -> None:
+    text, key = "x" * 65_536, {"Idempotency-Key": "k"}
+    body = {"companyId": world.id, "subject": "x", "description": text}
+    first = await world.chief.post("/tickets", json=body, headers=key)
+    path = f"/tickets/{first.json()['id']}"
+    said = await world.chief.post(f"{path}/comments", json={"text": text}, headers=key)
+    assert (first.status, said.status) == (200, 200)
+    lengths = await world.database.fetch("select length(answer) from idempotency_keys")
+    assert all(row[0] < 100 for row in lengths)
+    again = await world.chief.post(f"{path}/comments", json={"text": text}, headers=key)
+    assert (again.status, again.json()) == (200, said.json())
+    present = (await world.chief.get(path)).json()
+    again = await world.chief.post("/tickets", json=body, headers=key)
+    assert (again.status, again.json()) == (200, present)
+    assert again.headers["Idempotent-Replay"] == "true"
+    assert again.headers["ETag"] == f'"{present["version"]}"'
+    assert present["commentCount"] == 1
+    assert (await world.chief.delete(path)).status == 204
+    await refused(await world.chief.post("/tickets", json=body, headers=key), "ticket was deleted")
+
+
 async def test_invalid_fields_are_named(world: Any) -> None:
     for fields, word in (
         ({"subject": "   "}, "subject"),
