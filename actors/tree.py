@@ -49,6 +49,7 @@ from motorpool.actors.tickets.recalculations import ticket_recalculations_spec
 from motorpool.actors.tickets.rule_follower import ticket_rules_spec
 from motorpool.actors.tickets.rule_tickets import RuleTickets
 from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
+from motorpool.actors.tickets.ticket_pictures import PictureFiles, ticket_pictures_spec
 from motorpool.actors.tickets.webhook_sender import webhook_sender_spec
 from motorpool.actors.timed_events.timed_events import timed_events_spec
 from motorpool.actors.upkeep.file_retention import file_retention_spec
@@ -115,7 +116,7 @@ def fleet_tree(
         MEDIA_PORTS["playback"] + offset,
         Jt808.port + offset,
     )
-    quota = DeviceQuota(settings.files.device_quota_bytes or 0)
+    quota = DeviceQuota(settings.files.device_quota_bytes or 0, exempt=None)
     outgoing = outgoing or OutgoingServices()
     hub = open_hub()
     catalog = RuleCatalog(database, settings.rules)
@@ -219,9 +220,11 @@ def fleet_tree(
                         settings.captures.retention_days or 0,
                     ),
                     file_retention_spec(
+                        database,
                         media_folder(settings.data),
                         settings.files.quota_bytes or 0,
                         settings.files.retention_days or 0,
+                        quota,
                     ),
                     outbox_spec(database, outgoing, settings.outbox.give_up_days),
                     notifier_spec(
@@ -252,6 +255,12 @@ def fleet_tree(
                     timed_events_spec(database, settings.rules),
                     ticket_clock_spec(database, ticket_batches),
                     ticket_recalculations_spec(database, ticket_batches),
+                    ticket_pictures_spec(
+                        database,
+                        PictureFiles(media_folder(settings.data), quota, settings.files.reserve_bytes),
+                        business_calendars,
+                        ticket_mails,
+                    ),
                     ticket_rules_spec(database, RuleTickets(business_calendars, ticket_mails)),
                 ),
             ),

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["FileFacts", "add", "held"]
+__all__ = ["FileFacts", "add", "held", "is_any"]
 
 
 class FileFacts(NamedTuple):
@@ -26,6 +26,14 @@ async def add(q: Queries, company_id: int, ticket_id: int, file: FileFacts) -> N
         ticket_id,
         *file,
     )
+
+
+async def is_any(q: Queries, ticket_id: int) -> bool:
+    """Return whether a ticket refers to any file."""
+    found: bool = await q.fetch_value(
+        "select exists (select from ticket_files where ticket_id = $1)", ticket_id
+    )
+    return found
 
 
 async def held(q: Queries) -> dict[str, int]:

@@ -35,7 +35,7 @@ PACKAGES = {
         "events": {"messages", "outgoing", "schedules"},
         "forwarding": {"messages", "devices", "outgoing"},
         "mailings": {"messages", "outgoing", "schedules"},
-        "tickets": {"messages", "rules", "devices", "outgoing", "mailings"},
+        "tickets": {"messages", "files", "rules", "video", "devices", "outgoing", "mailings"},
         "upkeep": {"messages", "files", "access"},
     },
     "api": {

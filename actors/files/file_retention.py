@@ -57,11 +57,23 @@ class DeviceQuota:
     For several threads. The size of a folder is determined once and then counted.
     """
 
-    def __init__(self, quota_bytes: int) -> None:
-        """`quota_bytes` 0: no quota."""
+    def __init__(self, quota_bytes: int, exempt: Collection[str] | None = ()) -> None:
+        """`quota_bytes` 0: no quota. `exempt` None: not known yet which files stay, so all do."""
         self._quota = quota_bytes
+        self._exempt = None if exempt is None else frozenset(exempt)
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, int] = OrderedDict()
+
+    def exempt(self, names: Collection[str]) -> None:
+        """Set the names of files that stay and do not count."""
+        with self._lock:
+            self._exempt = frozenset(names)
+
+    def hold(self, name: str) -> None:
+        """Add a file to those that stay and do not count."""
+        with self._lock:
+            if self._exempt is not None:
+                self._exempt |= {name}
 
     def add(self, path: Path) -> None:
         """Note a new file; if its device has too many bytes, remove its oldest files.
@@ -69,17 +81,19 @@ class DeviceQuota:
         A tenth of the quota is freed at once, so that not each further file searches the folder. The new file
         stays, however large it is.
         """
-        if not self._quota:
-            return
         folder = path.parent
         with self._lock:
+            exempt = self._exempt
+            if not self._quota or exempt is None:
+                return
             known = self._known.get(folder)
             if known is not None:
                 self._known[folder] = known = known + path.stat().st_size
         if known is not None and known <= self._quota:
             return
         free_to = self._quota - self._quota // 10
-        result = _remove(folder.glob(MEDIA_NAMES), self._quota, free_to, 0.0, (path.name,))
+        files = (found for found in folder.glob(MEDIA_NAMES) if found.name not in exempt)
+        result = _remove(files, self._quota, free_to, 0.0, (path.name,))
         if result.removed:
             _log.info("removed %d files of %s, past the quota of a device", len(result.removed), folder.name)
         with self._lock:

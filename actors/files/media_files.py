@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import shutil
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -22,9 +22,11 @@ __all__ = [
     "MEDIA",
     "device_folder",
     "folder_name",
+    "measure",
     "media_folder",
     "media_name",
     "move_folder",
+    "newest_picture",
     "remove_drafts",
     "remove_folder",
     "save_image",
@@ -33,6 +35,7 @@ __all__ = [
 
 MEDIA = "media"
 """Name of the folder of all files of devices, in the data folder."""
+PICTURES = frozenset({".jpg", ".jpeg", ".png"})
 IMAGE = "device"
 """File name of a device's image, without the extension."""
 FOLDER_MODE = 0o700
@@ -41,6 +44,8 @@ WRITERS = 4
 """Photos and images written at the same time: a slow disk leaves threads to live segments."""
 DRAFT_SECONDS = 3600.0
 """Age from which an incomplete file is of no use."""
+NAME_TIME = "%Y%m%d%H%M%S"
+"""Of UTC, at the beginning of names."""
 MAX_NAME_BYTES = 200
 """Longest folder name; file systems allow 255 bytes."""
 
@@ -57,7 +62,28 @@ def folder_name(unique_id: str) -> str:
 
 def media_name(now: datetime, extension: str) -> str:
     """Return a name for a new file: the time and a random part that cannot be guessed."""
-    return f"{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.{extension}"
+    return f"{now:{NAME_TIME}}-{secrets.token_urlsafe(12)}.{extension}"
+
+
+def newest_picture(folder: Path, oldest: datetime) -> tuple[Path, datetime] | None:
+    """Return the newest picture named by `media_name`, and when; None without one since `oldest`. Blocks."""
+    found = ""
+    since = f"{oldest:{NAME_TIME}}"
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            time, dash, _ = name.partition("-")
+            if dash and time.isdecimal() and len(time) == len(since) and Path(name).suffix in PICTURES:
+                found = max(found, name)
+    if found < since:
+        return None
+    return folder / found, datetime.strptime(found.partition("-")[0], NAME_TIME).replace(tzinfo=UTC)
+
+
+def measure(path: Path) -> tuple[int, str]:
+    """Return the size of a file in bytes, and the SHA-256 of its content in hexadecimal digits. Blocks."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256")
+        return file.tell(), digest.hexdigest()
 
 
 def media_folder(data: Path) -> Path:

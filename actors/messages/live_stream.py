@@ -95,6 +95,9 @@ class ReadKeyframe(msgspec.Struct, Request[StreamKeyframe | None], NodeLocal, fr
     None if there was none.
     """
 
+    start: bool = True
+    """Whether this reader may start the stream, and keeps it running."""
+
 
 class CheckStream(msgspec.Struct, frozen=True, gc=False):
     """Timer: check what ends by time."""

@@ -1,6 +1,7 @@
 """Messages to the actors that look after tickets, sent after the commit of a change.
 
-Each is a hint: what is to be done stands in the tables, which these actors also look at by themselves.
+Each but `AttachPicture` is a hint: what is to be done stands in the tables, which these actors also look at
+by themselves.
 """
 
 from datetime import datetime
@@ -12,9 +13,11 @@ from motorpool.runtime import Kind
 
 __all__ = [
     "TICKET_CLOCK",
+    "TICKET_PICTURES",
     "TICKET_RECALCULATIONS",
     "TICKET_RULES",
     "WEBHOOK_SENDER",
+    "AttachPicture",
     "TicketMessagesWaiting",
     "WakeTicketClock",
 ]
@@ -29,6 +32,19 @@ class WakeTicketClock(msgspec.Struct, frozen=True, gc=False):
 TICKET_CLOCK: Kind[None, WakeTicketClock] = Kind("ticket_clock")
 TICKET_RULES: Kind[None, None] = Kind("ticket_rules")
 TICKET_RECALCULATIONS: Kind[None, ApplyChanges] = Kind("recalculations")
+
+
+class AttachPicture(msgspec.Struct, frozen=True, gc=False):
+    """A rule has opened a ticket: the last picture of its device is to become evidence.
+
+    A ticket whose server ends before has no picture.
+    """
+
+    ticket_id: int
+    device_id: int
+
+
+TICKET_PICTURES: Kind[None, AttachPicture] = Kind("ticket_pictures")
 
 
 class TicketMessagesWaiting(msgspec.Struct, frozen=True):

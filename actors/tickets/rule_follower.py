@@ -12,7 +12,7 @@ import trio
 
 from motorpool.actors.messages.changes import COMMITTED_CHANGES, Change, CompanyChanged, EverythingChanged
 from motorpool.actors.messages.counters import RULE_EVENTS_DISCARDED
-from motorpool.actors.messages.tickets import TICKET_RULES
+from motorpool.actors.messages.tickets import TICKET_PICTURES, TICKET_RULES, AttachPicture
 from motorpool.actors.messages.topics import EVENTS
 from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.stored_calendars import StoredCalendars
@@ -128,6 +128,10 @@ class RuleFollower(Actor[None]):
         for reason in refused:
             self.context.log.warning("no ticket is made: %s", reason)
         await announce(self.context.system, changes)
+        for change in changes:
+            ticket = change.outcome.ticket
+            if change.facts is None and ticket.device_id:
+                self.context.system.ref(TICKET_PICTURES).offer(AttachPicture(ticket.id, ticket.device_id))
         return len(events)
 
     async def _discard_first(self) -> None:

@@ -2,6 +2,7 @@
 
 The quota of one device is kept while files are written (`actors/files/file_retention.py`), that of all
 together here, so it may be exceeded for some minutes; `files.reserve_bytes` of the disk stay free always.
+Evidence of tickets is left, and does not count.
 """
 
 from datetime import timedelta
@@ -10,10 +11,13 @@ from pathlib import Path
 
 import trio
 
-from motorpool.actors.files.file_retention import MEDIA_NAMES, sweep
+from motorpool.actors.files.file_retention import MEDIA_NAMES, DeviceQuota, sweep
 from motorpool.actors.files.media_files import remove_drafts
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.storage import ticket_files
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
 
 __all__ = ["FILE_RETENTION", "FileRetention", "file_retention_spec"]
 
@@ -26,7 +30,16 @@ FILE_RETENTION: Kind[None, None] = Kind("file_retention")
 class FileRetention(Actor[None]):
     """Sweeps all folders of devices every five minutes."""
 
-    def __init__(self, media: Path, quota_bytes: int, days: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        media: Path,
+        quota_bytes: int,
+        days: int,
+        device_quota: DeviceQuota | None,
+    ) -> None:
+        self._database = database
+        self._device_quota = device_quota
         self._media = media
         self._quota_bytes = quota_bytes
         self._days = days
@@ -44,10 +57,17 @@ class FileRetention(Actor[None]):
         now = self.context.clock.now()
         if drafts := await trio.to_thread.run_sync(remove_drafts, self._media, now):
             self.context.log.info("removed %d incomplete files that a crash left", drafts)
+        try:
+            held = await ticket_files.held(self._database)
+        except StorageError as error:
+            self.context.log.warning("quota and age of files not checked, retried later: %s", error)
+            return
+        if self._device_quota is not None:
+            self._device_quota.exempt(held.keys())
         oldest = now - timedelta(days=self._days) if self._days else None
         quota = self._quota_bytes
         swept = await trio.to_thread.run_sync(
-            partial(sweep, self._media, MEDIA_NAMES, quota_bytes=quota, oldest=oldest)
+            partial(sweep, self._media, MEDIA_NAMES, quota_bytes=quota, oldest=oldest, exempt=held.keys())
         )
         FILE_BYTES.labels("media").set(swept.total_bytes)
         FILES_REMOVED.labels("media").inc(len(swept.removed))
@@ -57,8 +77,15 @@ class FileRetention(Actor[None]):
             )
 
 
-def file_retention_spec(media: Path, quota_bytes: int, days: int) -> ChildSpec[None]:
-    """Return the child spec; `media` is the folder of all devices, 0 is no quota and no limit of age."""
+def file_retention_spec(
+    database: Database, media: Path, quota_bytes: int, days: int, device_quota: DeviceQuota | None = None
+) -> ChildSpec[None]:
+    """Return the child spec; `media` is the folder of all devices, 0 is no quota and no limit of age.
+
+    `device_quota` learns which files are evidence of tickets.
+    """
     return ChildSpec(
-        kind=FILE_RETENTION, factory=lambda: FileRetention(media, quota_bytes, days), resident=False
+        kind=FILE_RETENTION,
+        factory=lambda: FileRetention(database, media, quota_bytes, days, device_quota),
+        resident=False,
     )

@@ -88,14 +88,16 @@ class Snapshot(Actor[SnapshotMessage]):
 
 
 async def read_snapshot(
-    system: System, key: tuple[int, int], timeout_seconds: float
+    system: System, key: tuple[int, int], timeout_seconds: float, *, may_start: bool = True
 ) -> SnapshotImage | SnapshotFailed | None:
     """Return the latest picture of a channel; None where nothing streams and nothing could be started.
+
+    Without `may_start` no camera is started, and a stream that runs is not kept running.
 
     Raises:
         ActorError: too many ask, or a part of the server is being restarted.
     """
-    keyframe = await system.ref(STREAM, key).ask(ReadKeyframe(), seconds=timeout_seconds)
+    keyframe = await system.ref(STREAM, key).ask(ReadKeyframe(may_start), seconds=timeout_seconds)
     if keyframe is None:
         return None
     return await system.ref(SNAPSHOT, key).ask(DecodeSnapshot(keyframe), PATIENCE_SECONDS)

@@ -127,7 +127,7 @@ class Stream(Actor[StreamMessage]):
             case ReadPlaylist():
                 return self._read_playlist(message)
             case ReadKeyframe():
-                return self._read_keyframe()
+                return self._read_keyframe(message)
             case Publish():
                 return self._publish(message)
             case PublisherLeft():
@@ -257,7 +257,9 @@ class Stream(Actor[StreamMessage]):
         self._read_at = self._clock.monotonic()
         return self._reads.read_part(message)
 
-    def _read_keyframe(self) -> object:
+    def _read_keyframe(self, message: ReadKeyframe) -> object:
+        if not message.start:
+            return self._keyframe_or_wait()
         self._read_at = self._clock.monotonic()
         return self._start_then(self._keyframe_or_wait) if self._may_start() else self._keyframe_or_wait()
 

@@ -1,12 +1,10 @@
 """What a comment adds to a ticket as evidence: a capture, and where a device was."""
 
-import hashlib
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import trio
 
-from motorpool.actors.files.media_files import media_folder
+from motorpool.actors.files.media_files import device_folder, measure, media_folder
 from motorpool.actors.tickets.rule_tickets import snapshot_of
 from motorpool.actors.video.capture_list import CAPTURE_LIST, GetCapture
 from motorpool.api.access import may_see_device
@@ -55,9 +53,9 @@ async def _capture(call: Call, capture_id: str) -> tuple[dict[str, Any], FileFac
     device = await call.context.devices.get(record.device_id)
     if record.status == "FAILED" or record.removed or device is None:
         raise BadRequest("captureId: the capture has no file")
-    path = media_folder(call.context.settings.data) / device.record.unique_id / record.file_name
+    path = device_folder(media_folder(call.context.settings.data), device.record.unique_id) / record.file_name
     try:
-        size, digest = await trio.to_thread.run_sync(_measured, path)
+        size, digest = await trio.to_thread.run_sync(measure, path)
     except OSError:
         raise BadRequest("captureId: the capture has no file") from None
     file = FileFacts(record.file_name, size, digest)
@@ -70,10 +68,3 @@ async def _capture(call: Call, capture_id: str) -> tuple[dict[str, Any], FileFac
         "sha256": file.sha256,
     }
     return entry, file
-
-
-def _measured(path: Path) -> tuple[int, str]:
-    """Return the size of a file in bytes, and its SHA-256."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256")
-        return file.tell(), digest.hexdigest()

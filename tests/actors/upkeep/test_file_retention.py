@@ -18,18 +18,18 @@ def kept(media, device, name, ago, size, clock):
     return path
 
 
-async def test_past_quota_or_age_the_oldest_of_all_devices_go(tree, time, clock, tmp_path):
+async def test_past_quota_or_age_the_oldest_of_all_devices_go(database, tree, time, clock, tmp_path):
     old, older, young = [
         kept(tmp_path, device, media_name(clock.now(), "jpg"), ago, 400, clock)
         for device, ago in (("a", DAY / 2), ("b", DAY), ("a", 60))
     ]
     capture = kept(tmp_path, "a", "capture-20260615-x.mp4", 9 * DAY, 5000, clock)
     removed = FILES_REMOVED.labels("media")._value.get()
-    async with tree(file_retention_spec(tmp_path, 1000, 0)):
+    async with tree(file_retention_spec(database, tmp_path, 1000, 0)):
         await time.passes(1)
         assert [path.exists() for path in (old, older, young, capture)] == [True, False, True, True]
         assert FILE_BYTES.labels("media")._value.get() == 800
-    async with tree(file_retention_spec(tmp_path, 0, 1)):
+    async with tree(file_retention_spec(database, tmp_path, 0, 1)):
         await time.passes(1)
         assert old.exists()
         os.utime(old, (clock.now().timestamp() - DAY - 1,) * 2)
@@ -38,10 +38,10 @@ async def test_past_quota_or_age_the_oldest_of_all_devices_go(tree, time, clock,
     assert FILES_REMOVED.labels("media")._value.get() == removed + 2
 
 
-async def test_without_quota_and_age_only_what_a_crash_left_goes(tree, time, clock, tmp_path):
+async def test_without_quota_and_age_only_what_a_crash_left_goes(database, tree, time, clock, tmp_path):
     photo = kept(tmp_path, "a", media_name(clock.now(), "jpg"), 9999 * DAY, 400, clock)
     stale = kept(tmp_path, "a", ".20260615-x.jpg.ab12.part", 3700, 9, clock)
     fresh = kept(tmp_path, "a", ".20260615-y.jpg.ab12.part", 60, 9, clock)
-    async with tree(file_retention_spec(tmp_path, 0, 0)):
+    async with tree(file_retention_spec(database, tmp_path, 0, 0)):
         await time.passes(1)
     assert [path.exists() for path in (photo, stale, fresh)] == [True, False, True]

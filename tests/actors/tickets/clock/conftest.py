@@ -5,7 +5,12 @@ from tests.actors.tickets.clock.world import World
 
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.changes import ApplyChanges
-from motorpool.actors.messages.tickets import TICKET_CLOCK, TICKET_RECALCULATIONS, WEBHOOK_SENDER
+from motorpool.actors.messages.tickets import (
+    TICKET_CLOCK,
+    TICKET_PICTURES,
+    TICKET_RECALCULATIONS,
+    WEBHOOK_SENDER,
+)
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX
 from motorpool.actors.tickets.batches import TicketBatches
@@ -15,7 +20,7 @@ from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
 from motorpool.runtime import ChildSpec
 from motorpool.runtime.testing import Probe
 
-NEIGHBOURS = (OUTBOX, WEBHOOK_SENDER, TICKET_RECALCULATIONS, TICKET_CLOCK)
+NEIGHBOURS = (OUTBOX, WEBHOOK_SENDER, TICKET_RECALCULATIONS, TICKET_CLOCK, TICKET_PICTURES)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import UTC, datetime
+from urllib.parse import unquote
 
 import pytest
 from tests.api.resources.test_captures import start, stream
@@ -32,7 +33,7 @@ async def evidence_of(desk, ticket):
 
 
 async def test_a_complete_capture_becomes_evidence_with_its_hash(desk, ticket):
-    device = await seen_by_chief(desk, "van")
+    device = await seen_by_chief(desk, "van ä")
     capture = (await start(desk.served.admin, device)).json()
     path = f"/tickets/{ticket['id']}/comments"
     body = {"text": "See the video", "captureId": capture["id"]}
@@ -42,7 +43,7 @@ async def test_a_complete_capture_becomes_evidence_with_its_hash(desk, ticket):
     answer = await desk.chief.post(path, json=body)
     assert (answer.status, answer.json()["type"]) == (200, "comment")
     shown = (await desk.served.admin.get(f"/captures/{capture['id']}")).json()
-    content = (await desk.served.admin.get(shown["url"].removeprefix("/api"))).body
+    content = (await desk.served.admin.get(unquote(shown["url"]).removeprefix("/api"))).body
     (entry,) = await evidence_of(desk, ticket)
     assert (entry["captureId"], entry["fileName"]) == (capture["id"], capture["fileName"])
     assert (entry["size"], entry["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
