@@ -48,6 +48,7 @@ KEYS = {
     "teamId": "teams",
     "parentId": "ticketcategories",
     "priorityId": "ticketpriorities",
+    "statusId": "ticketstatuses",
 }
 BELOW_COMPANIES = ("branches", "teams", "contacts", "ticketcategories", "ticketpriorities", "ticketstatuses")
 """Families whose rows, all of the first company, stay in it."""

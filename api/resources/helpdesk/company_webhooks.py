@@ -77,7 +77,7 @@ async def list_webhook_deliveries(call: Call) -> Response:
 
 
 @OPERATIONS.operation(
-    "POST", "/companies/{id}/webhook/deliveries/{deliveryId}/retry", answer=Delivery, errors=(404,)
+    "POST", "/companies/{id}/webhook/deliveries/{deliveryId}/retry", answer=Delivery, errors=(400, 404)
 )
 async def retry_webhook_delivery(call: Call) -> Response:
     """Send a message to the webhook of a company again, now; for its managers."""
@@ -92,7 +92,7 @@ async def retry_webhook_delivery(call: Call) -> Response:
     return as_json(found)
 
 
-@OPERATIONS.operation("POST", "/companies/{id}/webhook/test", answer=WebhookTest, errors=(429,))
+@OPERATIONS.operation("POST", "/companies/{id}/webhook/test", answer=WebhookTest, errors=(400, 429))
 async def test_webhook(call: Call) -> Response:
     """Test the webhook of a company, also if it is disabled; for managers, six times a minute."""
     company = await _managed(call)
