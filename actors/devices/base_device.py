@@ -3,7 +3,7 @@
 The base class of `actors/devices/device.py: DeviceActor`, which handles the messages.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import msgspec
 
 from motorpool.actors.devices.device_commands import DeviceSession
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice
-from motorpool.actors.devices.linked_positions import LinkedPositions
+from motorpool.actors.devices.linked_positions import linked_positions
 from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.position_writer import Append, AppendEvents, WriterMessage
 from motorpool.actors.devices.presence import Presence
@@ -21,7 +21,8 @@ from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import DeviceMessage, SetAccumulators
 from motorpool.actors.rules.computed import Failures
 from motorpool.actors.rules.device_rules import UNCONFIGURED
-from motorpool.actors.rules.fold import FoldContext, FoldState, fold
+from motorpool.actors.rules.fold import FoldContext, fold
+from motorpool.actors.rules.fold_state import NOTHING_STORED
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import Actor, ActorError, Deferred, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
@@ -43,8 +44,7 @@ class BaseDevice(Actor[DeviceMessage]):
         "_connections",
         "_device_id",
         "_generation",
-        "_linked",
-        "_now",
+        "_latest",
         "_presence",
         "_rules",
         "_session",
@@ -59,11 +59,11 @@ class BaseDevice(Actor[DeviceMessage]):
         self._rules = UNCONFIGURED
         self._generation = -1
         """Of the catalog, when the rules were last asked for."""
-        self._state = FoldState()
+        self._state = NOTHING_STORED
         """What `fold` applies the next report to."""
         self._connections: OpenConnections
-        self._linked: LinkedPositions
-        self._now: Callable[[], datetime]
+        self._latest: Mapping[int, Position | None]
+        """The table of the directory."""
         self._presence: Presence
         self._writer: Ref[WriterMessage]
 
@@ -80,7 +80,9 @@ class BaseDevice(Actor[DeviceMessage]):
         if catalog.generation != self._generation:
             self._refresh_rules()
         rules = self._rules
-        linked = self._linked.of(rules.linked_devices) if rules.linked_devices else ()
+        linked = (
+            linked_positions(rules.linked_devices, self._latest, self.context) if rules.linked_devices else ()
+        )
         result = fold(
             report,
             self._state,
@@ -108,6 +110,10 @@ class BaseDevice(Actor[DeviceMessage]):
                 result.dated_back,
             )
         )
+
+    def _now(self) -> datetime:
+        # Not kept as an attribute: a bound method for each device is memory.
+        return self.context.clock.now()
 
     def _refresh_rules(self) -> None:
         """Ask for the rules anew: the row or something else that they are made of has changed."""
@@ -154,7 +160,7 @@ class BaseDevice(Actor[DeviceMessage]):
             self.context.log.warning("cannot reload the latest position, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)
         else:
-            self._state = stored.state if stored is not None else FoldState()
+            self._state = stored.state if stored is not None else NOTHING_STORED
 
     def _status_changed(self, status: str) -> None:
         if self._catalog.generation != self._generation:

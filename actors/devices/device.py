@@ -10,7 +10,6 @@ from motorpool.actors.devices.base_device import LOAD_SECONDS, RELOAD_SECONDS, B
 from motorpool.actors.devices.device_commands import DeviceCommands
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice
 from motorpool.actors.devices.device_uploads import DeviceUploads
-from motorpool.actors.devices.linked_positions import LinkedPositions
 from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
@@ -42,7 +41,7 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
     SetAccumulators,
 )
-from motorpool.actors.rules.fold import FoldState
+from motorpool.actors.rules.fold_state import NOTHING_STORED
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
 from motorpool.runtime import DynamicSpec, Restart
@@ -73,8 +72,7 @@ class DeviceActor(BaseDevice):
         """Load the row, the latest position and the queued commands."""
         context, session = self.context, self._session
         self._writer = context.system.ref(POSITION_WRITER)
-        self._now = context.clock.now
-        self._linked = LinkedPositions(self._options.latest, context)
+        self._latest = self._options.latest
         self._presence = Presence(
             self._device_id, context, self._options.status_timeout_seconds, self._status_changed
         )
@@ -218,7 +216,7 @@ class DeviceActor(BaseDevice):
             return
         self._session.row = row
         if row is None:
-            self._state = FoldState()
+            self._state = NOTHING_STORED
             self._commands.queue.waiting = False
         self._refresh_rules()
         self._follow_row(old)

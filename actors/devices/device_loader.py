@@ -7,7 +7,7 @@ import msgspec
 
 from motorpool.actors.batching import BatchingActor
 from motorpool.actors.devices.rule_catalog import RuleCatalog
-from motorpool.actors.rules.fold import FoldState
+from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
 from motorpool.actors.rules.rebuild import FARTHEST, rebuild_state, window_start
 from motorpool.runtime import ChildSpec, Kind, NodeLocal, Request
 from motorpool.storage import commands, device_states, devices, fold_rows, positions
@@ -71,7 +71,7 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
             for device_id, position in latest.items()
         ]
         if not wanted:
-            return dict.fromkeys(rows, FoldState())
+            return dict.fromkeys(rows, NOTHING_STORED)
         points = await fold_rows.recent_points(database, wanted)
         motions = await fold_rows.last_motions(database, latest)
         unmoved = [each for each in wanted if each.device_id not in motions]

@@ -1,6 +1,7 @@
 """What the rules remember of a device from one position to the next."""
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -8,7 +9,7 @@ from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TripState
 from motorpool.storage.records import Position
 
-__all__ = ["FoldState"]
+__all__ = ["NOTHING_STORED", "FoldState"]
 
 
 class FoldState(msgspec.Struct, frozen=True, gc=False):
@@ -27,3 +28,7 @@ class FoldState(msgspec.Struct, frozen=True, gc=False):
     overspeed: OverspeedState = OverspeedState()
     near: Mapping[int, bool] = {}
     """By linked device: whether it was close; one of which that is not known is missing."""
+
+
+NOTHING_STORED: Final = FoldState()
+"""The state of all devices without positions."""

@@ -6,7 +6,8 @@ from typing import Final
 
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.events_of_position import limit_of
-from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldState
+from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME
+from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
 from motorpool.actors.rules.overspeed import OverspeedState, check_speed
 from motorpool.actors.rules.proximity import proximity_events
 from motorpool.actors.rules.rule_settings import RuleSettings
@@ -45,7 +46,7 @@ def rebuild_state(
     `linked` are the latest positions of the others.
     """
     if latest is None:
-        return FoldState()
+        return NOTHING_STORED
     inputs = list(_inputs(points))
     return FoldState(
         latest=latest,
