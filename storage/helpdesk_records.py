@@ -4,15 +4,19 @@ As in storage/records.py: field names in camel case in JSON, references 0 if uns
 """
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
 __all__ = [
     "EPOCH",
+    "STATUS_KINDS",
+    "TARGETS",
     "Branch",
     "Company",
     "Contact",
+    "StatusKind",
+    "Target",
     "Team",
     "TeamMember",
     "Ticket",
@@ -24,6 +28,13 @@ __all__ = [
 ]
 
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+StatusKind = Literal["new", "open", "pending", "resolved", "closed", "cancelled"]
+"""What the server understands by a status."""
+STATUS_KINDS: tuple[StatusKind, ...] = get_args(StatusKind)
+Target = Literal["firstResponse", "resolution"]
+"""What a service level is about."""
+TARGETS: tuple[Target, ...] = get_args(Target)
 Minutes = Annotated[int, msgspec.Meta(ge=0, le=525_600)]
 """Of business time, at most a year of 365 days."""
 

@@ -7,10 +7,9 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Literal
 
 from motorpool.storage.conditions import ALWAYS, Condition, all_of, any_of
-from motorpool.storage.helpdesk_records import Ticket, TicketEvent
+from motorpool.storage.helpdesk_records import Target, Ticket, TicketEvent
 from motorpool.storage.queries import Queries
 from motorpool.storage.tickets import TABLE
 
@@ -36,8 +35,6 @@ __all__ = [
     "list_page",
     "refers_to",
 ]
-
-Target = Literal["firstResponse", "resolution"]
 
 LIVE = "status_kind in ('new', 'open', 'pending')"
 """Tickets that are worked on."""

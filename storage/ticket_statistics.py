@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from motorpool.storage.conditions import Condition
+from motorpool.storage.helpdesk_records import TARGETS
 from motorpool.storage.queries import Queries, Row
 
 __all__ = [
@@ -212,7 +213,6 @@ _TIMES = """,
     ) figures
     left join (select distinct place, zone from places) named using (place)
 """
-_TARGETS = ("firstResponse", "resolution")
 _BREACHES = """
     select count(*) filter (where target = 'firstResponse') as first_response,
         count(*) filter (where target = 'resolution') as resolution,
@@ -243,7 +243,7 @@ async def business_times(q: Queries, span: Span) -> list[Times]:
     rows = await q.fetch(sql, span.starts[0], span.end, list(span.starts), *span.condition.args)
     columns = ("done", "minutes", "median", "p90")
     return [
-        Times(*group_of(row, span.groups), _TARGETS[row["target"]], *(row[column] for column in columns))
+        Times(*group_of(row, span.groups), TARGETS[row["target"]], *(row[column] for column in columns))
         for row in rows
     ]
 

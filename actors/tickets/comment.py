@@ -8,7 +8,7 @@ from motorpool.actors.tickets import service_levels
 from motorpool.actors.tickets.draft import Draft
 from motorpool.actors.tickets.facts import Author, Outcome, TicketFacts, TicketRefused
 from motorpool.actors.tickets.settle import settle_first
-from motorpool.actors.tickets.status_moves import enabled_status, move_to, require_next
+from motorpool.actors.tickets.status_moves import ENDED_KINDS, enabled_status, move_to, require_next
 from motorpool.storage.helpdesk_records import TicketEvent, TicketStatus
 
 __all__ = ["add_comment", "comment"]
@@ -117,7 +117,7 @@ def _status_after_contact(draft: Draft) -> TicketStatus | None:
 def _why_status_stays(draft: Draft) -> dict[str, str]:
     """Check that the contact may still write; return what the entry says where the status cannot move."""
     ticket = draft.ticket
-    if ticket.status_kind in {"closed", "cancelled"} or _is_too_late(draft):
+    if ticket.status_kind in ENDED_KINDS or _is_too_late(draft):
         raise TicketRefused("ticket is closed; open a new one with parentId")
     if ticket.status_kind in {"pending", "resolved"} and _status_after_contact(draft) is None:
         return {"reason": "no open status may follow"}

@@ -20,7 +20,7 @@ from motorpool.actors.tickets.facts import (
     TicketRefused,
 )
 from motorpool.actors.tickets.service_levels import Level
-from motorpool.actors.tickets.status_moves import DONE_KINDS, RUNNING_KINDS, enabled_status
+from motorpool.actors.tickets.status_moves import DONE_KINDS, ENDED_KINDS, RUNNING_KINDS, enabled_status
 from motorpool.storage.helpdesk_records import Ticket, TicketCategory, TicketPause, TicketStatus
 
 __all__ = ["NO_STARTING_STATUS", "create", "starting_status", "with_category"]
@@ -102,7 +102,7 @@ def create(
         created_at=began,
         status_changed_at=began,
         resolved_at=began if status.kind in DONE_KINDS else None,
-        closed_at=began if status.kind in {"closed", "cancelled"} else None,
+        closed_at=began if status.kind in ENDED_KINDS else None,
     )
     if _has_response(draft, status):
         draft.set(first_response_at=began)

@@ -12,6 +12,8 @@ from motorpool.actors.tickets.service_levels import Level
 from motorpool.actors.tickets.times import format_seconds
 
 __all__ = [
+    "ESCALATE_PRIORITY",
+    "ESCALATE_TEAM",
     "change_terms",
     "escalate",
     "escalation_priority",
@@ -20,10 +22,14 @@ __all__ = [
     "note_terms",
 ]
 
+ESCALATE_TEAM = "escalateTeamId"
+ESCALATE_PRIORITY = "escalatePriorityId"
+"""The attributes of a priority that say where its tickets go."""
+
 
 def escalation_priority(attributes: Mapping[str, Any]) -> int:
     """Return the priority that tickets of a priority escalate to, by its attributes; 0: none."""
-    return _reference(attributes, "escalatePriorityId")
+    return _reference(attributes, ESCALATE_PRIORITY)
 
 
 def _reference(attributes: Mapping[str, Any], key: str) -> int:
@@ -34,7 +40,7 @@ def _reference(attributes: Mapping[str, Any], key: str) -> int:
 def escalate(draft: Draft) -> None:
     """Move a ticket to the team and priority that its priority names, if it names any: once for good."""
     keys = draft.priority.attributes if draft.priority is not None else {}
-    team_id, priority_id = _reference(keys, "escalateTeamId"), escalation_priority(keys)
+    team_id, priority_id = _reference(keys, ESCALATE_TEAM), escalation_priority(keys)
     if not team_id and not priority_id:
         return
     draft.set(escalated_at=draft.now)

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from motorpool.actors.tickets.business_time import BusinessTime, Pause, merge_pauses
-from motorpool.storage.helpdesk_records import TicketPause, TicketPriority
+from motorpool.storage.helpdesk_records import Target, TicketPause, TicketPriority
 
 __all__ = [
     "FIRST_RESPONSE",
@@ -37,7 +37,6 @@ __all__ = [
     "warning_at",
 ]
 
-Target = Literal["firstResponse", "resolution"]
 FIRST_RESPONSE: Target = "firstResponse"
 RESOLUTION: Target = "resolution"
 

@@ -94,7 +94,7 @@ def _resolve(draft: Draft, *, responds: bool) -> None:
 def _set_instants(draft: Draft, before: str, after: str) -> None:
     if after in DONE_KINDS:
         draft.set(resolved_at=draft.ticket.resolved_at or draft.now)
-    if after in {"closed", "cancelled"}:
+    if after in ENDED_KINDS:
         keeps = before == after and draft.ticket.closed_at is not None
         draft.set(closed_at=draft.ticket.closed_at if keeps else draft.now)
     elif after == "resolved":

@@ -1,6 +1,8 @@
 """Priorities of tickets and their service levels (docs/helpdesk.md#priorities)."""
 
 from motorpool.actors.messages.changes import TicketPriorityChanged
+from motorpool.actors.tickets.business_calendars import HOLIDAYS
+from motorpool.actors.tickets.escalation import ESCALATE_PRIORITY, ESCALATE_TEAM
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.operations import Operations
@@ -25,9 +27,6 @@ OPERATIONS = Operations("ticketpriorities")
 
 MAX_MINUTES = 525_600
 """A year."""
-ESCALATE_TEAM = "escalateTeamId"
-ESCALATE_PRIORITY = "escalatePriorityId"
-HOLIDAYS = "holidayCalendarId"
 
 
 class PriorityPolicy(CompanyPolicy[TicketPriority]):

@@ -16,7 +16,7 @@ from motorpool.api.resources.helpdesk.company_policy import (
 )
 from motorpool.storage import company_tables, configuration_uses
 from motorpool.storage.conditions import Condition
-from motorpool.storage.helpdesk_records import TicketStatus
+from motorpool.storage.helpdesk_records import STATUS_KINDS, TicketStatus
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery
 
@@ -24,7 +24,6 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("ticketstatuses")
 
-KINDS = ("new", "open", "pending", "resolved", "closed", "cancelled")
 NEXT = "next"
 """The attribute that holds the statuses that may follow."""
 MAX_NEXT = 1000
@@ -40,9 +39,9 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Add the filter `kind`."""
-        unknown = [kind for kind in parameters.kind if kind not in KINDS]
+        unknown = [kind for kind in parameters.kind if kind not in STATUS_KINDS]
         if unknown:
-            raise BadRequest(f"kind: not one of {', '.join(KINDS)}")
+            raise BadRequest(f"kind: not one of {', '.join(STATUS_KINDS)}")
         query = await super().list_query(call, parameters)
         return (
             narrowed(query, Condition("kind = any({0}::text[])", (list(parameters.kind),)))
@@ -52,8 +51,8 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
 
     async def validate(self, sent: TicketStatus) -> TicketStatus:
         """Check the kind, and the form of `next`."""
-        if sent.kind not in KINDS:
-            raise BadRequest(f"kind: not one of {', '.join(KINDS)}")
+        if sent.kind not in STATUS_KINDS:
+            raise BadRequest(f"kind: not one of {', '.join(STATUS_KINDS)}")
         following = sent.attributes.get(NEXT)
         if following is None:
             rest = {key: value for key, value in sent.attributes.items() if key != NEXT}

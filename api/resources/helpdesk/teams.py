@@ -3,6 +3,7 @@
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.tickets.escalation import ESCALATE_TEAM
 from motorpool.api.auth.rights import LINK
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
@@ -33,7 +34,7 @@ class TeamPolicy(CompanyPolicy[Team]):
     async def delete(self, call: Call, transaction: Queries, old: Team) -> None:
         """Delete; its tickets and categories are then of no team, and nothing escalates to it any more."""
         await clear_references(call, transaction, "team_id", old.id, company_id=old.company_id)
-        await configuration_uses.forget_escalation(transaction, old.company_id, "escalateTeamId", old.id)
+        await configuration_uses.forget_escalation(transaction, old.company_id, ESCALATE_TEAM, old.id)
         await super().delete(call, transaction, old)
 
 

@@ -14,7 +14,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.storage import referable_rows
 from motorpool.storage.companies import Standing
-from motorpool.storage.helpdesk_records import Ticket
+from motorpool.storage.helpdesk_records import TARGETS, Ticket
 from motorpool.storage.queries import Queries
 from motorpool.storage.referable_rows import Reference
 
@@ -31,7 +31,6 @@ __all__ = [
 MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
 MAX_ATTRIBUTES = 128
 EXCUSED = "slaExcused"
-TARGETS = ("firstResponse", "resolution")
 CHANNELS = Literal["api", "web", "phone", "email", "device", "schedule"]
 REFERENCES = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
 

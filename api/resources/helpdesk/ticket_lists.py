@@ -19,18 +19,15 @@ from motorpool.api.resources.helpdesk.caller_standing import no_company, standin
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
 from motorpool.storage import ticket_lists, users
 from motorpool.storage.conditions import ALWAYS, Condition, all_of
-from motorpool.storage.helpdesk_records import Ticket
-from motorpool.storage.ticket_lists import Target
+from motorpool.storage.helpdesk_records import TARGETS, StatusKind, Target, Ticket
 
 __all__ = ["OPERATIONS", "TicketFilters", "references", "ticket_scope"]
 
 OPERATIONS = Operations("tickets")
 
-TARGETS: tuple[Target, ...] = ("firstResponse", "resolution")
 TOTAL = "X-Total-Count"
 NAMES = {"start": "from", "end": "to", "is_all": "all", "is_open": "open"}
 
-Kind = Literal["new", "open", "pending", "resolved", "closed", "cancelled"]
 Sort = Literal[
     "createdAt",
     "-createdAt",
@@ -83,7 +80,7 @@ class TicketFilters(msgspec.Struct, frozen=True, kw_only=True, rename=_rename):
 class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     """The parameters of a list of tickets."""
 
-    kind: Annotated[tuple[Kind, ...], Meta(description="In statuses of these kinds.")] = ()
+    kind: Annotated[tuple[StatusKind, ...], Meta(description="In statuses of these kinds.")] = ()
     is_open: (
         Annotated[bool, Meta(description="In a status of kind new, open or pending; false: in any other.")]
         | None
