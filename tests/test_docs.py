@@ -8,7 +8,22 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SUFFIXES = {".py", ".sql", ".toml", ".md", ".txt", ".tsv", ".js", ".html", ".sh", ".yml", ".yaml"}
+SUFFIXES = {
+    ".py",
+    ".sql",
+    ".toml",
+    ".md",
+    ".txt",
+    ".tsv",
+    ".js",
+    ".ts",
+    ".tsx",
+    ".mjs",
+    ".html",
+    ".sh",
+    ".yml",
+    ".yaml",
+}
 CITATION = re.compile(r"docs/(?P<page>[a-z0-9/_-]+(?:\.(?:md|png))?)(?:#(?P<anchor>[a-z0-9-]+))?")
 LINK = re.compile(r"\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]+))?\)")
 # Pages that were once read beside the repository and are not in it.

@@ -1,1 +1,1 @@
-"""The static files served at `/`."""
+"""The console: its sources, the program that builds it, and what it built."""

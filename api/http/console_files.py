@@ -1,4 +1,4 @@
-"""The console's static files, read once from package data and served from memory.
+"""The console's static files, read once from package data and served from memory (docs/console.md#delivery).
 
 Files in the override folder replace those of the same path, and other files there are served as well
 (docs/server.md#files), but never below /api.
@@ -6,6 +6,7 @@ Files in the override folder replace those of the same path, and other files the
 
 import gzip
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -27,12 +28,21 @@ TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
+    ".webmanifest": "application/manifest+json",
 }
-HIDDEN = {"__init__.py", "vendor.py", "package.json", "package-lock.json"}
+UNSERVED = {"chunks.json"}
 
-# hls.js plays from blobs and creates a worker from one.
+PAGE = "index.html"
+CLASSIC_PAGE = "classic.html"
+START_PAGE = CLASSIC_PAGE
+"""What `/` shows: `PAGE` once the new console has live video."""
+PLACES = re.compile(r"(fleet|login|account|vehicles|live|events|zones|share)(/.*)?")
+"""Paths that the new console shows while `/` is the classic page."""
+
+# hls.js plays from blobs, and on the classic page creates a worker from one.
 CONTENT_SECURITY_POLICY = (
     "default-src 'self'; script-src 'self'; worker-src 'self' blob:; media-src 'self' blob:; "
     "connect-src 'self'; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; "
@@ -57,16 +67,16 @@ class OutsideApi(PathConverter):
 
 
 def add_console_routes(app: QuartTrio, override: Path) -> None:
-    """Serve index.html at `/`, the other files under `/console/`, and those of the override folder.
+    """Serve the page at `/`, the other files under `/console/`, and those of the override folder.
 
-    A path without a file, opened as a page, is a view inside the console and gets index.html.
+    A path without a file, opened as a page, is a view inside the console and gets the page.
     """
     known = _files()
     app.url_map.converters["outside_api"] = OutsideApi
 
     @app.get("/")
     async def console() -> Response:
-        return await _override("index.html") or _serve(known["index.html"])
+        return await _override("index.html") or _serve(known[START_PAGE])
 
     @app.get("/<outside_api:path>")
     async def file(path: str) -> Response:
@@ -74,10 +84,10 @@ def add_console_routes(app: QuartTrio, override: Path) -> None:
         if found is not None:
             return found
         name = path.removeprefix("console/")
-        if name != path and name in known and name != "index.html":
+        if name != path and name in known and not name.endswith(".html"):
             return _serve(known[name])
         if "." not in path and "text/html" in request.headers.get("Accept", ""):
-            return await console()
+            return _serve(known[PAGE]) if PLACES.fullmatch(path) else await console()
         raise ResourceNotFound("no such file")
 
     async def _override(path: str) -> Response | None:
@@ -89,27 +99,36 @@ def add_console_routes(app: QuartTrio, override: Path) -> None:
 
 @cache
 def _files() -> dict[str, StaticFile]:
-    return dict(_load(files("motorpool.api") / "console", ""))
+    """Return all files by their path under `/console/`; without a build the page says what is missing."""
+    folder = files("motorpool.api") / "console"
+    found = dict(_load(folder / "classic", ""))
+    found[CLASSIC_PAGE] = found.pop(PAGE)
+    found[PAGE] = _read(folder / "absent.html")
+    if (folder / "dist").is_dir():
+        found.update(_load(folder / "dist", ""))
+    return found
 
 
 def _load(folder: Traversable, prefix: str) -> Iterator[tuple[str, StaticFile]]:
     for item in folder.iterdir():
         if item.is_dir():
-            if not item.name.startswith("__"):
-                yield from _load(item, f"{prefix}{item.name}/")
-            continue
-        ending = item.name[item.name.rfind(".") :]
-        if ending in TYPES and item.name not in HIDDEN:
-            content = item.read_bytes()
-            yield (
-                prefix + item.name,
-                StaticFile(
-                    content,
-                    gzip.compress(content, 6, mtime=0),
-                    f'"{hashlib.sha256(content).hexdigest()[:20]}"',
-                    TYPES[ending],
-                ),
-            )
+            yield from _load(item, f"{prefix}{item.name}/")
+        elif _ending(item) in TYPES and item.name not in UNSERVED:
+            yield prefix + item.name, _read(item)
+
+
+def _ending(file: Traversable) -> str:
+    return file.name[file.name.rfind(".") :]
+
+
+def _read(file: Traversable) -> StaticFile:
+    content = file.read_bytes()
+    return StaticFile(
+        content,
+        gzip.compress(content, 6, mtime=0),
+        f'"{hashlib.sha256(content).hexdigest()[:20]}"',
+        TYPES[_ending(file)],
+    )
 
 
 def _serve(file: StaticFile) -> Response:

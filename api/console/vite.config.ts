@@ -1,0 +1,32 @@
+/// <reference types="vitest/config" />
+import { defineConfig } from "vite";
+
+/** Libraries with a chunk of their own, so that an update of ours does not make browsers fetch them again. */
+const libraries = [
+  { name: "map", test: /node_modules[\\/](maplibre-gl|@maplibre|@mapbox)[\\/]/ },
+  { name: "tiles", test: /node_modules[\\/](pmtiles|@protomaps)[\\/]/ },
+  { name: "video", test: /node_modules[\\/]hls\.js[\\/]/ },
+  { name: "chart", test: /node_modules[\\/]uplot[\\/]/ },
+  { name: "drawing", test: /node_modules[\\/]terra-draw/ },
+];
+
+export default defineConfig({
+  base: "/console/",
+  build: {
+    // The Content-Security-Policy allows workers and pictures from files only.
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 1500,
+    license: { fileName: "licences.txt" },
+    // build.py reads it for the budgets.
+    manifest: "chunks.json",
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: { output: { codeSplitting: { groups: libraries } } },
+  },
+  worker: { format: "es" },
+  server: {
+    // `npm run dev` against a server that runs on this machine (motorpool serve --demo).
+    proxy: { "/api": { target: "http://127.0.0.1:8082", ws: true } },
+  },
+  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
+});
