@@ -51,6 +51,7 @@ from motorpool.actors.tickets.rule_tickets import RuleTickets
 from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
 from motorpool.actors.tickets.ticket_pictures import PictureFiles, ticket_pictures_spec
 from motorpool.actors.tickets.webhook_sender import webhook_sender_spec
+from motorpool.actors.tickets.zone_follower import ticket_zones_spec
 from motorpool.actors.timed_events.timed_events import timed_events_spec
 from motorpool.actors.upkeep.file_retention import file_retention_spec
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
@@ -261,6 +262,7 @@ def fleet_tree(
                         business_calendars,
                         ticket_mails,
                     ),
+                    ticket_zones_spec(database, ticket_batches),
                     ticket_rules_spec(database, RuleTickets(business_calendars, ticket_mails)),
                 ),
             ),

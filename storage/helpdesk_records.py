@@ -10,6 +10,7 @@ import msgspec
 
 __all__ = [
     "EPOCH",
+    "OUTSIDE_ZONE",
     "STATUS_KINDS",
     "TARGETS",
     "Branch",
@@ -222,6 +223,10 @@ class TicketEvent(msgspec.Struct, frozen=True, rename="camel"):
     attributes: dict[str, Any] = {}
 
 
+OUTSIDE_ZONE = "outsideZone"
+"""The reason of pauses while the vehicle is outside of its zone."""
+
+
 class TicketPause(msgspec.Struct, frozen=True):
     """A span in which the resolution clock of a ticket stands."""
 
@@ -230,5 +235,5 @@ class TicketPause(msgspec.Struct, frozen=True):
     """None while it lasts."""
     status_id: int
     reason: str
-    """`pending`, `resolved`, `closed`, `cancelled` or `outsideZone`."""
+    """`pending`, `resolved`, `closed`, `cancelled` (kinds of statuses), or `OUTSIDE_ZONE`."""
     id: int = 0

@@ -16,6 +16,7 @@ from motorpool.storage.records import Event, Position
 
 __all__ = [
     "COLUMNS",
+    "NOT_FUTURE",
     "allocate_ids",
     "attribute_keys",
     "between",
@@ -35,10 +36,10 @@ __all__ = [
     "stream_between",
 ]
 
-_FUTURE = "fix_time <= server_time + interval '1 day'"
+NOT_FUTURE = "fix_time <= server_time + interval '1 day'"
 """A fix further ahead is kept but never the latest (docs/decisions/0022)."""
 _SELECT = f"select {', '.join(COLUMNS)} from positions"  # noqa: S608 - constants
-_NEWEST = f"{_FUTURE} order by fix_time desc, id desc limit 1"
+_NEWEST = f"{NOT_FUTURE} order by fix_time desc, id desc limit 1"
 _LATEST = (
     f"select p.* from unnest($1::bigint[]) with ordinality as wanted (device_id, place) cross join lateral"  # noqa: S608 - constants
     f" ({_SELECT} where device_id = wanted.device_id and {_NEWEST}) p order by wanted.place"

@@ -21,15 +21,12 @@ class StoredEvent(NamedTuple):
 
 
 _SELECT = f"select {', '.join(COLUMNS)} from positions where device_id = $1"  # noqa: S608 - constants
-_NOT_FUTURE = "fix_time <= server_time + interval '1 day'"
 _EVENTS = f"""
     select {events.TABLE.select_list(of="e")}, p.device_time from events e
     join positions p on p.id = e.position_id and p.device_id = e.device_id
     where e.device_id = $1 and e.type = any($2::text[]) and p.fix_time between $3 and $4
     order by e.id
 """  # noqa: S608 - constant names
-
-
 _MOTION = """
     select type = 'deviceMoving' as is_moving, position_id from events
     where device_id = $1 and type in ('deviceMoving', 'deviceStopped') and event_time < $2
@@ -40,7 +37,7 @@ _MOTION = """
 async def latest_before(q: Queries, device_id: int, instant: datetime) -> Position | None:
     """Return the position of a device with the last fix time before an instant."""
     row = await q.fetch_row(
-        f"{_SELECT} and fix_time < $2 and {_NOT_FUTURE} order by fix_time desc, id desc limit 1",
+        f"{_SELECT} and fix_time < $2 and {positions.NOT_FUTURE} order by fix_time desc, id desc limit 1",
         device_id,
         instant,
     )

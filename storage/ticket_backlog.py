@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from motorpool.storage.conditions import Condition
+from motorpool.storage.helpdesk_records import OUTSIDE_ZONE
 from motorpool.storage.queries import Queries
 from motorpool.storage.ticket_lists import LIVE, UNDECIDED
 from motorpool.storage.ticket_statistics import Span, group_of, statement_of
@@ -25,6 +26,7 @@ class Backlog:
     unassigned: int
     orphaned: int
     paused: int
+    outside_zone: int
     overdue: int
     due_soon: int
     groups: Mapping[str, Mapping[int | str, int]]
@@ -94,7 +96,8 @@ _BACKLOG = """
             coalesce(t.team_id, 0) as team, coalesce(t.category_id, 0) as category,
             coalesce(t.assignee_id, 0) as assignee, coalesce(branch.attributes ->> 'zone', '') as zone,
             width_bucket($1 - t.created_at, {ages}) as age,
-            {left_alone} as is_orphaned, t.sla_paused, coalesce({late}, false) as is_late,
+            {left_alone} as is_orphaned, t.sla_paused,
+            zone_pause.ticket_id is not null as is_outside, coalesce({late}, false) as is_late,
             coalesce(t.first_due between $1 and $1 + interval '60 minutes', false)
                 or coalesce(t.last_due between $1 and $1 + interval '60 minutes', false) as is_soon
         from (
@@ -103,10 +106,13 @@ _BACKLOG = """
         left join branches branch on branch.id = t.branch_id
         left join teams team on team.id = t.team_id
         left join users assignee on assignee.id = t.assignee_id
+        left join ticket_pauses zone_pause on zone_pause.ticket_id = t.id and zone_pause.ends is null
+            and zone_pause.reason = '{outside}'
     )
     select grouping({groups}) as grouped, {groups}, count(*) as count,
         count(*) filter (where assignee = 0) as unassigned, count(*) filter (where is_orphaned) as orphaned,
-        count(*) filter (where sla_paused) as paused, count(*) filter (where is_late) as overdue,
+        count(*) filter (where sla_paused) as paused,
+        count(*) filter (where is_outside) as outside_zone, count(*) filter (where is_late) as overdue,
         count(*) filter (where is_soon) as due_soon
     from live group by grouping sets ((), {sets})
 """
@@ -118,6 +124,7 @@ async def backlog(q: Queries, condition: Condition, now: datetime) -> Backlog:
         ages=f"array[{', '.join(repr(age) for age in AGES)}]::interval[]",
         left_alone=_LEFT_ALONE,
         late=_LATE,
+        outside=OUTSIDE_ZONE,
         first=UNDECIDED["firstResponse"],
         resolution=UNDECIDED["resolution"],
         live=LIVE,
@@ -132,6 +139,6 @@ async def backlog(q: Queries, condition: Condition, now: datetime) -> Backlog:
         if group:
             groups[group][key] = row["count"]
         else:
-            columns = ("unassigned", "orphaned", "paused", "overdue", "due_soon")
+            columns = ("unassigned", "orphaned", "paused", "outside_zone", "overdue", "due_soon")
             whole = {"total": row["count"], **{column: row[column] for column in columns}}
     return Backlog(**whole, groups=groups)

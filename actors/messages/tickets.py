@@ -16,6 +16,7 @@ __all__ = [
     "TICKET_PICTURES",
     "TICKET_RECALCULATIONS",
     "TICKET_RULES",
+    "TICKET_ZONES",
     "WEBHOOK_SENDER",
     "AttachPicture",
     "TicketMessagesWaiting",
@@ -31,6 +32,7 @@ class WakeTicketClock(msgspec.Struct, frozen=True, gc=False):
 
 TICKET_CLOCK: Kind[None, WakeTicketClock] = Kind("ticket_clock")
 TICKET_RULES: Kind[None, None] = Kind("ticket_rules")
+TICKET_ZONES: Kind[None, None] = Kind("ticket_zones")
 TICKET_RECALCULATIONS: Kind[None, ApplyChanges] = Kind("recalculations")
 
 

@@ -10,6 +10,7 @@ from motorpool.actors.tickets.escalation import change_terms
 from motorpool.actors.tickets.facts import Author, FieldChange, Outcome, TicketFacts, TicketRefused
 from motorpool.actors.tickets.settle import settle_first
 from motorpool.actors.tickets.status_moves import enabled_status, move_to, require_next
+from motorpool.actors.tickets.zone_pause import set_outside
 from motorpool.storage.helpdesk_records import TicketPriority
 
 __all__ = ["EDITABLE", "PLAIN", "edit", "json_name", "require_priority"]
@@ -24,7 +25,9 @@ PLAIN = (
     "subject",
     "description",
 )
-"""Fields that are set without further consequences."""
+"""Fields that are set without further consequences, but that `ZONE_FIELDS` end a pause."""
+ZONE_FIELDS = frozenset({"device_id", "category_id", "branch_id"})
+"""What says which vehicle has to be in which zone."""
 EDITABLE = (*PLAIN, "priority_id", "team_id", "assignee_id", "status_id", "attributes")
 
 
@@ -60,6 +63,8 @@ def edit(
         changes += _set_attributes(draft, changed["attributes"])
     if "priority_id" in changed:
         changes += _set_priority(draft, changed["priority_id"])
+    if not ZONE_FIELDS.isdisjoint(changed):
+        set_outside(draft, is_outside=False)
     if changes:
         draft.add_message("ticket.updated", draft.latest("updated"), *changes)
     if "team_id" in changed or "assignee_id" in changed:

@@ -233,6 +233,7 @@ def _backlog(backlog: Backlog, names: Mapping[tuple[str, int], str]) -> BacklogF
         unassigned=backlog.unassigned,
         orphaned=backlog.orphaned,
         paused=backlog.paused,
+        outside_zone=backlog.outside_zone,
         overdue=backlog.overdue,
         due_soon=backlog.due_soon,
         by_kind=KindCounts(kinds.get("new", 0), kinds.get("open", 0), kinds.get("pending", 0)),

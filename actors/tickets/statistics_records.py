@@ -103,7 +103,8 @@ class BacklogFigures(msgspec.Struct, frozen=True, rename="camel"):
             " the company."
         ),
     ]
-    paused: Annotated[Number, Meta(description="Those whose resolution clock is paused.")]
+    paused: Annotated[Number, Meta(description="Those in a status of kind pending.")]
+    outside_zone: Annotated[Number, Meta(description="Those whose vehicle is outside of its zone.")]
     overdue: Annotated[Number, Meta(description="Those with a target that is breached and not done.")]
     due_soon: Annotated[Number, Meta(description="Those with a target that is due within the next hour.")]
     by_kind: Annotated[KindCounts, Meta(description="By the kind of the status.")]

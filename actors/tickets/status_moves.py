@@ -9,6 +9,7 @@ from motorpool.actors.tickets import service_levels
 from motorpool.actors.tickets.draft import Draft
 from motorpool.actors.tickets.escalation import note_terms
 from motorpool.actors.tickets.facts import LIVE_KINDS, CompanySetup, FieldChange, TicketRefused, may_follow
+from motorpool.actors.tickets.zone_pause import end_zone_pause
 from motorpool.storage.helpdesk_records import TicketPause, TicketStatus
 
 __all__ = ["MAX_PAUSES", "enabled_status", "move_to", "require_next"]
@@ -68,6 +69,8 @@ def move_to(draft: Draft, status: TicketStatus, attributes: Mapping[str, Any] | 
         _resolve(draft, responds=after == "resolved" or before in LIVE_KINDS)
     _set_instants(draft, before, after)
     _pause_or_resume(draft, before, status)
+    if after not in LIVE_KINDS:
+        end_zone_pause(draft)
     if is_reopened:
         draft.set(
             resolved_at=None,

@@ -294,7 +294,8 @@ FIELDS: Mapping[str, str] = {
         " `autoCloseDays`; `ticketWebhook`, whose secrets only managers of the company see."
     ),
     "Branch.uniqueId": "An identifier from outside, unique in the company unless it is empty.",
-    "Branch.attributes": "`zone`: what statistics of tickets group branches by; address, place and the like.",
+    "Branch.attributes": "`zone`: what statistics of tickets group branches by; `geofenceId`: its geofence;"
+    " address, place and the like.",
     "Team.uniqueId": "An identifier from outside, unique in the company unless it is empty.",
     "TeamMember.id": "The user.",
     "TeamMember.name": "The user's name.",
@@ -440,8 +441,8 @@ FIELDS: Mapping[str, str] = {
     "TargetView.creditSeconds": "What changes of the priority or calendar added to the target.",
     "PauseView.from": "When it began.",
     "PauseView.to": "When it ended; null while it lasts.",
-    "PauseView.statusId": "The status in which the ticket waited.",
-    "PauseView.reason": "pending or outsideZone.",
+    "PauseView.statusId": "The status in which the ticket waited; 0 with the reason outsideZone.",
+    "PauseView.reason": "pending, or outsideZone: the vehicle was outside of its zone.",
     "PauseView.businessMinutes": "Business minutes that were not counted, rounded down.",
     "EscalationView.escalatedAt": "When; null if it was not.",
     "EscalationView.teamId": "The team that it went to; 0 is none.",

@@ -5,10 +5,17 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, used_by
-from motorpool.storage import company_tables, configuration_uses
+from motorpool.api.resources.helpdesk.company_policy import (
+    COMPANY_PARAMETERS,
+    CompanyPolicy,
+    reference_of,
+    require_access,
+    used_by,
+)
+from motorpool.storage import company_tables, configuration_uses, plain_tables
 from motorpool.storage.helpdesk_records import TicketCategory
 from motorpool.storage.queries import Queries
+from motorpool.storage.zone_pauses import BRANCH, CATEGORY_ZONE
 
 __all__ = ["OPERATIONS"]
 
@@ -19,12 +26,18 @@ class CategoryPolicy(CompanyPolicy[TicketCategory]):
     """Refuses cycles, and the deletion of what tickets use."""
 
     most = 2000
+    audited_attributes = (CATEGORY_ZONE,)
 
     async def prepare(
         self, call: Call, transaction: Queries, new: TicketCategory, old: TicketCategory | None
     ) -> TicketCategory:
-        """Check that the category is not its own ancestor."""
+        """Check that the category is not its own ancestor, and the zone."""
         new = await super().prepare(call, transaction, new, old)
+        held = None if old is None else old.attributes.get(CATEGORY_ZONE)
+        place = f"attributes.{CATEGORY_ZONE}"
+        if new.attributes.get(CATEGORY_ZONE) != BRANCH:
+            geofence_id = reference_of(new, CATEGORY_ZONE)
+            await require_access(call, transaction, plain_tables.GEOFENCES, place, geofence_id, held)
         moved = old is not None and new.parent_id and new.parent_id != old.parent_id
         if moved and await configuration_uses.category_lies_in(transaction, new.parent_id, new.id):
             raise BadRequest("parentId: the category would lie below itself")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.resource import spaced
 from motorpool.api.engine.validated_policy import ValidatedPolicy
@@ -30,6 +31,7 @@ __all__ = [
     "company_of",
     "narrowed",
     "reference_of",
+    "require_access",
     "used_by",
     "whole_number",
 ]
@@ -206,6 +208,21 @@ def check_size(attributes: Mapping[str, Any], most: int = MAX_ATTRIBUTES_BYTES) 
     """Raise BadRequest for attributes that are longer than `most` bytes of JSON."""
     if len(msgspec.json.encode(attributes)) > most:
         raise BadRequest(f"attributes: more than {most} bytes")
+
+
+async def require_access(
+    call: Call, transaction: Queries, table: Table[Any], place: str, wanted: int, held: object = None
+) -> None:
+    """Raise BadRequest if an attribute or field names a row that the caller has no access to.
+
+    `place` begins the error, `held` is what is stored, which may stay. The row is locked, so that it is not
+    deleted meanwhile: attributes are no foreign keys.
+    """
+    if not wanted or wanted == held:
+        return
+    found = await table.fetch(transaction, wanted, lock=True)
+    if found is None or not await may_see(call, table, wanted, transaction):
+        raise BadRequest(f"{place}: no access to it, or no such")
 
 
 def used_by(what: str, tickets: int) -> str:

@@ -4,7 +4,6 @@ from motorpool.actors.messages.changes import TicketPriorityChanged
 from motorpool.actors.tickets.business_calendars import HOLIDAYS
 from motorpool.actors.tickets.escalation import ESCALATE_PRIORITY, ESCALATE_TEAM
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -14,6 +13,7 @@ from motorpool.api.resources.helpdesk.company_policy import (
     CompanyPolicy,
     attributes_of,
     reference_of,
+    require_access,
     used_by,
     whole_number,
 )
@@ -76,11 +76,7 @@ class PriorityPolicy(CompanyPolicy[TicketPriority]):
             ("calendarId", new.calendar_id, 0 if old is None else old.calendar_id),
             (f"attributes.{HOLIDAYS}", reference_of(new, HOLIDAYS), held.get(HOLIDAYS)),
         ):
-            if calendar_id and calendar_id != before:
-                # Locked, so that it is not deleted meanwhile: attributes are no foreign keys.
-                found = await plain_tables.CALENDARS.fetch(transaction, calendar_id, lock=True)
-                if found is None or not await may_see(call, plain_tables.CALENDARS, calendar_id, transaction):
-                    raise BadRequest(f"{place}: no access to it, or no such")
+            await require_access(call, transaction, plain_tables.CALENDARS, place, calendar_id, before)
         next_id = reference_of(new, ESCALATE_PRIORITY)
         if old is not None and next_id and next_id != held.get(ESCALATE_PRIORITY):
             if next_id == new.id:

@@ -11,9 +11,10 @@ from tests.actors.tickets import ticket_world as world
 from motorpool.actors.tickets.assign import assign
 from motorpool.actors.tickets.comment import comment
 from motorpool.actors.tickets.edit import edit
-from motorpool.actors.tickets.facts import TicketRefused
+from motorpool.actors.tickets.facts import SYSTEM, TicketRefused
 from motorpool.actors.tickets.settle import settle
 from motorpool.actors.tickets.transition import transition
+from motorpool.actors.tickets.zone_follower import follow_zone
 
 MINUTES = st.integers(0, 3000)
 STATUS = st.sampled_from(sorted(world.STATUSES))
@@ -32,6 +33,7 @@ STEPS = st.one_of(
         st.sampled_from(["", "Wheel", "Wheel "]),
         st.dictionaries(st.sampled_from("ab"), st.integers(0, 2)),
     ),
+    st.tuples(st.just("zone"), st.booleans()),
     st.tuples(st.just("settle")),
     st.tuples(st.just("recalculate")),
 )
@@ -50,6 +52,8 @@ def take(desk, step):
             desk.do(edit, fields={"priority_id": priority_id})
         case "edit", description, attributes:
             desk.do(edit, fields={"description": description, "attributes": attributes})
+        case "zone", is_outside:
+            desk.do(follow_zone, SYSTEM, is_outside=is_outside)
         case ("settle",):
             desk.keep(settle(desk.facts, desk.now))
         case ("recalculate",):
@@ -103,10 +107,18 @@ def terms(desk, target):
     return minutes, credit, priority == world.OFFICE
 
 
+KINDS_OF_PAUSES = {"pending", "resolved", "closed", "cancelled", "outsideZone"}
+
+
 def stops(desk, kinds):
-    """When the status was of one of these kinds, by the history."""
-    found, kind = [], None
+    """When the status was of one of these kinds, or the vehicle outside of its zone, by the history."""
+    found, outside, kind = [], [], None
     for entry in desk.entries:
+        if entry.attributes.get("reason") == "outsideZone" in kinds:
+            if entry.type == "slaPaused":
+                outside.append([entry.event_time, None])
+            else:
+                outside[-1][1] = entry.event_time
         if entry.type not in {"created", "statusChanged"}:
             continue
         before, kind = kind, entry.attributes["statusKind" if entry.type == "created" else "toKind"]
@@ -114,7 +126,7 @@ def stops(desk, kinds):
             found[-1][1] = entry.event_time
         if kind in kinds:
             found.append([entry.event_time, None])
-    return found
+    return found + outside
 
 
 @given(st.lists(st.tuples(MINUTES, STEPS), max_size=14), st.sampled_from([world.OFFICE, world.URGENT, 0]))
@@ -125,7 +137,7 @@ def test_the_history_alone_tells_the_ticket_and_its_due_times(steps, priority_id
         stored = {name: getattr(desk.ticket, name) for name in told}
         assert told == stored
         check_due(desk, "firstResponse", desk.facts.first_response, {"resolved", "closed", "cancelled"})
-        check_due(desk, "resolution", desk.facts.resolution, {"pending", "resolved", "closed", "cancelled"})
+        check_due(desk, "resolution", desk.facts.resolution, KINDS_OF_PAUSES)
     assert len(set(desk.breaches)) == len(desk.breaches)
     versions = [entry.version for entry in desk.entries]
     assert versions == sorted(versions)
@@ -138,7 +150,7 @@ def check_due(desk, target, level, kinds):
     pauses = stops(desk, kinds)
     if level.done_at is not None or level.breached:
         return
-    if not minutes or (pauses and pauses[-1][1] is None):
+    if not minutes or any(end is None for _, end in pauses):
         assert level.due is None
     else:
         budget = timedelta(minutes=minutes, seconds=credit)

@@ -3,6 +3,7 @@
 import base64
 from functools import partial
 
+import pytest
 from tests.api.test_races import connections, in_parallel
 
 from motorpool.actors.messages.changes import TICKETS
@@ -107,6 +108,35 @@ async def test_references_stay_in_the_company_and_name_nothing_that_is_disabled(
         changed = {**priority, "attributes": {"escalateTeamId": value}}
         answer = await desk.chief.put(f"/ticketpriorities/{priority['id']}", json=changed)
         assert (answer.status, answer.text) == (400, text)
+
+
+@pytest.mark.parametrize(
+    ("family", "key"), [("ticketcategories", "pauseWhenOutside"), ("branches", "geofenceId")]
+)
+async def test_a_zone_is_a_geofence_that_the_editor_has_access_to(desk, family, key):
+    area = {"name": "Yard", "area": "CIRCLE (52 13, 500)"}
+    own = (await desk.chief.post("/geofences", json=area)).json()["id"]
+    foreign = (await desk.stranger.post("/geofences", json=area)).json()["id"]
+    made = await desk.make(family, name="North", attributes={key: own})
+    for value in (foreign, 4711):
+        answer = await desk.chief.put(f"/{family}/{made['id']}", json={**made, "attributes": {key: value}})
+        assert (answer.status, answer.text) == (400, f"attributes.{key}: no access to it, or no such")
+    for value in ("Yard", True, -1, 1.5):
+        answer = await desk.chief.put(f"/{family}/{made['id']}", json={**made, "attributes": {key: value}})
+        assert (answer.status, answer.text) == (
+            400,
+            f"attributes.{key}: not a whole number from 0 to {2**63 - 1}",
+        )
+    # What is stored already stays, whoever edits.
+    answer = await desk.served.admin.put(
+        f"/{family}/{made['id']}", json={**made, "attributes": {key: foreign}}
+    )
+    assert answer.status == 200, answer.text
+    assert (await desk.chief.put(f"/{family}/{made['id']}", json=answer.json())).status == 200
+    if family == "ticketcategories":
+        changed = {**made, "attributes": {key: "branch"}}
+        answer = await desk.chief.put(f"/{family}/{made['id']}", json=changed)
+        assert answer.status == 200, answer.text
 
 
 async def test_unique_ids_are_unique_in_the_company(desk):

@@ -35,6 +35,7 @@ TABLES = (
     "devices",
     "tickets",
     "ticket_events",
+    "ticket_pauses",
     "ticket_breaches",
 )
 
@@ -204,6 +205,17 @@ class TicketWorld:
                 self._enter(row, "reopened", at, {})
         for target, name in TARGETS.items():
             self._decide(row, target, name, moves)
+        pauses = random.Random(ticket_id)
+        for reason in pauses.sample(("outsideZone", "pending"), pauses.randint(0, 2)):
+            self.add(
+                "ticket_pauses",
+                company_id=company,
+                ticket_id=ticket_id,
+                begins=created,
+                ends=pauses.choice((None, self.now)),
+                status_id=0,
+                reason=reason,
+            )
 
     def _attributes(self) -> Row:
         chance = self.random
@@ -573,6 +585,11 @@ def backlog(world: TicketWorld, tickets: list[Row], disabled: set[int], administ
     live = [ticket for ticket in tickets if ticket["status_kind"] in LIVE]
     now = world.now
     hour = timedelta(hours=1)
+    outside = {
+        pause["ticket_id"]
+        for pause in world["ticket_pauses"]
+        if pause["reason"] == "outsideZone" and pause["ends"] is None
+    }
 
     def is_soon(ticket: Row) -> bool:
         dues = [undecided_due(ticket, target) for target in TARGETS]
@@ -596,6 +613,7 @@ def backlog(world: TicketWorld, tickets: list[Row], disabled: set[int], administ
         "unassigned": sum(ticket["assignee_id"] is None for ticket in live),
         "orphaned": sum(is_orphaned(world, ticket, disabled, administrators) for ticket in live),
         "paused": sum(ticket["sla_paused"] for ticket in live),
+        "outsideZone": sum(ticket["id"] in outside for ticket in live),
         "overdue": sum(is_overdue(ticket, now) for ticket in live),
         "dueSoon": sum(is_soon(ticket) for ticket in live),
         "byKind": {kind: sum(ticket["status_kind"] == kind for ticket in live) for kind in LIVE},
