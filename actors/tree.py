@@ -49,6 +49,7 @@ from motorpool.actors.tickets.recalculations import ticket_recalculations_spec
 from motorpool.actors.tickets.rule_follower import ticket_rules_spec
 from motorpool.actors.tickets.rule_tickets import RuleTickets
 from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
+from motorpool.actors.tickets.ticket_creator import ticket_creator_spec
 from motorpool.actors.tickets.ticket_pictures import PictureFiles, ticket_pictures_spec
 from motorpool.actors.tickets.webhook_sender import webhook_sender_spec
 from motorpool.actors.tickets.zone_follower import ticket_zones_spec
@@ -254,6 +255,7 @@ def fleet_tree(
                     expiry_mails_spec(database, outgoing, settings.expirations),
                     webhook_sender_spec(database, outgoing, settings.tickets.webhook_log_days),
                     timed_events_spec(database, settings.rules),
+                    ticket_creator_spec(database, business_calendars, ticket_mails),
                     ticket_clock_spec(database, ticket_batches),
                     ticket_recalculations_spec(database, ticket_batches),
                     ticket_pictures_spec(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from motorpool.storage.errors import (
     Conflict,
+    LockNotAvailable,
     StatementRejected,
     StorageError,
     StorageUnavailable,
@@ -14,6 +15,10 @@ from motorpool.storage.errors import (
 __all__ = ["DriverError", "translate"]
 
 _CONFLICTS = ("23505", "23P01")
+_LOCKS = (
+    "40P01",  # a deadlock
+    "55P03",  # a lock was not free in time
+)
 _REJECTED = (
     "22",  # data exceptions: out of range, bad encoding
     "23",  # integrity: references, checks, not null
@@ -25,10 +30,9 @@ _PASSING = (
     "25P0",  # the transaction was ended for idling or with the server
     "28",  # our login is refused now
     "3D",  # our database is not there now
-    "40",  # a deadlock, or two transactions that do not go together
+    "40",  # two transactions that do not go together
     "42501",  # we lack a right now
     "53",  # disk, memory or connections are used up
-    "55P03",  # a lock was not free in time
     "57",  # cancelled, or the server stops, starts or crashed
     "58",  # the system under the server failed
     "XX",  # the server itself failed
@@ -66,6 +70,8 @@ def translate(refusal: DriverError) -> StorageError:
         return StatementRejected(f"{_camel(refusal.column)} is missing")
     if state == "23514":
         return StatementRejected(f"a value is not allowed ({refusal.constraint})")
+    if state in _LOCKS:
+        return LockNotAvailable(refusal.text)
     if state.startswith(_REJECTED):
         return StatementRejected(refusal.text)
     if state.startswith(_PASSING):

@@ -3,6 +3,7 @@
 __all__ = [
     "AlreadyRunning",
     "Conflict",
+    "LockNotAvailable",
     "NotFound",
     "SetupFailed",
     "StatementRejected",
@@ -21,6 +22,10 @@ class StorageUnavailable(StorageError):
 
     It is not known whether a write that failed with this error was committed.
     """
+
+
+class LockNotAvailable(StorageUnavailable):
+    """A lock was not free in time, or two transactions waited for each other; nothing was written."""
 
 
 class NotFound(StorageError):

@@ -1,11 +1,11 @@
 """What companies configure, as far as changes of their tickets depend on it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from motorpool.storage.queries import Queries, Row
 
-__all__ = ["NewNumber", "number_ticket", "read"]
+__all__ = ["LockedCompany", "lock", "read", "store_last_numbers"]
 
 COMPANY_KEYS = ("autoCloseDays", "reopenDays", "ticketWebhook", "timezone")
 PRIORITY_KEYS = (
@@ -58,33 +58,27 @@ _SETUP = f"""
                 where each.company_id = companies.id)) as people
 """  # noqa: S608 - constants
 _READ = f"select {_SETUP} from companies where companies.id = any($1::bigint[])"  # noqa: S608 - constants
-# The company before the status, which its returning list locks; like the starting status of create.py.
-_NUMBER = f"""
-    with starting as (
-        select id from ticket_statuses
-        where company_id = any($1::bigint[]) and not disabled
-            and case when $3::bigint = 0 then kind in ('new', 'open') else id = $3 end
-        order by kind = 'new' desc, sort_order, id limit 1
-    ), status as (
-        select id, kind from ticket_statuses where id = (select id from starting) for share
-    ), numbered as (
-        update companies set last_ticket_number = last_ticket_number + 1 where id = any($1::bigint[])
-        returning id, nextval('tickets_id_seq') as ticket_id, last_ticket_number as number,
-            (select id from status) as status_id, (select kind from status) as status_kind
-    )
-    select {_SETUP}, ticket_id, number, status_id, status_kind
-    from companies join numbered using (id)
+# The numbers of a company are assigned by who holds its row. A row that was changed between the start of the
+# statement and its lock is read again, so the last number is the present one.
+_LOCK = f"""
+    select {_SETUP}, companies.last_ticket_number,
+        array(select nextval('tickets_id_seq') from unnest($3::bigint[]) as each (id)
+            where each.id = companies.id) as ticket_ids
+    from companies where companies.id = any($3::bigint[]) order by companies.id
+    for no key update of companies
 """  # noqa: S608 - constants
+_SKIP = " skip locked"
 
 
-class NewNumber(NamedTuple):
-    """What a new ticket is stored under."""
+class LockedCompany(NamedTuple):
+    """A company whose tickets the transaction may number."""
 
-    ticket_id: int
-    number: int
-    status_id: int | None
-    """The status that was locked; None if there is none."""
-    status_kind: str | None
+    setup: Row
+    """What it configures, like a row of `read`."""
+    last_number: int
+    """The number of its latest ticket."""
+    ticket_ids: list[int]
+    """Ids for new tickets."""
 
 
 async def read(q: Queries, pairs: Sequence[tuple[int, int]]) -> list[Row]:
@@ -96,15 +90,28 @@ async def read(q: Queries, pairs: Sequence[tuple[int, int]]) -> list[Row]:
     return await q.fetch(_READ, [company_id for company_id, _ in pairs], [user_id for _, user_id in pairs])
 
 
-async def number_ticket(
-    q: Queries, company_id: int, people: Sequence[int], status_id: int
-) -> tuple[Row, NewNumber] | None:
-    """Lock a company and the status that a new ticket starts in until the transaction ends, and number it.
+async def lock(
+    q: Queries, company_ids: Sequence[int], pairs: Sequence[tuple[int, int]], *, skip_locked: bool = False
+) -> dict[int, LockedCompany]:
+    """Lock companies until the transaction ends, in the order of their ids, and return what they configure.
 
-    `status_id` is the status that is asked for, 0: the company's first. Return what the company configures as
-    well, like `read`; None without such a company.
+    A company is named once for each ticket that is to be created; as many ids are allocated. `pairs` are as
+    in `read`. Unknown companies are left out, and with `skip_locked` those that others have locked.
     """
-    row = await q.fetch_row(_NUMBER, [company_id] * (len(people) + 1), [0, *people], status_id)
-    if row is None:
-        return None
-    return row, NewNumber(*(row[name] for name in NewNumber._fields))
+    rows = await q.fetch(
+        _LOCK + _SKIP * skip_locked,
+        [company_id for company_id, _ in pairs],
+        [user_id for _, user_id in pairs],
+        list(company_ids),
+    )
+    return {row["id"]: LockedCompany(row, row["last_ticket_number"], row["ticket_ids"]) for row in rows}
+
+
+async def store_last_numbers(q: Queries, numbers: Mapping[int, int]) -> None:
+    """Store the numbers of the latest tickets of locked companies, with the transaction."""
+    await q.defer_to_commit(
+        "update companies set last_ticket_number = new.number"
+        " from unnest($1::bigint[], $2::bigint[]) as new (id, number) where companies.id = new.id",
+        list(numbers),
+        list(numbers.values()),
+    )

@@ -78,50 +78,44 @@ class BusinessCalendars:
         priorities: Iterable[TicketPriority],
         companies: Mapping[int, Company],
         now: datetime,
+        *,
+        only_kept: bool = False,
     ) -> dict[int, BusinessTime]:
         """Return the business times of priorities by id, with one statement unless calendars are new.
 
         `companies` has the company of each, for its time zone. A calendar that cannot be read is never open.
+        With `only_kept` priorities whose calendars are new are left out, so that nothing is computed.
         """
         asked = list(priorities)
         wanted = {each.calendar_id for each in asked} | {holiday_calendar_of(each) for each in asked}
         ids = wanted - {0}
         states = await business_calendars.calendar_states(q, ids) if ids else {}
-        return {
-            each.id: await self._find(q, each, companies[each.company_id].attributes, states, now)
-            for each in asked
-        }
+        found: dict[int, BusinessTime] = {}
+        for each in asked:
+            key = _key(each, companies[each.company_id].attributes, states)
+            kept = self._get(key)
+            if kept is not None:
+                found[each.id] = kept
+            elif not only_kept:
+                found[each.id] = await self._compute_and_keep(q, key, now)
+        return found
 
-    async def _find(
-        self,
-        q: Queries,
-        priority: TicketPriority,
-        of_company: Mapping[str, Any],
-        states: Mapping[int, CalendarState],
-        now: datetime,
-    ) -> BusinessTime:
-        hours, holidays = (
-            _hours(number, states.get(number), of_company)
-            for number in (priority.calendar_id, holiday_calendar_of(priority))
-        )
-        if hours is None and holidays is None:
-            return ALWAYS
-        if (kept := self._get((hours, holidays))) is not None:
-            return kept
+    async def _compute_and_keep(self, q: Queries, key: _Key, now: datetime) -> BusinessTime:
         async with self._lock:
-            if (kept := self._get((hours, holidays))) is not None:
+            if (kept := self._get(key)) is not None:
                 return kept
-            ids = [each.calendar_id for each in (hours, holidays) if each is not None]
+            hours, holidays = key
+            ids = [each.calendar_id for each in key if each is not None]
             rows = await plain_tables.CALENDARS.fetch_many_versioned(q, ids)
             new = await trio.to_thread.run_sync(partial(self._compute, hours, holidays, rows, now))
             versions = {number: row.version for number, row in rows.items()}
-            if all(
-                each is None or versions.get(each.calendar_id) == each.version for each in (hours, holidays)
-            ):
-                self._keep((hours, holidays), new)
+            if all(each is None or versions.get(each.calendar_id) == each.version for each in key):
+                self._keep(key, new)
             return new.business
 
     def _get(self, key: _Key) -> BusinessTime | None:
+        if key == (None, None):
+            return ALWAYS
         if key not in self._kept:
             return None
         self._kept.move_to_end(key)
@@ -151,6 +145,16 @@ def holiday_calendar_of(priority: TicketPriority) -> int:
     """Return the id of the calendar with the holidays of a priority; 0 without one."""
     number = priority.attributes.get(HOLIDAYS)
     return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else 0
+
+
+def _key(
+    priority: TicketPriority, of_company: Mapping[str, Any], states: Mapping[int, CalendarState]
+) -> _Key:
+    hours, holidays = (
+        _hours(number, states.get(number), of_company)
+        for number in (priority.calendar_id, holiday_calendar_of(priority))
+    )
+    return hours, holidays
 
 
 def _hours(number: int, state: CalendarState | None, of_company: Mapping[str, Any]) -> _Hours | None:

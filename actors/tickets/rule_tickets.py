@@ -12,7 +12,7 @@ from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.evidence import add_evidence
 from motorpool.actors.tickets.facts import LIVE_KINDS, Author, Change, Outcome, TicketFacts, TicketRefused
 from motorpool.actors.tickets.rule_selection import RuleEvents, Selection
-from motorpool.actors.tickets.ticket_creation import create_ticket
+from motorpool.actors.tickets.ticket_creation import CreateTicket, create_ticket
 from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_rules import TicketRule
 from motorpool.actors.tickets.ticket_writer import write
@@ -124,13 +124,12 @@ class RuleTickets:
                 description=_description(event, selection),
                 attributes=await _attributes(transaction, event),
             )
+        category = TicketCategory(team_id=usable.category_team_id, priority_id=usable.category_priority_id)
         change = await create_ticket(
             transaction,
-            ticket,
-            _author(rule),
+            CreateTicket(ticket, _author(rule), category),
             self._calendars,
             now=now,
-            category=TicketCategory(team_id=usable.category_team_id, priority_id=usable.category_priority_id),
             mails=self._mails,
         )
         if change is None:

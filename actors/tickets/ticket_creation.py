@@ -1,51 +1,141 @@
-"""Creates a ticket in a transaction: for requests, and for rules that open tickets."""
+"""Creates tickets in a transaction: for requests, and for rules that open tickets."""
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
+from motorpool.actors.tickets.business_time import BusinessTime
 from motorpool.actors.tickets.create import create, starting_status, with_category
-from motorpool.actors.tickets.facts import Author, Change, TicketRefused
-from motorpool.actors.tickets.ticket_reader import business_times_of, number_ticket
+from motorpool.actors.tickets.facts import Author, Change, Outcome, TicketRefused
+from motorpool.actors.tickets.ticket_reader import NumberedCompany, business_times_of, lock_companies
 from motorpool.actors.tickets.ticket_writer import write
+from motorpool.runtime import NodeLocal, Request
+from motorpool.storage import ticket_setups
 from motorpool.storage.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.queries import Queries
 
-__all__ = ["create_ticket"]
+__all__ = ["CreateTicket", "create_ticket", "create_tickets"]
+
+
+class CreateTicket(msgspec.Struct, Request[Change | None], NodeLocal, frozen=True, gc=False):
+    """Create a ticket of `ticket.company_id`, whose plain references have been checked.
+
+    Answered with the change, after its commit and announcement; None if there is no such company. The ask
+    raises TicketRefused, and the errors of storage that concern the ticket.
+    """
+
+    ticket: Ticket
+    author: Author
+    category: TicketCategory | None = None
+    """Gives team and priority where the ticket has none."""
+    created_at: datetime | None = None
+    """When an imported ticket was created; None: now."""
+    also: Callable[[Queries, Ticket], Awaitable[None]] | None = None
+    """What else is done in the transaction that stores the ticket."""
+
+
+async def create_tickets(
+    transaction: Queries,
+    requests: Sequence[CreateTicket],
+    calendars: BusinessCalendars,
+    *,
+    now: datetime,
+    mails: TicketMails | None = None,
+    without_waiting: bool = False,
+) -> list[Change | TicketRefused | None]:
+    """Number and store tickets; return for each the change, why it is refused, or None.
+
+    None stands for a company that does not exist. With `without_waiting` it stands as well for what would
+    hold up the others: a company whose row another transaction has locked, a calendar that is new. Call
+    `announce` after the commit.
+
+    Raises:
+        Conflict: A ticket of the company has the same `unique_id`.
+        StatementRejected: A reference is gone.
+    """
+    found = await lock_companies(
+        transaction,
+        [request.ticket.company_id for request in requests],
+        {(request.ticket.company_id, user_id) for request in requests for user_id in _people(request)},
+        skip_locked=without_waiting,
+    )
+    tickets = {
+        place: with_category(request.ticket, request.category, found[request.ticket.company_id].setup)
+        for place, request in enumerate(requests)
+        if request.ticket.company_id in found
+    }
+    priorities = {ticket.priority_id for ticket in tickets.values()}
+    setups = [company.setup for company in found.values()]
+    hours = await business_times_of(
+        transaction, setups, priorities, calendars, now=now, only_kept=without_waiting
+    )
+    results: list[Change | TicketRefused | None] = [None] * len(requests)
+    decided: dict[int, Outcome] = {}
+    last_numbers: dict[int, int] = {}
+    for place, ticket in tickets.items():
+        company = found[ticket.company_id]
+        if ticket.priority_id in company.setup.priorities and ticket.priority_id not in hours:
+            continue
+        number = last_numbers.get(ticket.company_id, company.last_number) + 1
+        try:
+            decided[place] = _decide(requests[place], ticket, company, number, hours, now)
+        except TicketRefused as refused:
+            results[place] = refused
+        else:
+            last_numbers[ticket.company_id] = number
+    written = await write(transaction, [Change(None, outcome) for outcome in decided.values()], now, mails)
+    if last_numbers:
+        await ticket_setups.store_last_numbers(transaction, last_numbers)
+    for place, change in zip(decided, written, strict=True):
+        results[place] = change
+        also = requests[place].also
+        if also is not None:
+            await also(transaction, change.outcome.ticket)
+    return results
+
+
+def _people(request: CreateTicket) -> list[int]:
+    """Return the users that matter for a new ticket; 0: none."""
+    return [request.ticket.assignee_id, request.author.user_id]
+
+
+def _decide(
+    request: CreateTicket,
+    ticket: Ticket,
+    company: NumberedCompany,
+    number: int,
+    hours: Mapping[int, BusinessTime],
+    now: datetime,
+) -> Outcome:
+    """Return what is made of a request whose ticket is to have this number."""
+    status = starting_status(company.setup, ticket.status_id)
+    numbered = msgspec.structs.replace(
+        ticket,
+        id=company.ticket_ids[number - company.last_number - 1],
+        number=number,
+        status_id=status.id,
+    )
+    return create(numbered, company.setup, hours, request.author, now, created_at=request.created_at)
 
 
 async def create_ticket(
     transaction: Queries,
-    ticket: Ticket,
-    author: Author,
+    request: CreateTicket,
     calendars: BusinessCalendars,
     *,
     now: datetime,
-    category: TicketCategory | None = None,
-    created_at: datetime | None = None,
     mails: TicketMails | None = None,
 ) -> Change | None:
-    """Number and store a ticket of `ticket.company_id`; None if there is no such company.
-
-    Plain references have been checked. The category gives team and priority where the ticket has none.
-    Call `announce` after the commit.
+    """Number and store one ticket; None if there is no such company.
 
     Raises:
         TicketRefused: The company has no starting status, or a reference cannot be set.
-        Conflict: Another ticket of the company has the same `unique_id`.
+        Conflict, StatementRejected: As `create_tickets`.
     """
-    people = [user_id for user_id in (ticket.assignee_id, author.user_id) if user_id]
-    found = await number_ticket(transaction, ticket.company_id, people, ticket.status_id)
-    if found is None:
-        return None
-    setup, number = found
-    ticket = with_category(ticket, category, setup)
-    hours = await business_times_of(transaction, [setup], [ticket.priority_id], calendars, now=now)
-    status = starting_status(setup, ticket.status_id)
-    if (number.status_id, number.status_kind) != (status.id, status.kind):
-        raise TicketRefused(f"status {status.id} was changed just now")
-    ticket = msgspec.structs.replace(ticket, id=number.ticket_id, number=number.number, status_id=status.id)
-    outcome = create(ticket, setup, hours, author, now, created_at=created_at)
-    return (await write(transaction, [Change(None, outcome)], now, mails))[0]
+    (result,) = await create_tickets(transaction, [request], calendars, now=now, mails=mails)
+    if isinstance(result, TicketRefused):
+        raise result
+    return result

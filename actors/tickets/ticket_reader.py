@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -14,9 +14,8 @@ from motorpool.actors.tickets.service_levels import Level
 from motorpool.storage import ticket_setups, tickets
 from motorpool.storage.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.queries import Queries, Row
-from motorpool.storage.ticket_setups import NewNumber
 
-__all__ = ["business_times_of", "level_of", "lock_facts", "number_ticket", "ticket_of"]
+__all__ = ["NumberedCompany", "business_times_of", "level_of", "lock_companies", "lock_facts", "ticket_of"]
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -59,15 +58,32 @@ async def lock_facts(
     }
 
 
-async def number_ticket(
-    transaction: Queries, company_id: int, people: Sequence[int], status_id: int
-) -> tuple[CompanySetup, NewNumber] | None:
-    """Number a new ticket, and return what its company configures; None if there is no such company.
+class NumberedCompany(NamedTuple):
+    """A company whose tickets this transaction numbers."""
 
-    `people` are users that matter; company and status are locked as `ticket_setups.number_ticket` says.
+    setup: CompanySetup
+    last_number: int
+    """The number of its latest ticket."""
+    ticket_ids: Sequence[int]
+    """Ids for its new tickets."""
+
+
+async def lock_companies(
+    transaction: Queries,
+    company_ids: Sequence[int],
+    pairs: Iterable[tuple[int, int]],
+    *,
+    skip_locked: bool = False,
+) -> dict[int, NumberedCompany]:
+    """Lock companies, each named once for each new ticket; see `ticket_setups.lock`.
+
+    `pairs` are companies with the users that matter for their tickets.
     """
-    found = await ticket_setups.number_ticket(transaction, company_id, people, status_id)
-    return None if found is None else (_setup(found[0]), found[1])
+    found = await ticket_setups.lock(transaction, company_ids, sorted({*pairs}), skip_locked=skip_locked)
+    return {
+        number: NumberedCompany(_setup(each.setup), each.last_number, each.ticket_ids)
+        for number, each in found.items()
+    }
 
 
 async def _setups(q: Queries, pairs: Sequence[tuple[int, int]]) -> dict[int, CompanySetup]:
@@ -99,15 +115,19 @@ async def business_times_of(
     calendars: BusinessCalendars,
     *,
     now: datetime,
+    only_kept: bool = False,
 ) -> dict[int, BusinessTime]:
-    """Return the business hours of these priorities, and of those that they escalate to."""
+    """Return the business hours of these priorities, and of those that they escalate to.
+
+    With `only_kept` those that would have to be computed are left out.
+    """
     known = {each.company.id: each for each in setups}
     found = {number: each for setup in known.values() for number, each in setup.priorities.items()}
     asked = {number for number in priorities if number in found}
     asked |= {escalation_priority(found[number].attributes) for number in asked}
     companies = {number: setup.company for number, setup in known.items()}
     wanted = [found[number] for number in sorted(asked) if number in found]
-    return await calendars.of_priorities(q, wanted, companies, now)
+    return await calendars.of_priorities(q, wanted, companies, now, only_kept=only_kept)
 
 
 _RECORD = Ticket.__struct_fields__

@@ -1,7 +1,13 @@
 import pytest
 
 from motorpool.storage.driver_errors import DriverError, translate
-from motorpool.storage.errors import Conflict, StatementRejected, StorageError, StorageUnavailable
+from motorpool.storage.errors import (
+    Conflict,
+    LockNotAvailable,
+    StatementRejected,
+    StorageError,
+    StorageUnavailable,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,8 +22,7 @@ from motorpool.storage.errors import Conflict, StatementRejected, StorageError, 
         "57P02",
         "57P03",
         "58030",
-        "40P01",
-        "55P03",
+        "40001",
         "25006",
     ],
 )
@@ -25,6 +30,13 @@ def test_what_may_pass_is_unavailable(state):
     error = translate(DriverError(state, "no space left on device"))
     assert type(error) is StorageUnavailable
     assert str(error) == "no space left on device"
+
+
+@pytest.mark.parametrize("state", ["40P01", "55P03"])
+def test_a_lock_that_is_not_free_leaves_nothing_written(state):
+    error = translate(DriverError(state, "canceling statement due to lock timeout"))
+    assert type(error) is LockNotAvailable
+    assert isinstance(error, StorageUnavailable)
 
 
 @pytest.mark.parametrize("state", ["22001", "22P05", "22021", "54000", "23514"])

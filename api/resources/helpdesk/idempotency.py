@@ -45,6 +45,11 @@ class RepeatableRequest:
         self._hash = body_hash
         self._path = f"{call.request.method} {call.request.path}"
 
+    @property
+    def has_key(self) -> bool:
+        """Whether the answer is to be stored."""
+        return bool(self._key)
+
     async def earlier_answer(self, queries: Queries) -> Response | None:
         """Return the answer that the request was given before; BadRequest if that had another body."""
         if not self._key:

@@ -89,24 +89,20 @@ def answer_of(body: bytes, ticket: Ticket) -> Response:
     return response
 
 
-async def serve_once(
-    call: Call, serve: Callable[[Queries, RepeatableRequest], Awaitable[tuple[Response, list[Change]]]]
-) -> Response:
-    """Serve a request in one transaction and announce its changes; one that is repeated changes nothing."""
+async def serve_once(call: Call, serve: Callable[[RepeatableRequest], Awaitable[Response]]) -> Response:
+    """Serve a request, again if another server has served the same one meanwhile."""
     async with repeatable(call) as request:
-        for is_last in (False, True):
+        is_last = False
+        while True:
             try:
-                async with call.context.database.transaction() as transaction:
-                    response, changes = await serve(transaction, request)
-                break
+                return await serve(request)
             except TicketRefused as refused:
                 raise BadRequest(str(refused)) from None
             except Conflict as conflict:
                 # Another server has served the same request, or made a ticket of the same uniqueId.
                 if is_last or conflict.constraint not in {idempotency.CONSTRAINT, "tickets_unique_id"}:
                     raise
-        await announce(call.context.system, changes)
-        return response
+            is_last = True
 
 
 async def change_ticket(
@@ -129,7 +125,13 @@ async def change_ticket(
         BadRequest: The caller has no access, the ticket has another version, or a rule forbids the change.
     """
 
-    async def serve(transaction: Queries, request: RepeatableRequest) -> tuple[Response, list[Change]]:
+    async def serve(request: RepeatableRequest) -> Response:
+        async with call.context.database.transaction() as transaction:
+            response, changes = await change(transaction, request)
+        await announce(call.context.system, changes)
+        return response
+
+    async def change(transaction: Queries, request: RepeatableRequest) -> tuple[Response, list[Change]]:
         if lock_company:
             company_id = await tickets.company_of(transaction, call.id)
             await tickets.lock_company(transaction, company_id or 0)

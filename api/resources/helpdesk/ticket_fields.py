@@ -113,7 +113,7 @@ def require_excuser(standing: Standing, old: Mapping[str, Any], new: Mapping[str
 
 
 async def check_references(
-    call: Call, transaction: Queries, company_id: int, fields: Mapping[str, Any], old: Ticket | None
+    call: Call, queries: Queries, company_id: int, fields: Mapping[str, Any], old: Ticket | None
 ) -> dict[str, dict[int, Reference]]:
     """Check references that change; return those, and what they were before, by field and id."""
     wanted: dict[str, list[int]] = {}
@@ -122,7 +122,7 @@ async def check_references(
         if name in fields and fields[name] != before:
             wanted[name] = [number for number in (fields[name], before) if number]
     user_id = None if call.caller.administrator else call.caller.id
-    found = await referable_rows.find(transaction, company_id, user_id, wanted)
+    found = await referable_rows.find(queries, company_id, user_id, wanted)
     for name in wanted:
         number = fields[name]
         if not number:
@@ -134,7 +134,7 @@ async def check_references(
             raise BadRequest(f"{json_name(name)}: it is disabled")
     parent_id = fields["parent_id"] if "parent_id" in wanted else 0
     if old is not None and parent_id:
-        lies_below = await referable_rows.is_below(transaction, company_id, old.id, parent_id)
+        lies_below = await referable_rows.is_below(queries, company_id, old.id, parent_id)
         if lies_below:
             raise BadRequest("parentId: the ticket would lie below itself")
     return found

@@ -9,8 +9,9 @@ from quart import Response
 from motorpool.actors.messages.changes import TicketChanged
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.edit import EDITABLE, edit, json_name
-from motorpool.actors.tickets.facts import Change, Outcome
-from motorpool.actors.tickets.ticket_creation import create_ticket as store_new_ticket
+from motorpool.actors.tickets.facts import Outcome
+from motorpool.actors.tickets.ticket_creation import CreateTicket
+from motorpool.actors.tickets.ticket_creator import ANSWER_SECONDS, TICKET_CREATOR
 from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_writer import announce_deletion, write_deletion
 from motorpool.api.engine.audit import record_action
@@ -96,49 +97,49 @@ async def create_ticket(call: Call) -> Response:
     if created_at is not None and not EPOCH <= created_at <= call.now:
         raise BadRequest("createdAt: in the future, or before 1970")
 
-    async def serve(transaction: Queries, request: RepeatableRequest) -> tuple[Response, list[Change]]:
-        standing = await standing_of(call, body.company_id, transaction)
+    async def serve(request: RepeatableRequest) -> Response:
+        database = call.context.database
+        standing = await standing_of(call, body.company_id)
         require_writer(call, standing)
-        earlier = await request.earlier_answer(transaction)
+        earlier = await request.earlier_answer(database)
         if earlier is not None:
-            return earlier, []
+            return earlier
         if not standing.handles_tickets and any(values[name] for name in AGENT_FIELDS):
             raise BadRequest("only agents of the company may set status, team and assignee")
         require_excuser(standing, {}, body.attributes)
-        stored = await _of_unique_id(transaction, body.company_id, values, sent)
-        if stored is not None:
-            return answer_of(json_of(stored), stored), []
-        change = await _create(call, transaction, standing, values, created_at)
-        written = change.outcome.ticket
-        answer = json_of(written)
-        await request.store(transaction, answer, written)
-        return answer_of(answer, written), [change]
+        stored = await _of_unique_id(database, body.company_id, values, sent)
+        if stored is None:
+            stored = await _create(call, standing, values, created_at, request)
+        return answer_of(json_of(stored), stored)
 
     return await serve_once(call, serve)
 
 
 async def _create(
     call: Call,
-    transaction: Queries,
     standing: Standing,
     values: Mapping[str, Any],
     created_at: datetime | None,
-) -> Change:
-    company_id = values["company_id"]
-    references = await check_references(call, transaction, company_id, values, None)
-    change = await store_new_ticket(
-        transaction,
-        Ticket(**_fields_of(values)),
-        author_of(call, standing),
-        call.context.business_calendars,
-        now=to_milliseconds(call.now),
-        category=_category(references["category_id"].get(values["category_id"])),
-        created_at=created_at,
-        mails=call.context.ticket_mails,
+    request: RepeatableRequest,
+) -> Ticket:
+    references = await check_references(call, call.context.database, values["company_id"], values, None)
+
+    async def store_answer(transaction: Queries, ticket: Ticket) -> None:
+        await request.store(transaction, json_of(ticket), ticket)
+
+    change = await call.context.system.ref(TICKET_CREATOR).ask(
+        CreateTicket(
+            Ticket(**_fields_of(values)),
+            author_of(call, standing),
+            _category(references["category_id"].get(values["category_id"])),
+            created_at,
+            store_answer if request.has_key else None,
+        ),
+        seconds=ANSWER_SECONDS,
     )
     if change is None:
         raise no_company()
-    return change
+    return change.outcome.ticket
 
 
 def _fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,15 +153,15 @@ def _category(found: Reference | None) -> TicketCategory | None:
 
 
 async def _of_unique_id(
-    transaction: Queries, company_id: int, values: Mapping[str, Any], sent: frozenset[str]
+    queries: Queries, company_id: int, values: Mapping[str, Any], sent: frozenset[str]
 ) -> Ticket | None:
     """Return the ticket that has the external reference, if it was created by an equal request."""
     if not values["unique_id"]:
         return None
-    stored = await tickets.of_unique_id(transaction, company_id, values["unique_id"])
+    stored = await tickets.of_unique_id(queries, company_id, values["unique_id"])
     if stored is None:
         return None
-    initial = await tickets.initial_fields(transaction, stored.id)
+    initial = await tickets.initial_fields(queries, stored.id)
     for name, value in values.items():
         key = json_name(name)
         if name in {"id", "version", "created_at", "company_id"} or key not in sent or value in ("", 0, {}):

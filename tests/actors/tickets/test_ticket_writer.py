@@ -9,11 +9,11 @@ from tests.actors.tickets import ticket_world as world
 from motorpool.actors.tickets.assign import assign
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.comment import comment
-from motorpool.actors.tickets.create import create
 from motorpool.actors.tickets.edit import edit
 from motorpool.actors.tickets.facts import Author, Change
 from motorpool.actors.tickets.settle import settle
-from motorpool.actors.tickets.ticket_reader import business_times_of, lock_facts, number_ticket
+from motorpool.actors.tickets.ticket_creation import CreateTicket, create_ticket
+from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_writer import write, write_deletion
 from motorpool.actors.tickets.transition import transition
 from motorpool.storage import company_tables, links, tickets, users
@@ -63,11 +63,8 @@ class Rows:
     async def create(self, at=NOW, **fields):
         fields = {"priority_id": self.normal, "subject": "No signal"} | fields
         async with self.database.transaction() as transaction:
-            setup, number = await number_ticket(transaction, self.company_id, [self.ann], 0)
-            hours = await business_times_of(transaction, [setup], setup.priorities, CALENDARS, now=at)
-            ticket = Ticket(id=number.ticket_id, number=number.number, company_id=self.company_id, **fields)
-            outcome = create(ticket, setup, hours, self.agent, at)
-            (change,) = await write(transaction, [Change(None, outcome)], at)
+            ticket = Ticket(company_id=self.company_id, **fields)
+            change = await create_ticket(transaction, CreateTicket(ticket, self.agent), CALENDARS, now=at)
         return change.outcome
 
     async def change(self, ticket_ids, rule, at, **values):

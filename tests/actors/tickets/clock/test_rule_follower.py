@@ -112,10 +112,10 @@ async def test_an_event_that_fails_is_discarded_and_the_others_are_not(
     bad, good = await make_device("1"), await make_device("2")
     create = rule_tickets.create_ticket
 
-    async def failing(transaction, ticket, *arguments, **fields):
-        if ticket.device_id == bad.id:
+    async def failing(transaction, request, *arguments, **fields):
+        if request.ticket.device_id == bad.id:
             raise ValueError("of no use")
-        return await create(transaction, ticket, *arguments, **fields)
+        return await create(transaction, request, *arguments, **fields)
 
     monkeypatch.setattr(rule_tickets, "create_ticket", failing)
     await store(database, *alarms(bad, 100, 1), *alarms(good, 200, 1))
