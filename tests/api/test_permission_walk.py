@@ -362,12 +362,12 @@ class World:
         await self.database.execute("insert into kept.server table public.server")
         await self.database.execute("delete from kept.changed")
 
-    async def restore(self) -> str:
+    async def restore(self) -> set[str]:
         """Undo what a request did; the names of the tables that it changed."""
-        changed = await self.database.fetch_value("select kept.restore()")
-        if REMEMBERED & set(changed.split()):
+        changed = set((await self.database.fetch_value("select kept.restore()")).split())
+        if REMEMBERED & changed:
             await publish_changes(self.served.context.system, EverythingChanged())
-        return str(changed)
+        return changed
 
 
 class Step(NamedTuple):
@@ -409,12 +409,43 @@ async def ask(world: World, role: str, request: str) -> Any:
     path, _, words = rest.partition(" ")
     if path.endswith(("/owns", "/shared")):
         await world.database.execute(CREDENTIALS, world.ids["users", "own"], world.ids["users", "T"])
+    if "reporter=" in words:
+        await _prepare_ticket(world, role, _pairs(words))
     place, _, query = path.partition("?")
     kind, place, target = _place(world, role, place)
     query = "&".join(_parameter(world, role, kind, each) for each in query.split("&") if each)
     sent = await _sent(world, role, method, kind, target, words, place)
     client = world.clients[world.who(role)]
     return await client.call(method, f"/api{place}{'?' * bool(query)}{query}", **sent)
+
+
+def _pairs(words: str) -> dict[str, str]:
+    """What is special about a request, by name."""
+    return dict(pair.split("=") for pair in words.split(",") if "=" in pair)
+
+
+FROM, TO = 7001, 7002
+"""Statuses of the company M that a request moves its ticket between."""
+PREPARED = {"ticket_statuses", "tickets"}
+
+
+async def _prepare_ticket(world: World, role: str, pairs: dict[str, str]) -> None:
+    """Have the ticket M be reported by somebody, and in a status of the kind `from`."""
+    await world.database.execute(
+        "insert into ticket_statuses (id, company_id, name, kind) overriding system value"
+        " select * from unnest($1::bigint[], $2::bigint[], $3::text[], $3::text[])",
+        [FROM, TO],
+        [world.ids["companies", "M"]] * 2,
+        [pairs["from"], pairs["to"]],
+    )
+    await world.database.execute(
+        "update tickets set reporter_id = $2, status_id = $3, status_kind = $4,"
+        " resolved_at = case when $4 in ('resolved', 'closed') then created_at end where id = $1",
+        world.ids["tickets", "M"],
+        world.find("users", pairs["reporter"], role),
+        FROM,
+        pairs["from"],
+    )
 
 
 CREDENTIALS = """
@@ -464,7 +495,7 @@ async def _sent(
     world: World, role: str, method: str, kind: str, target: int, words: str, place: str
 ) -> dict[str, Any]:
     """What goes with a request; `words` say what is special about it."""
-    pairs = dict(pair.split("=") for pair in words.split(",") if "=" in pair)
+    pairs = _pairs(words)
     ids = {key: world.find(PATHS[key], word, role) for key, word in pairs.items() if key in PATHS}
     if place.startswith("/permissions") and method != "GET":
         return {"json": [ids] if place.endswith("/bulk") else ids}
@@ -487,6 +518,10 @@ async def _sent(
         return {"data": encode(KINDS[kind].example)}
     if kind == "tickets" and method in {"POST", "PUT"} and not place.startswith("/tickets/defaults"):
         changes = {name: _value(word) for name, word in pairs.items()} | ids
+        if "to" in pairs:
+            changes = {"statusId": TO}
+        if "excused" in pairs:
+            changes |= {"attributes": {"slaExcused": [pairs["excused"]]}}
         return {"json": {**_of_ticket(world, target, place), **changes}}
     if place == "/server" and method == "PUT":
         return {"json": (await world.served.admin.get("/server")).json()}
@@ -540,11 +575,14 @@ def listed(world: World, request: str, found: Any) -> set[str]:
 async def look(world: World, step: Step, role: str, wanted: str) -> str:
     """Walk one cell; what is wrong about it, if anything."""
     answer = await ask(world, role, step.request)
-    changed = "" if step.request.startswith("GET /") else await world.restore()
+    changed = set() if step.request.startswith("GET /") else await world.restore()
+    if "reporter=" in step.request:
+        # Whatever changes a ticket has an entry in its history as well.
+        changed -= PREPARED
     if wanted.isdecimal():
         if answer.status != int(wanted):
             return f"{answer.status} in place of {wanted}: {answer.text[:80]}"
-        return f"refused, but changed {changed}" if answer.status >= 400 and changed else ""
+        return f"refused, but changed {sorted(changed)}" if answer.status >= 400 and changed else ""
     if answer.status != 200:
         return f"{answer.status} in place of {wanted}: {answer.text[:80]}"
     found = listed(world, step.request, answer.json())
