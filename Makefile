@@ -18,9 +18,9 @@ run: install
 # Bytecode is kept even where the environment forbids it: else each of the processes compiles everything anew.
 # In random order: make test SEED=$RANDOM (the same seed gives the same order). Less or more: PYTEST="-k positions".
 test: install
+	$(BIN)/python api/console/build.py run test
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder \
 		$(if $(SEED),--shuffle $(SEED)) $(PYTEST)
-	$(BIN)/python api/console/build.py run test
 
 install: .venv/.installed
 	$(BIN)/python api/console/build.py

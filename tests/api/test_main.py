@@ -36,6 +36,15 @@ def test_settings_prints_every_key_with_its_variable(capsys):
     assert "(s)" in printed
 
 
+def test_openapi_prints_the_document_without_a_database(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert main(["openapi"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["openapi"] == "3.1.0"
+    assert "/devices" in document["paths"]
+    assert "Device" in document["components"]["schemas"]
+
+
 def test_unknown_words_end_with_2(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["serve", "--nonsense"])

@@ -37,7 +37,8 @@ def without_network(monkeypatch):
     def broken(*_: object, **__: object) -> None:
         raise OSError("no route to host")
 
-    monkeypatch.setattr(build, "is_current", lambda: False)
+    monkeypatch.setattr(build, "is_current", lambda _: False)
+    monkeypatch.setattr(build, "write_types", lambda _: None)
     monkeypatch.setattr(build, "_find_wheel", lambda: None)
     monkeypatch.setattr(build.shutil, "which", lambda _: None)
     monkeypatch.setattr(build.subprocess, "run", broken)
@@ -63,11 +64,12 @@ def test_a_changed_source_asks_for_a_build(monkeypatch, tmp_path):
     (tmp_path / "src").mkdir()
     source = tmp_path / "src" / "main.tsx"
     source.write_text("one")
+    monkeypatch.setattr(build, "ROOT", tmp_path)
     monkeypatch.setattr(build, "HERE", tmp_path)
     monkeypatch.setattr(build, "INPUTS", ("src",))
-    first = build.digest()
-    assert build.digest() == first
+    first = build.digest_of_sources()
+    assert build.digest_of_sources() == first
     source.write_text("two")
-    second = build.digest()
+    second = build.digest_of_sources()
     source.rename(tmp_path / "src" / "other.tsx")
-    assert len({first, second, build.digest()}) == 3
+    assert len({first, second, build.digest_of_sources()}) == 3
