@@ -267,6 +267,8 @@ class TicketSettings:
     whose due time is not found has none, and is tried again once a day and when the calendar changes."""
     webhook_log_days: Annotated[int, Meta(ge=7, le=365, extra={"unit": "days"})] = 30
     """How long the log of messages to the webhooks of companies is kept."""
+    capture_wait_hours: Annotated[int, Meta(ge=1, le=720, extra={"unit": "h"})] = 24
+    """How long the recording that a ticket rule captures waits for its device to be connected."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,6 +48,7 @@ from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.recalculations import ticket_recalculations_spec
 from motorpool.actors.tickets.rule_follower import ticket_rules_spec
 from motorpool.actors.tickets.rule_tickets import RuleTickets
+from motorpool.actors.tickets.ticket_captures import ticket_captures_spec
 from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
 from motorpool.actors.tickets.ticket_creator import ticket_creator_spec
 from motorpool.actors.tickets.ticket_pictures import PictureFiles, ticket_pictures_spec
@@ -265,7 +266,17 @@ def fleet_tree(
                         ticket_mails,
                     ),
                     ticket_zones_spec(database, ticket_batches),
-                    ticket_rules_spec(database, RuleTickets(business_calendars, ticket_mails)),
+                    ticket_captures_spec(
+                        database, media_folder(settings.data), business_calendars, ticket_mails
+                    ),
+                    ticket_rules_spec(
+                        database,
+                        RuleTickets(
+                            business_calendars,
+                            ticket_mails,
+                            timedelta(hours=settings.tickets.capture_wait_hours),
+                        ),
+                    ),
                 ),
             ),
             *((SupervisorSpec(name="services", intensity=None, children=services),) if services else ()),

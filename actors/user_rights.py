@@ -4,7 +4,7 @@ from datetime import datetime
 
 from motorpool.storage.records import ServerSettings, User
 
-__all__ = ["may_log_in", "may_read_reports"]
+__all__ = ["may_capture_video", "may_log_in", "may_read_reports", "may_send_commands"]
 
 
 def may_log_in(user: User, now: datetime) -> bool:
@@ -15,3 +15,13 @@ def may_log_in(user: User, now: datetime) -> bool:
 def may_read_reports(user: User, server: ServerSettings) -> bool:
     """Return whether a user may see history and reports."""
     return user.administrator or not (user.disable_reports or server.disable_reports)
+
+
+def may_capture_video(user: User, server: ServerSettings) -> bool:
+    """Return whether a user may store video of devices that they see."""
+    return user.administrator or not (user.readonly or server.readonly or user.temporary)
+
+
+def may_send_commands(user: User, server: ServerSettings) -> bool:
+    """Return whether a user may send commands other than saved ones."""
+    return user.administrator or not (user.limit_commands or server.limit_commands)

@@ -65,6 +65,7 @@ _DELETED_BY_COMPANY = (
     "ticket_message_attempts",
     "ticket_rule_tickets",
     "ticket_files",
+    "ticket_captures",
     "ticket_categories",
     "ticket_statuses",
     "ticket_priorities",

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 from motorpool.storage.queries import Queries
 
-__all__ = ["FileFacts", "add", "held", "is_any"]
+__all__ = ["MAX_OF_TICKET", "FileFacts", "add", "count", "held", "is_any"]
+
+MAX_OF_TICKET = 100
+"""Files that agents may have one ticket keep."""
 
 
 class FileFacts(NamedTuple):
@@ -33,6 +36,12 @@ async def is_any(q: Queries, ticket_id: int) -> bool:
     found: bool = await q.fetch_value(
         "select exists (select from ticket_files where ticket_id = $1)", ticket_id
     )
+    return found
+
+
+async def count(q: Queries, ticket_id: int) -> int:
+    """Return the number of files that a ticket refers to."""
+    found: int = await q.fetch_value("select count(*) from ticket_files where ticket_id = $1", ticket_id)
     return found
 
 

@@ -9,6 +9,7 @@ import shutil
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 import trio
 
@@ -25,6 +26,7 @@ __all__ = [
     "measure",
     "media_folder",
     "media_name",
+    "media_url",
     "move_folder",
     "newest_picture",
     "remove_drafts",
@@ -94,6 +96,11 @@ def media_folder(data: Path) -> Path:
 def device_folder(media: Path, unique_id: str) -> Path:
     """Return the folder of one device; `media` is that of all devices."""
     return media / folder_name(unique_id)
+
+
+def media_url(unique_id: str, name: str) -> str:
+    """Return where a file of a device is served; it changes with the `unique_id`."""
+    return f"/api/{MEDIA}/{quote(unique_id, safe='')}/{quote(name)}"
 
 
 async def save_media(

@@ -12,6 +12,7 @@ from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind
 
 __all__ = [
+    "TICKET_CAPTURES",
     "TICKET_CLOCK",
     "TICKET_PICTURES",
     "TICKET_RECALCULATIONS",
@@ -19,6 +20,7 @@ __all__ = [
     "TICKET_ZONES",
     "WEBHOOK_SENDER",
     "AttachPicture",
+    "TicketCapturesWaiting",
     "TicketMessagesWaiting",
     "WakeTicketClock",
 ]
@@ -47,6 +49,13 @@ class AttachPicture(msgspec.Struct, frozen=True, gc=False):
 
 
 TICKET_PICTURES: Kind[None, AttachPicture] = Kind("ticket_pictures")
+
+
+class TicketCapturesWaiting(msgspec.Struct, frozen=True, gc=False):
+    """Tickets wait for captures that may begin, or that are recording."""
+
+
+TICKET_CAPTURES: Kind[None, TicketCapturesWaiting] = Kind("ticket_captures")
 
 
 class TicketMessagesWaiting(msgspec.Struct, frozen=True):

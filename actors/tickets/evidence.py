@@ -18,17 +18,19 @@ def add_evidence(
     now: datetime,
     attributes: Mapping[str, Any] | None,
     *,
+    internal: bool = True,
     note: str = "",
     note_attributes: Mapping[str, Any] | None = None,
 ) -> Outcome:
     """Return the ticket with an entry `evidence`, and then with an internal comment.
 
-    Without `attributes` there is no entry, without `note` no comment. No clock and no status changes.
+    Without `attributes` there is no entry, without `note` no comment. `internal` hides the entry from all but
+    agents. No clock and no status changes.
     """
     draft = Draft(facts, author, now)
     settle_first(draft)
     if attributes is not None:
-        draft.add_message("ticket.noted", draft.enter("evidence", internal=True, attributes=attributes))
+        draft.add_message("ticket.noted", draft.enter("evidence", internal=internal, attributes=attributes))
     if note:
         add_comment(draft, note, internal=True, attributes=note_attributes)
     return draft.finish()

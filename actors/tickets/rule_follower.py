@@ -12,7 +12,13 @@ import trio
 
 from motorpool.actors.messages.changes import COMMITTED_CHANGES, Change, CompanyChanged, EverythingChanged
 from motorpool.actors.messages.counters import RULE_EVENTS_DISCARDED
-from motorpool.actors.messages.tickets import TICKET_PICTURES, TICKET_RULES, AttachPicture
+from motorpool.actors.messages.tickets import (
+    TICKET_CAPTURES,
+    TICKET_PICTURES,
+    TICKET_RULES,
+    AttachPicture,
+    TicketCapturesWaiting,
+)
 from motorpool.actors.messages.topics import EVENTS
 from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.stored_calendars import StoredCalendars
@@ -128,10 +134,12 @@ class RuleFollower(Actor[None]):
         for reason in refused:
             self.context.log.warning("no ticket is made: %s", reason)
         await announce(self.context.system, changes)
-        for change in changes:
-            ticket = change.outcome.ticket
-            if change.facts is None and ticket.device_id:
+        opened = [change.outcome.ticket for change in changes if change.facts is None]
+        for ticket in opened:
+            if ticket.device_id:
                 self.context.system.ref(TICKET_PICTURES).offer(AttachPicture(ticket.id, ticket.device_id))
+        if opened:
+            self.context.system.ref(TICKET_CAPTURES).offer(TicketCapturesWaiting())
         return len(events)
 
     async def _discard_first(self) -> None:

@@ -11,12 +11,13 @@ from motorpool.actors.record_json import format_time
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.evidence import add_evidence
 from motorpool.actors.tickets.facts import LIVE_KINDS, Author, Change, Outcome, TicketFacts, TicketRefused
+from motorpool.actors.tickets.rule_captures import capture_of
 from motorpool.actors.tickets.rule_selection import RuleEvents, Selection
 from motorpool.actors.tickets.ticket_creation import CreateTicket, create_ticket
 from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_rules import TicketRule
 from motorpool.actors.tickets.ticket_writer import write
-from motorpool.storage import positions, ticket_rules
+from motorpool.storage import positions, ticket_captures, ticket_rules
 from motorpool.storage.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Event, Position
@@ -41,11 +42,15 @@ class RuleTickets:
     Args:
         calendars: the business hours of priorities.
         mails: what assignees are mailed.
+        patience: how long a capture of a recording waits for its device.
     """
 
-    def __init__(self, calendars: BusinessCalendars, mails: TicketMails) -> None:
+    def __init__(
+        self, calendars: BusinessCalendars, mails: TicketMails, patience: timedelta = timedelta(days=1)
+    ) -> None:
         self._calendars = calendars
         self._mails = mails
+        self._patience = patience
 
     async def make(
         self, transaction: Queries, selection: Selection, *, now: datetime
@@ -141,6 +146,9 @@ class RuleTickets:
             await ticket_rules.put(transaction, _muted(key), made)
             return change, None
         await ticket_rules.put(transaction, key, made)
+        if rule.capture is not None:
+            capture = capture_of(rule, rule.capture, event, change.outcome.ticket, self._patience, now=now)
+            await ticket_captures.ask(transaction, capture)
         return change, made
 
     async def _join(

@@ -13,12 +13,14 @@ from typing import Annotated, Any
 import msgspec
 
 from motorpool.actors.rules.event_types import EVENT_TYPES
+from motorpool.codecs.channel_map import CHANNELS
 from motorpool.storage.records import Event
 
 __all__ = [
     "ENDS",
     "KEY",
     "RuleAction",
+    "RuleCapture",
     "RuleCondition",
     "RuleRefused",
     "TicketRule",
@@ -39,6 +41,8 @@ MAX_TEXT = 255
 MAX_MINUTES = 10_080
 """The longest `dedupeMinutes`: a week."""
 MAX_PER_HOUR = 1000
+MAX_CAPTURE_SECONDS = 300
+"""The longest span before, and after, an event that is captured."""
 ID_BYTES = 6
 
 ENDS = {
@@ -89,6 +93,18 @@ class RuleAction(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     """Empty: the type of the event and the name of the device."""
 
 
+class RuleCapture(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Video that a ticket of a rule gets."""
+
+    channel: Id = 1
+    before_seconds: Id = 20
+    """How long before the event the recording begins; 0 for live video."""
+    after_seconds: Id = 20
+    """How long after the event the recording ends; how long live video is captured."""
+    live: bool = False
+    """What the camera shows from now on; else what the device has recorded."""
+
+
 class TicketRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A rule as it is stored."""
 
@@ -101,6 +117,8 @@ class TicketRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     """Most tickets that the rule opens in an hour; after them one says that it is muted."""
     comment_when_over: bool = False
     """Whether the end of the cause, such as `deviceOnline`, is added to the ticket."""
+    capture: RuleCapture | None = None
+    """Video that is captured for a ticket that the rule opens; None: no video."""
     disabled: bool = False
     id: str = ""
     """Written by the server."""
@@ -207,7 +225,24 @@ def _checked(sent: object, place: str) -> TicketRule:
     ):
         if not least <= value <= most:
             raise RuleRefused(f"{place}.{name}: not from {least} to {most}")
+    if rule.capture is not None:
+        _check_capture(rule.capture, f"{place}.capture")
     return rule
+
+
+def _check_capture(capture: RuleCapture, place: str) -> None:
+    if capture.channel not in CHANNELS:
+        raise RuleRefused(f"{place}.channel: cameras have the numbers 1 to 31")
+    for name, value in (
+        ("beforeSeconds", capture.before_seconds),
+        ("afterSeconds", capture.after_seconds),
+    ):
+        if value > MAX_CAPTURE_SECONDS:
+            raise RuleRefused(f"{place}.{name}: not from 0 to {MAX_CAPTURE_SECONDS}")
+    if capture.live and capture.before_seconds:
+        raise RuleRefused(f"{place}.beforeSeconds: 0 for live video")
+    if not capture.before_seconds + capture.after_seconds:
+        raise RuleRefused(f"{place}.afterSeconds: needed")
 
 
 def matches(rule: TicketRule, event: Event, group_ids: Collection[int]) -> bool:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import trio
 
 from motorpool.actors.files.file_retention import MEDIA_NAMES, DeviceQuota, sweep
@@ -19,15 +20,22 @@ from motorpool.storage import ticket_files
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["FILE_RETENTION", "FileRetention", "file_retention_spec"]
+__all__ = ["FILE_RETENTION", "FileRetention", "FilesHeld", "file_retention_spec"]
 
 CHECK_SECONDS = 300.0
 """Interval between two sweeps."""
 
-FILE_RETENTION: Kind[None, None] = Kind("file_retention")
+
+class FilesHeld(msgspec.Struct, frozen=True, gc=False):
+    """Files that have become evidence of tickets: they stay, whatever quotas remove."""
+
+    names: tuple[str, ...]
 
 
-class FileRetention(Actor[None]):
+FILE_RETENTION: Kind[None, FilesHeld] = Kind("file_retention")
+
+
+class FileRetention(Actor[FilesHeld]):
     """Sweeps all folders of devices every five minutes."""
 
     def __init__(
@@ -44,8 +52,11 @@ class FileRetention(Actor[None]):
         self._quota_bytes = quota_bytes
         self._days = days
 
-    def handle(self, message: None) -> None:
-        """Do nothing: no messages are sent to this actor."""
+    def handle(self, message: FilesHeld) -> None:
+        """Have the quota of a device leave files, before the next sweep reads which stay."""
+        if self._device_quota is not None:
+            for name in message.names:
+                self._device_quota.hold(name)
 
     async def run(self) -> None:
         """Sweep at startup and then in a loop."""
@@ -79,7 +90,7 @@ class FileRetention(Actor[None]):
 
 def file_retention_spec(
     database: Database, media: Path, quota_bytes: int, days: int, device_quota: DeviceQuota | None = None
-) -> ChildSpec[None]:
+) -> ChildSpec[FilesHeld]:
     """Return the child spec; `media` is the folder of all devices, 0 is no quota and no limit of age.
 
     `device_quota` learns which files are evidence of tickets.

@@ -19,7 +19,7 @@ from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
 from motorpool.storage.durable_files import make_folder, sync_folder
 
-__all__ = ["CAPTURE_NAMES", "CaptureWriter", "new_file_name", "repair_all"]
+__all__ = ["CAPTURE_NAMES", "CaptureWriter", "new_file_name", "repair_all", "repair_one"]
 
 CAPTURE_NAMES = "capture-*.mp4"
 """Pattern of the names that `new_file_name` makes."""
@@ -139,6 +139,17 @@ class CaptureWriter:
         self.close()
         if self._capture_file is not None and not self.size:
             self.path.unlink(missing_ok=True)
+
+
+def repair_one(path: Path) -> bool:
+    """Repair a file that no one writes; return whether it holds anything whole.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    with path.open("r+b") as file:
+        repair(file)
+        return file.seek(0, os.SEEK_END) > HEADER_BYTES
 
 
 def repair_all(media: Path, keep: Collection[str] = ()) -> list[str]:

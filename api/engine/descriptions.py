@@ -141,7 +141,11 @@ FIELDS: Mapping[str, str] = {
     "Command.type": "One of `GET /commands/types`.",
     "CommandBody.id": "A saved command, of which all but the device is taken; 0 or absent: this one.",
     "CommandBody.ticketId": "The ticket that it is sent for, as in the query; 0 is none.",
-    "NewComment.captureId": "A complete capture to add as evidence; its file is kept as long as the ticket.",
+    "NewComment.captureId": "A capture to add as evidence; its file is kept as long as the ticket. If it is"
+    " still recording, its end is entered later.",
+    "NewComment.files": "Files of devices to add as evidence; they are kept as long as the ticket.",
+    "EvidenceFile.deviceId": "The device.",
+    "EvidenceFile.fileName": "Name of a photo, sound, video, file of an alarm, or capture.",
     "NewComment.positionId": "A position to add as evidence, as a copy; 0 is none.",
     "CommandBody.deviceId": "The device; not needed with `groupId`.",
     "CommandBody.type": "One of `GET /commands/types`; needed without `id`.",

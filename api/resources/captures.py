@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
-from urllib.parse import quote
 
 import msgspec
 from quart import Response
 
+from motorpool.actors.files.media_files import media_url
 from motorpool.actors.video.capture import CAPTURE, EndCapture, start_capture
 from motorpool.actors.video.capture_list import (
     CAPTURE_LIST,
@@ -150,17 +150,16 @@ async def _shown(call: Call, records: Sequence[CaptureRecord]) -> list[Capture]:
     if not records:
         return []
     found = await call.context.devices.get(records[0].device_id)
-    folder = f"/api/media/{quote(found.record.unique_id, safe='')}" if found is not None else None
     shown = []
     for record in records:
-        fetched = record.status == "COMPLETE" and not record.removed and folder is not None
+        is_there = record.status == "COMPLETE" and not record.removed
         shown.append(
             Capture(
                 id=record.id,
                 device_id=record.device_id,
                 channel=record.channel,
                 file_name=record.file_name,
-                url=f"{folder}/{record.file_name}" if fetched else None,
+                url=media_url(found.record.unique_id, record.file_name) if found and is_there else None,
                 started_at=record.started_at,
                 completed_at=record.completed_at,
                 status=record.status,

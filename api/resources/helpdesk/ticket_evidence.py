@@ -1,70 +1,174 @@
-"""What a comment adds to a ticket as evidence: a capture, and where a device was."""
+"""What a comment adds to a ticket as evidence: captures, files of devices, and where a device was."""
 
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-import trio
+import msgspec
 
-from motorpool.actors.files.media_files import device_folder, measure, media_folder
+from motorpool.actors.files.file_retention import MEDIA_NAMES
+from motorpool.actors.files.media_files import media_folder
+from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
+from motorpool.actors.tickets.capture_evidence import capture_attributes, file_attributes, measure_file
 from motorpool.actors.tickets.rule_tickets import snapshot_of
-from motorpool.actors.video.capture_list import CAPTURE_LIST, GetCapture
+from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld
+from motorpool.actors.video.capture_files import CAPTURE_NAMES
+from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureRecord, GetCapture, GetOpenCaptures
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import positions
-from motorpool.storage.ticket_files import FileFacts
+from motorpool.storage import positions, ticket_captures, ticket_files
+from motorpool.storage.helpdesk_records import Ticket
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import Device
+from motorpool.storage.ticket_captures import TicketCapture
+from motorpool.storage.ticket_files import MAX_OF_TICKET, FileFacts
 
-__all__ = ["Evidence", "find_evidence"]
+__all__ = ["MAX_FILES", "Evidence", "EvidenceFile", "announce_evidence", "find_evidence", "keep_evidence"]
+
+MAX_FILES = 20
+"""Files of one comment."""
+
+
+class EvidenceFile(msgspec.Struct, frozen=True, rename="camel"):
+    """A file of a device: a photo, sound, video, file of an alarm or capture, as `GET /media` serves it."""
+
+    device_id: Id
+    file_name: str
 
 
 class Evidence(NamedTuple):
-    """Entries for the history, and files that the ticket is to keep."""
+    """What a request adds to a ticket."""
 
     entries: tuple[dict[str, Any], ...] = ()
+    """For the history."""
     files: tuple[FileFacts, ...] = ()
+    """Those that the ticket is to keep."""
+    recording: CaptureRecord | None = None
+    """A capture that has not ended, whose end the ticket is to get."""
 
 
-async def find_evidence(call: Call, capture_id: str, position_id: int) -> Evidence:
+async def find_evidence(
+    call: Call, capture_id: str, position_id: int, files: Sequence[EvidenceFile]
+) -> Evidence:
     """Return the evidence that a request names; empty or 0: none.
 
     Raises:
-        BadRequest: The caller does not see it, or the capture has no file.
+        BadRequest: The caller does not see it, or there is no such file.
     """
     entries: list[dict[str, Any]] = []
-    files: list[FileFacts] = []
+    found: list[FileFacts] = []
+    recording = None
     if position_id:
-        found = await positions.by_ids(call.context.database, [position_id])
-        if not found or not await may_see_device(call, found[0].device_id):
+        stored = await positions.by_ids(call.context.database, [position_id])
+        if not stored or not await may_see_device(call, stored[0].device_id):
             raise BadRequest("positionId: no access to it, or no such")
-        shown = {"deviceId": found[0].device_id, "positionId": position_id}
-        entries.append({**shown, "positionSnapshot": dict(snapshot_of(found[0]))})
+        shown = {"deviceId": stored[0].device_id, "positionId": position_id}
+        entries.append({**shown, "positionSnapshot": dict(snapshot_of(stored[0]))})
     if capture_id:
-        entry, file = await _capture(call, capture_id)
+        record = await call.context.system.ref(CAPTURE_LIST).ask(GetCapture(capture_id))
+        if record is None or not await may_see_device(call, record.device_id):
+            raise BadRequest("captureId: no access to it, or no such")
+        if record.status == "RECORDING":
+            recording = record
+            entries.append(_capture(record))
+        else:
+            entry, file = await _ended_capture(call, record)
+            entries.append(entry)
+            found.append(file)
+    for place, each in enumerate(files):
+        entry, file = await _file(call, each, f"files[{place}]")
         entries.append(entry)
-        files.append(file)
-    return Evidence(tuple(entries), tuple(files))
+        found.append(file)
+    return Evidence(tuple(entries), tuple(found), recording)
 
 
-async def _capture(call: Call, capture_id: str) -> tuple[dict[str, Any], FileFacts]:
-    record = await call.context.system.ref(CAPTURE_LIST).ask(GetCapture(capture_id))
-    if record is None or not await may_see_device(call, record.device_id):
-        raise BadRequest("captureId: no access to it, or no such")
-    if record.status == "RECORDING":
-        raise BadRequest("captureId: the capture is not complete yet")
+async def keep_evidence(transaction: Queries, evidence: Evidence, ticket: Ticket, *, internal: bool) -> None:
+    """Have a ticket, which is locked, keep the files of its evidence, and wait for the end of a capture.
+
+    Raises:
+        BadRequest: The ticket would keep too many files.
+    """
+    for file in evidence.files:
+        await ticket_files.add(transaction, ticket.company_id, ticket.id, file)
+    if evidence.files and await ticket_files.count(transaction, ticket.id) > MAX_OF_TICKET:
+        raise BadRequest(f"a ticket keeps {MAX_OF_TICKET} files at most")
+    record = evidence.recording
+    if record is not None:
+        at = record.started_at
+        capture = TicketCapture(
+            company_id=ticket.company_id,
+            ticket_id=ticket.id,
+            device_id=record.device_id,
+            channel=record.channel,
+            begins=at,
+            ends=at,
+            not_before=at,
+            expires=at,
+            live=record.live,
+            internal=internal,
+            status="recording",
+            capture_id=record.id,
+            file_name=record.file_name,
+            # No server has it yet: the one that records takes it over.
+            leased_until=at,
+        )
+        await ticket_captures.add(transaction, capture)
+
+
+def announce_evidence(call: Call, evidence: Evidence) -> None:
+    """Have files kept at once, and the end of a capture awaited; after the commit."""
+    if evidence.files:
+        names = tuple(file.name for file in evidence.files)
+        call.context.system.ref(FILE_RETENTION).offer(FilesHeld(names))
+    if evidence.recording is not None:
+        call.context.system.ref(TICKET_CAPTURES).offer(TicketCapturesWaiting())
+
+
+def _capture(record: CaptureRecord) -> dict[str, Any]:
+    return capture_attributes(
+        record.status,
+        capture_id=record.id,
+        device_id=record.device_id,
+        channel=record.channel,
+        live=record.live,
+        file_name=record.file_name,
+    )
+
+
+async def _ended_capture(call: Call, record: CaptureRecord) -> tuple[dict[str, Any], FileFacts]:
     device = await call.context.devices.get(record.device_id)
     if record.status == "FAILED" or record.removed or device is None:
         raise BadRequest("captureId: the capture has no file")
-    path = device_folder(media_folder(call.context.settings.data), device.record.unique_id) / record.file_name
+    file = await _measured(call, device.record, record.file_name)
+    if file is None:
+        raise BadRequest("captureId: the capture has no file")
+    return _capture(record) | file_attributes(device.record, file), file
+
+
+async def _file(call: Call, named: EvidenceFile, place: str) -> tuple[dict[str, Any], FileFacts]:
+    device = None
+    if await may_see_device(call, named.device_id):
+        device = await call.context.devices.get(named.device_id)
+    if device is None:
+        raise BadRequest(f"{place}.deviceId: no access to it, or no such")
+    name = named.file_name
+    is_kept = fnmatchcase(name, MEDIA_NAMES) or fnmatchcase(name, CAPTURE_NAMES)
+    if not is_kept or "/" in name or not name.isprintable():
+        raise BadRequest(f"{place}.fileName: not the name of a photo, file of an alarm or capture")
+    if fnmatchcase(name, CAPTURE_NAMES):
+        for record in await call.context.system.ref(CAPTURE_LIST).ask(GetOpenCaptures()):
+            if record.file_name == name:
+                raise BadRequest(f"{place}.fileName: still being recorded; name its captureId {record.id}")
+    file = await _measured(call, device.record, name)
+    if file is None:
+        raise BadRequest(f"{place}.fileName: there is no such file")
+    return file_attributes(device.record, file), file
+
+
+async def _measured(call: Call, device: Device, name: str) -> FileFacts | None:
     try:
-        size, digest = await trio.to_thread.run_sync(measure, path)
+        return await measure_file(media_folder(call.context.settings.data), device.unique_id, name)
     except OSError:
-        raise BadRequest("captureId: the capture has no file") from None
-    file = FileFacts(record.file_name, size, digest)
-    entry = {
-        "captureId": record.id,
-        "deviceId": record.device_id,
-        "channel": record.channel,
-        "fileName": file.name,
-        "size": file.size,
-        "sha256": file.sha256,
-    }
-    return entry, file
+        return None

@@ -18,8 +18,13 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY
 from motorpool.api.resources.helpdesk.ticket_changes import Situation, change_ticket, require_agent
-from motorpool.api.resources.helpdesk.ticket_evidence import find_evidence
-from motorpool.storage import ticket_files
+from motorpool.api.resources.helpdesk.ticket_evidence import (
+    MAX_FILES,
+    EvidenceFile,
+    announce_evidence,
+    find_evidence,
+    keep_evidence,
+)
 from motorpool.storage.helpdesk_records import Ticket, TicketEvent
 
 __all__ = ["OPERATIONS"]
@@ -43,9 +48,12 @@ class NewComment(msgspec.Struct, frozen=True, rename="camel"):
     """Whether the words are the contact's."""
     status_id: Id = 0
     capture_id: Annotated[str, msgspec.Meta(max_length=MAX_CAPTURE_ID)] = ""
-    """A complete capture to add as evidence; its file is kept until the ticket is deleted."""
+    """A capture to add as evidence, which may still be recording; its file is kept until the ticket is
+    deleted."""
     position_id: Id = 0
     """A position to add as evidence; it is copied."""
+    files: Annotated[list[EvidenceFile], msgspec.Meta(max_length=MAX_FILES)] = []
+    """Files of devices to add as evidence; they are kept until the ticket is deleted."""
     version: Id = 0
 
 
@@ -88,15 +96,13 @@ async def comment_ticket(call: Call) -> Response:
     text = body.text.strip()
     if not text:
         raise BadRequest("text: needed")
-    evidence = await find_evidence(call, body.capture_id, body.position_id)
+    evidence = await find_evidence(call, body.capture_id, body.position_id, body.files)
 
     async def decide(situation: Situation) -> Outcome:
         if body.internal or body.on_behalf_of_contact or evidence.entries:
             require_agent(situation.standing)
         _require_mover(situation, body.status_id)
-        ticket = situation.ticket
-        for file in evidence.files:
-            await ticket_files.add(situation.transaction, ticket.company_id, ticket.id, file)
+        await keep_evidence(situation.transaction, evidence, situation.ticket, internal=body.internal)
         return comment(
             situation.facts,
             situation.author,
@@ -108,7 +114,9 @@ async def comment_ticket(call: Call) -> Response:
             evidence=evidence.entries,
         )
 
-    return await change_ticket(call, decide, version=body.version, shows_comment=True)
+    response = await change_ticket(call, decide, version=body.version, shows_comment=True)
+    announce_evidence(call, evidence)
+    return response
 
 
 @OPERATIONS.operation(

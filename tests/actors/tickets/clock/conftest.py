@@ -6,6 +6,7 @@ from tests.actors.tickets.clock.world import World
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.actors.messages.tickets import (
+    TICKET_CAPTURES,
     TICKET_CLOCK,
     TICKET_PICTURES,
     TICKET_RECALCULATIONS,
@@ -20,7 +21,7 @@ from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
 from motorpool.runtime import ChildSpec
 from motorpool.runtime.testing import Probe
 
-NEIGHBOURS = (OUTBOX, WEBHOOK_SENDER, TICKET_RECALCULATIONS, TICKET_CLOCK, TICKET_PICTURES)
+NEIGHBOURS = (OUTBOX, WEBHOOK_SENDER, TICKET_RECALCULATIONS, TICKET_CLOCK, TICKET_PICTURES, TICKET_CAPTURES)
 
 
 @pytest.fixture

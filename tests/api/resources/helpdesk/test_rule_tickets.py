@@ -229,6 +229,22 @@ async def test_rules_are_checked_when_the_company_is_stored(desk):
             [{**RULE, "when": {**RULE["when"], "calendarId": 7}}],
             "attributes.ticketRules[0].when.calendarId: no access to it, or no such",
         ),
+        (
+            [{**RULE, "capture": {"channel": 32}}],
+            "attributes.ticketRules[0].capture.channel: cameras have the numbers 1 to 31",
+        ),
+        (
+            [{**RULE, "capture": {"afterSeconds": 301}}],
+            "attributes.ticketRules[0].capture.afterSeconds: not from 0 to 300",
+        ),
+        (
+            [{**RULE, "capture": {"live": True}}],
+            "attributes.ticketRules[0].capture.beforeSeconds: 0 for live video",
+        ),
+        (
+            [{**RULE, "capture": {"beforeSeconds": 0, "afterSeconds": 0}}],
+            "attributes.ticketRules[0].capture.afterSeconds: needed",
+        ),
     ):
         company = (await desk.chief.get(f"/companies/{desk.id}")).json()
         answer = await desk.chief.put(

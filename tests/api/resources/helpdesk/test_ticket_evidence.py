@@ -5,8 +5,11 @@ from datetime import UTC, datetime
 from urllib.parse import unquote
 
 import pytest
+import trio
 from tests.api.resources.test_captures import start, stream
 
+from motorpool.actors.files.media_files import device_folder, media_folder, media_name
+from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
 from motorpool.storage import positions
 from motorpool.storage.records import Position
 
@@ -37,8 +40,6 @@ async def test_a_complete_capture_becomes_evidence_with_its_hash(desk, ticket):
     capture = (await start(desk.served.admin, device)).json()
     path = f"/tickets/{ticket['id']}/comments"
     body = {"text": "See the video", "captureId": capture["id"]}
-    early = await desk.chief.post(path, json=body)
-    assert (early.status, early.text) == (400, "captureId: the capture is not complete yet")
     await stream(desk.served, capture)
     answer = await desk.chief.post(path, json=body)
     assert (answer.status, answer.json()["type"]) == (200, "comment")
@@ -47,10 +48,96 @@ async def test_a_complete_capture_becomes_evidence_with_its_hash(desk, ticket):
     (entry,) = await evidence_of(desk, ticket)
     assert (entry["captureId"], entry["fileName"]) == (capture["id"], capture["fileName"])
     assert (entry["size"], entry["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+    assert (entry["status"], entry["url"]) == ("COMPLETE", shown["url"])
     count = "select count(*) from ticket_files"
     assert await desk.database.fetch_value(count) == 1
     assert (await desk.chief.delete(f"/tickets/{ticket['id']}")).status == 204
     assert await desk.database.fetch_value(count) == 0
+
+
+async def test_the_end_of_a_capture_that_is_recording_is_entered_later(desk, ticket):
+    device = await seen_by_chief(desk, "van")
+    capture = (await start(desk.served.admin, device)).json()
+    path = f"/tickets/{ticket['id']}/comments"
+    for _ in range(2):
+        answer = await desk.chief.post(path, json={"text": "See the video", "captureId": capture["id"]})
+        assert answer.status == 200, answer.text
+    await stream(desk.served, capture)
+    # The tests' clock stands still: what tells the actor of the end of captures is that it looks again.
+    desk.served.context.system.ref(TICKET_CAPTURES).offer(TicketCapturesWaiting())
+    with trio.fail_after(60):
+        while len(entries := await evidence_of(desk, ticket)) < 3:  # noqa: ASYNC110
+            await trio.sleep(0.01)
+    first, second, ended = entries
+    assert first == second
+    known = {name: first[name] for name in ("captureId", "status", "fileName")}
+    assert known == {"captureId": capture["id"], "status": "RECORDING", "fileName": capture["fileName"]}
+    assert "sha256" not in first
+    content = (await desk.served.admin.get(ended["url"].removeprefix("/api"))).body
+    assert (ended["status"], ended["captureId"]) == ("COMPLETE", capture["id"])
+    assert (ended["size"], ended["sha256"]) == (len(content), hashlib.sha256(content).hexdigest())
+    assert await desk.database.fetch_value("select count(*) from ticket_files") == 1
+
+
+async def test_files_of_devices_become_evidence_with_their_hash(desk, ticket):
+    device = await seen_by_chief(desk, "van ä")
+    folder = device_folder(media_folder(desk.served.context.settings.data), "van ä")
+    folder.mkdir(parents=True, exist_ok=True)
+    photo, alarm = media_name(NOON, "jpg"), media_name(NOON, "mp4")
+    (folder / photo).write_bytes(b"a photo")
+    (folder / alarm).write_bytes(b"a video of an alarm")
+    (folder / "device.jpg").write_bytes(b"may be replaced")
+    path = f"/tickets/{ticket['id']}/comments"
+    files = [{"deviceId": device, "fileName": name} for name in (photo, alarm)]
+    assert (await desk.chief.post(path, json={"text": "See", "files": files})).status == 200
+    entries = await evidence_of(desk, ticket)
+    assert [(entry["size"], entry["sha256"]) for entry in entries] == [
+        (len(content), hashlib.sha256(content).hexdigest())
+        for content in (b"a photo", b"a video of an alarm")
+    ]
+    served = await desk.chief.get(unquote(entries[0]["url"]).removeprefix("/api"))
+    assert (served.status, served.body) == (200, b"a photo")
+    held = await desk.database.fetch("select name from ticket_files")
+    assert {row[0] for row in held} == {photo, alarm}
+    capture = (await start(desk.served.admin, device)).json()
+    refused = {
+        photo.replace("jpg", "png"): "there is no such file",
+        f"../{folder.name}/{photo}": "not the name of a photo, file of an alarm or capture",
+        "device.jpg": "not the name of a photo, file of an alarm or capture",
+        capture["fileName"]: f"still being recorded; name its captureId {capture['id']}",
+    }
+    for name, reason in refused.items():
+        body = {"text": "See", "files": [files[0], {"deviceId": device, "fileName": name}]}
+        answer = await desk.chief.post(path, json=body)
+        assert (answer.status, answer.text) == (400, f"files[1].fileName: {reason}")
+    hidden = await desk.served.device(desk.served.admin, "hidden")
+    body = {"text": "See", "files": [{"deviceId": hidden, "fileName": photo}]}
+    answer = await desk.chief.post(path, json=body)
+    assert (answer.status, answer.text) == (400, "files[0].deviceId: no access to it, or no such")
+    many = await desk.chief.post(path, json={"text": "See", "files": files * 11})
+    assert many.status == 400
+    assert len(await evidence_of(desk, ticket)) == 2
+
+
+async def test_a_ticket_keeps_a_limited_number_of_files(desk, ticket):
+    device = await seen_by_chief(desk, "van")
+    folder = device_folder(media_folder(desk.served.context.settings.data), "van")
+    folder.mkdir(parents=True, exist_ok=True)
+    await desk.database.execute(
+        "insert into ticket_files (company_id, ticket_id, name, size, sha256)"
+        " select $1, $2, 'file ' || number, 1, '' from generate_series(1, 99) number",
+        desk.id,
+        ticket["id"],
+    )
+    path = f"/tickets/{ticket['id']}/comments"
+    statuses = []
+    for number in range(2):
+        name = f"1-{number}.jpg"
+        (folder / name).write_bytes(b"a photo")
+        body = {"text": "See", "files": [{"deviceId": device, "fileName": name}]}
+        statuses.append(await desk.chief.post(path, json=body))
+    assert [answer.status for answer in statuses] == [200, 400]
+    assert statuses[1].text == "a ticket keeps 100 files at most"
 
 
 async def test_evidence_is_added_by_agents_who_see_it(desk, ticket):

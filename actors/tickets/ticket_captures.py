@@ -1,0 +1,258 @@
+"""Begins the captures that ticket rules ask for, and enters in the history of tickets how captures end.
+
+All of it stands in the table `ticket_captures`, so nothing is lost by a crash. A server takes the captures of
+devices that are connected to it, by comparison: two servers never capture the same. While one runs, its row
+is leased; when the lease has ended, the server that has the file takes the row over (docs/decisions/0221).
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import trio
+
+from motorpool.actors.files.media_files import device_folder
+from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
+from motorpool.actors.storage_retry import BACK_OFF
+from motorpool.actors.tickets.business_calendars import BusinessCalendars
+from motorpool.actors.tickets.capture_evidence import author_of, entry_of, file_attributes, measure_file
+from motorpool.actors.tickets.capture_starts import LEASE, NO_RIGHT, RETRY, CaptureStarts
+from motorpool.actors.tickets.draft import to_milliseconds
+from motorpool.actors.tickets.evidence import add_evidence
+from motorpool.actors.tickets.facts import Change
+from motorpool.actors.tickets.ticket_reader import lock_facts
+from motorpool.actors.tickets.ticket_writer import announce, write
+from motorpool.actors.video.capture_files import repair_one
+from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureRecord, GetCapture
+from motorpool.actors.video.recording_capture import NotCaptured, end_capture
+from motorpool.runtime import Actor, ActorError, ChildSpec
+from motorpool.storage import devices, ticket_captures, ticket_files
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Device
+from motorpool.storage.ticket_captures import TicketCapture
+from motorpool.storage.ticket_files import FileFacts
+
+__all__ = ["TicketCaptures", "ticket_captures_spec"]
+
+CHECK_SECONDS = 1.0
+"""Interval of looking whether captures have ended."""
+LOOK_SECONDS = 5.0
+"""Interval of looking for captures that may begin, or whose server no longer runs."""
+POLL_SECONDS = 30.0
+"""Interval of looking for captures when there were none."""
+GRACE = timedelta(minutes=5)
+"""How long the server that has the file of a capture may take to come back."""
+MAX_ATTEMPTS = 3
+"""A capture of a recording that was begun so often, and of which nothing is left, has failed."""
+BATCH = 500
+STARTS = 8
+"""Captures that begin at the same time."""
+SERVER_ENDED = "the server ended while it was recording"
+NOT_IN_TIME = "the device was not connected in time, or its other playbacks did not end"
+
+
+class TicketCaptures(Actor[TicketCapturesWaiting]):
+    """Looks after the captures of one server."""
+
+    def __init__(
+        self, database: Database, media: Path, holder: str, calendars: BusinessCalendars, mails: TicketMails
+    ) -> None:
+        """`holder` tells this server from others; `media` is the folder of the files of all devices."""
+        self._database = database
+        self._media = media
+        self._holder = holder
+        self._calendars = calendars
+        self._mails = mails
+        self._woken = trio.Event()
+        self._look_at = 0.0
+        """When captures that may begin are looked for, in monotonic seconds."""
+        self._aside: dict[int, float] = {}
+        """Rows that could not be written, and when they are tried again, in monotonic seconds."""
+        self._running: dict[int, str] = {}
+        """Captures of rules that this server has begun, by row."""
+
+    async def start(self) -> None:
+        """Take the system."""
+        self._starts = CaptureStarts(
+            self._database, self.context.system, self._holder, self._calendars, self._mails
+        )
+
+    def handle(self, message: TicketCapturesWaiting) -> None:
+        """Look now."""
+        self._look_at = 0.0
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Look, then sleep."""
+        outages = 0
+        while True:
+            self._woken = trio.Event()
+            seconds = POLL_SECONDS
+            try:
+                if self._running or await ticket_captures.is_any(self._database):
+                    seconds = CHECK_SECONDS if await self._look() else LOOK_SECONDS
+                outages = 0
+            except (StorageError, ActorError) as error:
+                outages += 1
+                self.context.log.warning("captures of tickets are not followed: %s", error)
+                seconds = BACK_OFF.delay(outages)
+            with trio.move_on_after(seconds):
+                await self._woken.wait()
+
+    async def _look(self) -> bool:
+        """Do what is to be done; return whether this server runs captures."""
+        held = await ticket_captures.held_by(self._database, self._holder)
+        for number in self._running.keys() - {capture.id for capture in held}:
+            end_capture(self.context.system, self._running.pop(number), "the ticket was deleted")
+        await self._each(held, self._settle)
+        if self.context.clock.monotonic() < self._look_at:
+            return bool(held)
+        self._look_at = self.context.clock.monotonic() + LOOK_SECONDS
+        now = self.context.clock.now()
+        await ticket_captures.renew(self._database, self._holder, until=now + LEASE)
+        await self._each([capture for capture in held if capture.rule], self._check_right)
+        await self._each(await ticket_captures.lapsed(self._database, now=now, limit=BATCH), self._take_over)
+        await self._each(await ticket_captures.expired(self._database, now=now, limit=BATCH), self._expire)
+        await self._each(await self._starts.startable(held, now=now), self._begin, at_once=STARTS)
+        return bool(await ticket_captures.held_by(self._database, self._holder))
+
+    async def _each(
+        self,
+        captures: Sequence[TicketCapture],
+        work: Callable[[TicketCapture], Awaitable[None]],
+        *,
+        at_once: int = 1,
+    ) -> None:
+        """Do the work for each capture; one that fails is put aside and does not hold up the others."""
+        slots = trio.CapacityLimiter(at_once)
+
+        async def one(capture: TicketCapture) -> None:
+            async with slots:
+                try:
+                    await work(capture)
+                except Exception as error:
+                    self._aside[capture.id] = self.context.clock.monotonic() + RETRY.total_seconds()
+                    if isinstance(error, StorageError | ActorError | OSError):
+                        self.context.log.warning("capture for ticket %d: %s", capture.ticket_id, error)
+                    else:
+                        self.context.log.exception("capture for ticket %d", capture.ticket_id)
+
+        now = self.context.clock.monotonic()
+        self._aside = {number: at for number, at in self._aside.items() if at > now}
+        async with trio.open_nursery() as nursery:
+            for capture in captures:
+                if capture.id not in self._aside:
+                    nursery.start_soon(one, capture)
+
+    async def _begin(self, waiting: TicketCapture) -> None:
+        begun = await self._starts.begin(waiting, now=self.context.clock.now())
+        if isinstance(begun, NotCaptured):
+            await self._end(waiting, entry_of(waiting, "FAILED", begun.reason))
+        elif begun is not None:
+            self._running[begun.id] = begun.capture_id
+
+    async def _check_right(self, capture: TicketCapture) -> None:
+        if not await self._starts.may_capture(capture, now=self.context.clock.now()):
+            end_capture(self.context.system, capture.capture_id, NO_RIGHT)
+
+    async def _settle(self, capture: TicketCapture) -> None:
+        """Write how a capture of this server has ended, if it has."""
+        record = None
+        if capture.capture_id:
+            record = await self.context.system.ref(CAPTURE_LIST).ask(GetCapture(capture.capture_id))
+            if record is not None and record.status == "RECORDING":
+                return
+        reason = SERVER_ENDED if record is None else record.reason or ""
+        device = await devices.TABLE.fetch(self._database, capture.device_id)
+        file = await self._file_of(capture, record, device)
+        if device is not None and file is not None:
+            entry = entry_of(capture, "COMPLETE", reason) | file_attributes(device, file)
+            await self._end(capture, entry, file)
+        elif record is None and self._may_repeat(capture):
+            at = self.context.clock.now() + RETRY
+            await ticket_captures.put_back(
+                self._database, capture.id, self._holder, not_before=at, refusal=reason
+            )
+        else:
+            await self._end(capture, entry_of(capture, "FAILED", reason))
+        self._running.pop(capture.id, None)
+
+    def _may_repeat(self, capture: TicketCapture) -> bool:
+        is_recorded = bool(capture.rule) and not capture.live
+        return is_recorded and capture.attempts < MAX_ATTEMPTS and self.context.clock.now() < capture.expires
+
+    async def _file_of(
+        self, capture: TicketCapture, record: CaptureRecord | None, device: Device | None
+    ) -> FileFacts | None:
+        """Return what identifies the file of a capture that has ended; None if it has none."""
+        if device is None or not capture.file_name:
+            return None
+        try:
+            if record is None:
+                # A crash may have left it within a fragment, and the retention of captures not repaired it.
+                path = device_folder(self._media, device.unique_id) / capture.file_name
+                if not await trio.to_thread.run_sync(repair_one, path):
+                    return None
+            elif record.status == "FAILED" or record.removed:
+                return None
+            return await measure_file(self._media, device.unique_id, capture.file_name)
+        except FileNotFoundError:
+            return None
+
+    async def _take_over(self, lapsed: TicketCapture) -> None:
+        """Take a capture whose server no longer runs, if its file is here or may be nowhere."""
+        now = self.context.clock.now()
+        assert lapsed.leased_until is not None
+        if now < lapsed.leased_until + GRACE and not await self._is_here(lapsed):
+            return
+        until = now + LEASE
+        if await ticket_captures.take_over(self._database, lapsed, self._holder, until=until):
+            await self._settle(msgspec.structs.replace(lapsed, holder=self._holder, leased_until=until))
+
+    async def _is_here(self, capture: TicketCapture) -> bool:
+        if not capture.capture_id:
+            return False
+        if await self.context.system.ref(CAPTURE_LIST).ask(GetCapture(capture.capture_id)) is not None:
+            return True
+        device = await devices.TABLE.fetch(self._database, capture.device_id)
+        if device is None:
+            return True
+        path = device_folder(self._media, device.unique_id) / capture.file_name
+        return await trio.to_thread.run_sync(path.exists)
+
+    async def _expire(self, capture: TicketCapture) -> None:
+        await self._end(capture, entry_of(capture, "FAILED", capture.refusal or NOT_IN_TIME))
+
+    async def _end(
+        self, capture: TicketCapture, attributes: dict[str, Any], file: FileFacts | None = None
+    ) -> None:
+        """Write how a capture has ended, unless its ticket is gone or another server has."""
+        now = to_milliseconds(self.context.clock.now())
+        async with self._database.transaction() as transaction:
+            found = await lock_facts(transaction, [capture.ticket_id], self._calendars, now=now)
+            if not await ticket_captures.end(transaction, capture) or not found:
+                return
+            facts = found[capture.ticket_id]
+            if file is not None:
+                await ticket_files.add(transaction, capture.company_id, capture.ticket_id, file)
+            outcome = add_evidence(facts, author_of(capture), now, attributes, internal=capture.internal)
+            changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
+        await announce(self.context.system, changes)
+
+
+def ticket_captures_spec(
+    database: Database, media: Path, calendars: BusinessCalendars, mails: TicketMails
+) -> ChildSpec[TicketCapturesWaiting]:
+    """Return the child spec; `media` is the folder of the files of all devices."""
+    # The same after a restart of the actor, which so keeps its captures.
+    holder = secrets.token_hex(8)
+    return ChildSpec(
+        kind=TICKET_CAPTURES,
+        factory=lambda: TicketCaptures(database, media, holder, calendars, mails),
+        resident=False,
+    )
