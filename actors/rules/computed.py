@@ -4,7 +4,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -39,6 +39,7 @@ _FIELDS: Final = {
     if field.encode_name != "attributes"
 }
 """The fields of a position by the names of their variables."""
+_FIELD_NAMES: Final = frozenset(_FIELDS)
 _TYPE_OF_FIELD: Final = {
     "valid": "boolean",
     "latitude": "number",
@@ -50,6 +51,8 @@ _TYPE_OF_FIELD: Final = {
     "address": "string",
 }
 """Attributes that overwrite a field of the position, with the type of the field."""
+_EXACT: Final[Mapping[str, type]] = {"boolean": bool, "number": float, "string": str}
+_ABSENT: Final = object()
 _MAX_DEGREES: Final = {"latitude": 90.0, "longitude": 180.0}
 
 
@@ -58,12 +61,28 @@ class CompiledAttribute(msgspec.Struct, frozen=True, gc=False):
 
     attribute: ComputedAttribute
     expression: Expression
+    name: str = ""
+    """Of the attribute. Like what follows, it is set from the attribute."""
     target: str = ""
-    """The type of its values: one of TYPES. Set from the attribute."""
+    """The type of its values: one of TYPES."""
+    exact: type = str
+    """Values of this class are of that type, if they are finite."""
+    is_field: bool = False
+    """Whether it overwrites a field of the position."""
+    is_variable: bool = True
+    """Whether expressions see its value under its name; they see fields of the position instead."""
 
     def __post_init__(self) -> None:
-        """Set the type."""
-        msgspec.structs.force_setattr(self, "target", _target_of(self.attribute))
+        """Set what follows from the attribute."""
+        name, target = self.attribute.attribute, _target_of(self.attribute)
+        for field, value in (
+            ("name", name),
+            ("target", target),
+            ("exact", _EXACT.get(target, str)),
+            ("is_field", name in _TYPE_OF_FIELD),
+            ("is_variable", name not in _FIELDS),
+        ):
+            msgspec.structs.force_setattr(self, field, value)
 
 
 class Variables(dict[str, object]):
@@ -71,15 +90,21 @@ class Variables(dict[str, object]):
 
     A dict of the position's attributes. Fields of the position are looked up when they are first used, and
     names of the previous position and of the device where the position has none, so that nothing is built for
-    expressions that do not use them.
+    expressions that do not use them; not even the position if a function that makes it is given.
     """
 
     __slots__ = ("_device", "_last", "_last_named", "_position")
 
-    def __init__(self, position: Position, last: Position | None, device: Device | None) -> None:
-        super().__init__(position.attributes)
-        if not _FIELDS.keys().isdisjoint(position.attributes):
-            for name in _FIELDS.keys() & position.attributes.keys():
+    def __init__(
+        self,
+        attributes: Mapping[str, object],
+        position: Position | Callable[[], Position],
+        last: Position | None,
+        device: Device | None,
+    ) -> None:
+        super().__init__(attributes)
+        if not _FIELD_NAMES.isdisjoint(attributes):
+            for name in _FIELD_NAMES & attributes.keys():
                 del self[name]
         self._position = position
         self._last = last
@@ -87,8 +112,27 @@ class Variables(dict[str, object]):
         self._device = device
 
     def __missing__(self, name: str) -> object:
+        value = self._find(name)
+        if value is _ABSENT:
+            raise KeyError(name)
+        return value
+
+    def get(self, name: str, default: object = None) -> object:
+        """Return the value of a variable, or `default` if it is undefined."""
+        value = super().get(name, _ABSENT)
+        if value is _ABSENT:
+            value = self._find(name)
+        return default if value is _ABSENT else value
+
+    def __contains__(self, name: object) -> bool:
+        return self.get(name, _ABSENT) is not _ABSENT  # type: ignore[arg-type] # of any other type: not found
+
+    def _find(self, name: str) -> object:
+        """Return the value of a variable that is no attribute, _ABSENT if there is none."""
         field = _FIELDS.get(name)
         if field is not None:
+            if not isinstance(self._position, Position):
+                self._position = self._position()
             value: object = getattr(self._position, field)
             self[name] = value
             return value
@@ -97,16 +141,7 @@ class Variables(dict[str, object]):
                 self._last_named = _with_last(self._last)
             if name in self._last_named:
                 return self._last_named[name]
-        if self._device is not None and name in self._device.attributes:
-            return self._device.attributes[name]
-        raise KeyError(name)
-
-    def __contains__(self, name: object) -> bool:
-        try:
-            self[name]  # type: ignore[index] # of any other type: not found
-        except KeyError:
-            return False
-        return True
+        return _ABSENT if self._device is None else self._device.attributes.get(name, _ABSENT)
 
 
 def variables_of(position: Position, last: Position | None = None, device: Device | None = None) -> Variables:
@@ -115,7 +150,7 @@ def variables_of(position: Position, last: Position | None = None, device: Devic
     `last` adds those of the previous position, as lastSpeed, lastIgnition; `device` adds the device's
     attributes. If names collide, a field precedes an attribute, and the position precedes the device.
     """
-    return Variables(position, last, device)
+    return Variables(position.attributes, position, last, device)
 
 
 def _with_last(last: Position) -> dict[str, object]:
@@ -148,24 +183,27 @@ def compute_values(
     fields: dict[str, Any] = {}
     run = Run(variables)
     for each in compiled:
-        name = each.attribute.attribute
+        name = each.name
         try:
             value = each.expression.evaluate_in(run)
             if value is not None:
-                value = _converted(value, each.target)
-                if name in _TYPE_OF_FIELD:
-                    variables[name] = fields[name] = _field_value(name, value)
+                kind = value.__class__
+                # Most values have the type of the attribute already.
+                if kind is not each.exact or (kind is float and not math.isfinite(value)):  # type: ignore[arg-type]
+                    value = _converted(value, each.target)
+                if each.is_field:
+                    variables[name] = fields[name] = _field_value(name, value)  # type: ignore[arg-type]
                     continue
         except ExpressionError as error:
             failures += ((each.attribute.id, str(error)),)
             continue
         if value is not None:
             attributes[name] = value
-            if name not in _FIELDS:
+            if each.is_variable:
                 variables[name] = value
-        elif name not in _TYPE_OF_FIELD:
+        elif not each.is_field:
             attributes.pop(name, None)
-            if name not in _FIELDS:
+            if each.is_variable:
                 variables.pop(name, None)
     return fields, failures
 

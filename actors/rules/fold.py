@@ -5,13 +5,14 @@ rule, write it as a function in this package and call it in `fold`. What is conf
 `DeviceRules`, what it remembers from one position to the next is a field of `FoldState`.
 """
 
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 
 from motorpool.actors.rules.carried_values import add_hours, copy_attributes
-from motorpool.actors.rules.computed import CompiledAttribute, Failures, compute_values, variables_of
+from motorpool.actors.rules.computed import Failures, Variables, compute_values
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance
 from motorpool.actors.rules.events_of_position import events_of, late_events_of
@@ -81,9 +82,9 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
     latest, rules, server_time = state.latest, context.rules, context.server_time
     settings = rules.settings
     failures: Failures = ()
-    if rules.early_computed:
-        report, failures = _compute_early(report, latest, context)
     attributes = dict(report.attributes)
+    if rules.early_computed:
+        report, failures = _compute_early(report, attributes, latest, context)
     place: PositionReport | Position
     device_time = report.device_time or server_time
     oldest = server_time - ROLLOVER_AGE
@@ -139,7 +140,8 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         return FoldResult(None, context.events, state, failures)
     add_motion(report, latest, attributes, settings.event_motion_speed_threshold)
     if rules.computed:
-        fields, more = _compute(rules.computed, attributes, position, latest, context)
+        variables = _variables(attributes, position, latest, context)
+        fields, more = compute_values(rules.computed, attributes, variables)
         if fields:
             position = msgspec.structs.replace(position, **fields)
         failures += more
@@ -166,28 +168,40 @@ def _add_known(position: Position, latest: Position | None, rules: DeviceRules) 
             add_hours(position, latest)
 
 
-def _compute(
-    compiled: tuple[CompiledAttribute, ...],
-    attributes: dict[str, Any],
-    position: Position,
+def _variables(
+    attributes: Mapping[str, Any],
+    position: Position | Callable[[], Position],
     latest: Position | None,
     context: FoldContext,
-) -> tuple[dict[str, Any], Failures]:
+) -> Variables:
     settings = context.rules.settings
-    variables = variables_of(
+    return Variables(
+        attributes,
         position,
         latest if settings.processing_computed_attributes_last_attributes else None,
         context.device if settings.processing_computed_attributes_device_attributes else None,
     )
-    return compute_values(compiled, attributes, variables)
 
 
 def _compute_early(
-    report: PositionReport, latest: Position | None, context: FoldContext
+    report: PositionReport, attributes: dict[str, Any], latest: Position | None, context: FoldContext
 ) -> tuple[PositionReport, Failures]:
-    """Compute the attributes that come before all other rules, from what the device sent."""
+    """Compute the attributes that come before all other rules, from what the device sent.
+
+    They are put into `attributes`, which are those of the report. Fields are replaced in the report.
+    """
+    variables = _variables(attributes, lambda: _position_sent(report, context), latest, context)
+    fields, failures = compute_values(context.rules.early_computed, attributes, variables)
+    if not fields:
+        return report, failures
+    # A report has no address.
+    fields.pop("address", None)
+    return msgspec.structs.replace(report, **fields), failures
+
+
+def _position_sent(report: PositionReport, context: FoldContext) -> Position:
     device_time = report.device_time or context.server_time
-    sent = Position(
+    return Position(
         device_id=context.device_id,
         protocol=context.protocol,
         server_time=context.server_time,
@@ -201,13 +215,7 @@ def _compute_early(
         course=report.course,
         accuracy=report.accuracy,
         network=dict(report.network) if report.network is not None else None,
-        attributes=report.attributes,
     )
-    attributes = dict(report.attributes)
-    fields, failures = _compute(context.rules.early_computed, attributes, sent, latest, context)
-    # A report has no address.
-    fields.pop("address", None)
-    return msgspec.structs.replace(report, attributes=attributes, **fields), failures
 
 
 def add_motion(

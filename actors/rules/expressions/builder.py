@@ -4,6 +4,7 @@ A method gets the results of the parts of its rule, which lark leaves untyped.
 """
 
 from motorpool.actors.rules.expressions.arithmetic import BINARY, negate, signed
+from motorpool.actors.rules.expressions.constant_operands import with_constant
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.functions import FUNCTIONS, STATIC, Function, call
 from motorpool.actors.rules.expressions.literals import read_string
@@ -65,6 +66,9 @@ class Builder(ValueRules):
     def ternary(self, parts: Nodes) -> Node:
         """`a ? b : c`."""
         test, chosen, otherwise = condition(parts[0]), parts[1].step, parts[2].step
+        if parts[1].is_constant and parts[2].is_constant:
+            first, second = chosen(Run({})), otherwise(Run({}))
+            return made(lambda run: first if test(run) else second, *parts)
         return made(lambda run: chosen(run) if test(run) else otherwise(run), *parts)
 
     def elvis(self, parts: Nodes) -> Node:
@@ -92,8 +96,9 @@ class Builder(ValueRules):
         steps = [part.step for part in parts]
 
         def step(run: Run) -> object:
-            for each in steps:  # noqa: SIM110 - a generator would cost more than most of what it evaluates
-                if truth(each(run)):
+            for each in steps:
+                value = each(run)
+                if value is True or (value is not False and truth(value)):
                     return True
             return False
 
@@ -104,8 +109,9 @@ class Builder(ValueRules):
         steps = [part.step for part in parts]
 
         def step(run: Run) -> object:
-            for each in steps:  # noqa: SIM110 - as above
-                if not truth(each(run)):
+            for each in steps:
+                value = each(run)
+                if value is False or (value is not True and not truth(value)):
                     return False
             return True
 
@@ -121,8 +127,7 @@ class Builder(ValueRules):
         if len(links) == 1:
             ((operate, second),) = links
             if parts[2].is_constant:
-                value = second(Run({}))
-                return made(lambda run: operate(run, first(run), value), *parts[::2])
+                return made(with_constant(signs[0], parts[0], second(Run({}))), *parts[::2])
             return made(lambda run: operate(run, first(run), second(run)), *parts[::2])
 
         def step(run: Run) -> object:
@@ -179,7 +184,7 @@ class Builder(ValueRules):
     def variable(self, parts: Mixed) -> Node:
         """A variable."""
         name = str(parts[0])
-        return Node(lambda run: run.variable(name), name=name, lenient=lambda run: run.variable_or_null(name))
+        return Node(lambda run: run.variable(name), name=name, is_variable=True)
 
     def member(self, parts: Mixed) -> Node:
         """`a.b`, which may also be a variable with a dot in its name. `a?.b` is null if a is null."""

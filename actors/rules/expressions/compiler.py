@@ -7,7 +7,7 @@ from motorpool.actors.rules.expressions.builder import Builder
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.grammar import Parser, make_parser
 from motorpool.actors.rules.expressions.nodes import Node, Returned
-from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.run import WORK, Run
 
 __all__ = ["LONGEST_EXPRESSION", "Expression", "compile_expression"]
 
@@ -18,11 +18,11 @@ LONGEST_EXPRESSION = 4000
 class Expression:
     """A compiled expression; it has no state."""
 
-    __slots__ = ("_node", "text")
+    __slots__ = ("_step", "text")
 
     def __init__(self, text: str, node: Node) -> None:
         self.text = text
-        self._node = node
+        self._step = node.step
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
@@ -37,9 +37,9 @@ class Expression:
 
     def evaluate_in(self, run: Run) -> object:
         """Like `evaluate`, in a run that evaluates several expressions, each with the whole of its work."""
-        run.restart()
+        run.left = WORK
         try:
-            return self._node.step(run)
+            return self._step(run)
         except Returned as returned:
             return returned.value
         except RecursionError:

@@ -28,8 +28,8 @@ class Node:
     """The value if it is a string literal."""
     is_constant: bool = False
     """Whether `step` always gives the same value and never fails."""
-    lenient: Step | None = None
-    """What gives null where `step` raises Absent, if that is simple."""
+    is_variable: bool = False
+    """Whether it is the variable `name`, and nothing else."""
 
 
 class Returned(Exception):
@@ -55,8 +55,9 @@ def constant(value: object) -> Node:
 
 def or_null(node: Node) -> Step:
     """Return a step that gives null instead of raising Absent."""
-    if node.lenient is not None:
-        return node.lenient
+    if node.is_variable:
+        name = node.name
+        return lambda run: run.variables.get(name)
     step = node.step
 
     def lenient(run: Run) -> object:
@@ -84,5 +85,10 @@ def sequence(parts: Sequence[Node]) -> Node:
 
 def condition(node: Node) -> Callable[[Run], bool]:
     """Return a function that evaluates a condition; an undefined variable is false."""
-    step = or_null(node) if node.name else node.step
-    return lambda run: truth(step(run))
+    given = or_null(node) if node.name else node.step
+
+    def step(run: Run) -> bool:
+        value = given(run)
+        return value is True or (value is not False and truth(value))
+
+    return step

@@ -1,6 +1,7 @@
 """The state of one evaluation: its variables and its remaining work."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
 
@@ -17,15 +18,12 @@ _CHARACTERS_READ = 16
 class Run:
     """One evaluation of an expression."""
 
-    __slots__ = ("_left", "variables")
+    __slots__ = ("left", "variables")
 
-    def __init__(self, variables: Mapping[str, object]) -> None:
+    def __init__(self, variables: Mapping[str, Any]) -> None:
         self.variables = variables
-        self._left = WORK
-
-    def restart(self) -> None:
-        """Begin an evaluation with the same variables."""
-        self._left = WORK
+        self.left = WORK
+        """Work that may still be done."""
 
     def variable(self, name: str) -> object:
         """Return the value of a variable; raise Absent if it is undefined."""
@@ -34,17 +32,10 @@ class Run:
         except KeyError:
             raise Absent(f"undefined variable {name}") from None
 
-    def variable_or_null(self, name: str) -> object:
-        """Return the value of a variable, None if it is undefined."""
-        try:
-            return self.variables[name]
-        except KeyError:
-            return None
-
     def spend(self, work: int) -> None:
         """Count work that is about to be done; raise ExpressionError above the limit."""
-        self._left -= work
-        if self._left < 0:
+        self.left -= work
+        if self.left < 0:
             raise ExpressionError("the expression takes too much work")
 
     def read(self, *texts: str) -> None:
