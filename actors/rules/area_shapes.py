@@ -113,11 +113,7 @@ class Polygon:
     def is_crossed(self, start: Point, end: Point) -> bool:
         """Whether the segment meets an edge."""
         segment = edge_between(start, end)
-        for edges in self._parts:
-            for edge, moved in edges.pairs(segment):
-                if crosses(edge, moved):
-                    return True
-        return False
+        return any(edges.are_crossed(segment) for edges in self._parts)
 
     def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
         """Return boxes that together contain it; `distance_metres` is for corridors only."""
@@ -162,7 +158,7 @@ class Corridor:
         """Whether a point of the segment lies within `distance_metres` of the line."""
         _, north, east = self._margins_of(distance_metres)
         for edge, moved in self._edges.pairs(edge_between(start, end), north, east):
-            if _metres_between(edge, moved) <= distance_metres:
+            if _are_within(edge, moved, distance_metres):
                 return True
         return False
 
@@ -218,15 +214,15 @@ def _metres_to_edge(edge: Edge, y: float, x: float) -> float:
     return great_circle(y, x, y1 + (y2 - y1) * along, x1 + (x2 - x1) * along)
 
 
-def _metres_between(edge: Edge, other: Edge) -> float:
-    if crosses(edge, other):
-        return 0.0
+def _are_within(edge: Edge, other: Edge, metres: float) -> bool:
+    """Whether two edges are no further from each other than a distance."""
     # Edges that do not cross are nearest to each other at an end of one of them.
-    return min(
-        _metres_to_edge(edge, *other[:2]),
-        _metres_to_edge(edge, *other[2:]),
-        _metres_to_edge(other, *edge[:2]),
-        _metres_to_edge(other, *edge[2:]),
+    return (
+        crosses(edge, other)
+        or _metres_to_edge(edge, *other[:2]) <= metres
+        or _metres_to_edge(edge, *other[2:]) <= metres
+        or _metres_to_edge(other, *edge[:2]) <= metres
+        or _metres_to_edge(other, *edge[2:]) <= metres
     )
 
 

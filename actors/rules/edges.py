@@ -35,10 +35,11 @@ _SLACK = 1e-9
 
 def edge_between(start: Point, end: Point) -> Edge:
     """Return the edge from one point to the next, the shorter way round the earth."""
-    step = end[1] - start[1]
-    if abs(step) > 180:
-        step = math.remainder(step, 360)
-    return (*start, end[0], start[1] + step)
+    y1, x1 = start
+    y2, x2 = end
+    if not -180 <= x2 - x1 <= 180:
+        x2 = x1 + math.remainder(x2 - x1, 360)
+    return y1, x1, y2, x2
 
 
 def moved_near(edge: Edge, longitude: float) -> Edge:
@@ -50,17 +51,19 @@ def moved_near(edge: Edge, longitude: float) -> Edge:
 
 def crosses(edge: Edge, other: Edge) -> bool:
     """Whether two edges have a point in common; their longitudes are not taken modulo 360."""
-    a, b, c, d = edge[:2], edge[2:], other[:2], other[2:]
-    if max(a[0], b[0]) < min(c[0], d[0]) or max(c[0], d[0]) < min(a[0], b[0]):
+    y1, x1, y2, x2 = edge
+    y3, x3, y4, x4 = other
+    if (y1 < y3 and y1 < y4 and y2 < y3 and y2 < y4) or (y1 > y3 and y1 > y4 and y2 > y3 and y2 > y4):
         return False
-    if max(a[1], b[1]) < min(c[1], d[1]) or max(c[1], d[1]) < min(a[1], b[1]):
+    if (x1 < x3 and x1 < x4 and x2 < x3 and x2 < x4) or (x1 > x3 and x1 > x4 and x2 > x3 and x2 > x4):
         return False
-    return _side(a, b, c) * _side(a, b, d) <= 0 and _side(c, d, a) * _side(c, d, b) <= 0
-
-
-def _side(a: Point, b: Point, point: Point) -> float:
-    turn = (b[0] - a[0]) * (point[1] - a[1]) - (b[1] - a[1]) * (point[0] - a[0])
-    return (turn > 0) - (turn < 0)
+    north, east = y2 - y1, x2 - x1
+    side, other_side = north * (x3 - x1) - east * (y3 - y1), north * (x4 - x1) - east * (y4 - y1)
+    if (side > 0 and other_side > 0) or (side < 0 and other_side < 0):
+        return False
+    north, east = y4 - y3, x4 - x3
+    side, other_side = north * (x1 - x3) - east * (y1 - y3), north * (x2 - x3) - east * (y2 - y3)
+    return not ((side > 0 and other_side > 0) or (side < 0 and other_side < 0))
 
 
 def extent_of(edges: Sequence[Edge]) -> tuple[float, float, float, float]:
@@ -73,6 +76,8 @@ def extent_of(edges: Sequence[Edge]) -> tuple[float, float, float, float]:
 def boxes_between(south: float, west: float, north: float, east: float) -> list[Box]:
     """Return one box, or two where the span of longitudes passes the antimeridian."""
     south, west, north, east = south - _SLACK, west - _SLACK, north + _SLACK, east + _SLACK
+    if west >= -180 and east <= 180:
+        return [(south, west, north, east)]
     if east - west >= 360:
         return [(south, -180.0, north, 180.0)]
     turn = 360 * math.floor((west + 180) / 360)
@@ -117,6 +122,28 @@ class Bands:
         first = math.ceil((self._west - margin - longitude) / 360)
         last = math.floor((self._east + margin - longitude) / 360)
         return [longitude + 360 * turn for turn in range(first, last + 1)]
+
+    def are_crossed(self, segment: Edge) -> bool:
+        """Whether a segment, moved by any turns of 360 degrees, has a point in common with an edge."""
+        y1, x1, y2, x2 = segment
+        south, north = (y1, y2) if y1 < y2 else (y2, y1)
+        west, east = (x1, x2) if x1 < x2 else (x2, x1)
+        centre = (west + east) / 2
+        near = self.near((south + north) / 2, (north - south) / 2)
+        for x in self.meridians(centre, (east - west) / 2):
+            turn = x - centre
+            moved = (y1, x1 + turn, y2, x2 + turn)
+            least, most = west + turn, east + turn
+            for edge_south, edge_north, edge_west, edge_east, edge in near:
+                if (
+                    edge_south <= north
+                    and edge_north >= south
+                    and edge_west <= most
+                    and edge_east >= least
+                    and crosses(edge, moved)
+                ):
+                    return True
+        return False
 
     def pairs(self, segment: Edge, north: float = 0.0, east: float = 0.0) -> Iterator[tuple[Edge, Edge]]:
         """Yield the edges whose box is within `north` and `east` degrees of that of a segment.

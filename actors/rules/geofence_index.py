@@ -143,21 +143,28 @@ class GeofenceIndex:
         # A set, as a geofence may have several boxes.
         return sorted({g.id for g in found if g.contains(latitude, longitude, altitude)})
 
-    def crossed(self, start: Place, end: Place) -> list[int]:
+    def crossed(self, start: Place, end: Place, inside: Sequence[int] = ()) -> list[int]:
         """Return the ids of the geofences that a segment meets while neither of its ends is inside.
 
-        In ascending order; [] if there are none. The segment goes the shorter way round the earth.
+        In ascending order; [] if there are none. The segment goes the shorter way round the earth. `inside`
+        are ids of geofences that contain an end, as far as they are known.
         """
         if self._boxes is None or not all(map(math.isfinite, (*start, *end))):
             return []
         y1, x1, y2, x2 = edge_between(start[:2], end[:2])
+        south, north = (y1, y2) if y1 < y2 else (y2, y1)
+        west, east = (x1, x2) if x1 < x2 else (x2, x1)
         found: dict[int, IndexedGeofence] = {}
-        for box in boxes_between(min(y1, y2), min(x1, x2), max(y1, y2), max(x1, x2)):
-            for geofence in self._boxes.meeting(box):
-                found[geofence.id] = geofence
+        for box in boxes_between(south, west, north, east):
+            for geofence in self._boxes.meeting(*box):
+                if geofence.id not in inside:
+                    found[geofence.id] = geofence
         if not found:
             return []
-        return sorted(number for number, geofence in found.items() if geofence.is_crossed(start, end))
+        return sorted([number for number, geofence in found.items() if geofence.is_crossed(start, end)])
+
+
+_BoxedGeofence = tuple[Box, IndexedGeofence]
 
 
 class _Boxes(Protocol):
@@ -166,7 +173,7 @@ class _Boxes(Protocol):
     def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
         """Return the geofences of the boxes that contain a point."""
 
-    def meeting(self, box: Box) -> Sequence[IndexedGeofence]:
+    def meeting(self, south: float, west: float, north: float, east: float) -> Sequence[IndexedGeofence]:
         """Return the geofences of the boxes that have a point in common with a box."""
 
 
@@ -174,22 +181,13 @@ class _FewBoxes:
     """Boxes that are tested one by one."""
 
     def __init__(self, boxes: Sequence[Box], geofences: Sequence[IndexedGeofence]) -> None:
-        self._boxes = [(*box, geofence) for box, geofence in zip(boxes, geofences, strict=True)]
+        self._boxes = list(zip(boxes, geofences, strict=True))
 
     def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
-        return [
-            geofence
-            for south, west, north, east, geofence in self._boxes
-            if south <= latitude <= north and west <= longitude <= east
-        ]
+        return _meeting(self._boxes, latitude, longitude, latitude, longitude)
 
-    def meeting(self, box: Box) -> Sequence[IndexedGeofence]:
-        least_y, least_x, most_y, most_x = box
-        return [
-            geofence
-            for south, west, north, east, geofence in self._boxes
-            if south <= most_y and north >= least_y and west <= most_x and east >= least_x
-        ]
+    def meeting(self, south: float, west: float, north: float, east: float) -> Sequence[IndexedGeofence]:
+        return _meeting(self._boxes, south, west, north, east)
 
 
 class _ManyBoxes:
@@ -204,52 +202,57 @@ class _ManyBoxes:
         self._tree = shapely.STRtree(shapely.box(west, south, east, north))
         self._boxes = boxes
         self._geofences = geofences
-        self._cells: dict[tuple[int, int], _FewBoxes | None] = {}
+        self._cells: dict[tuple[int, int], list[_BoxedGeofence] | None] = {}
         """The boxes that meet a cell; None: too many to be tested one by one."""
 
     def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
-        found = self._few_of((math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE)))
-        if found is not None:
-            return found.at(latitude, longitude)
-        return self._found_by_tree((latitude, longitude, latitude, longitude))
+        cell = math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE)
+        few = self._cells[cell] if cell in self._cells else self._remember(cell)
+        if few is None:
+            return self._found_by_tree(latitude, longitude, latitude, longitude)
+        return _meeting(few, latitude, longitude, latitude, longitude) if few else ()
 
-    def meeting(self, box: Box) -> Sequence[IndexedGeofence]:
-        south, west, north, east = box
-        cell = (math.floor(south * CELLS_A_DEGREE), math.floor(west * CELLS_A_DEGREE))
+    def meeting(self, south: float, west: float, north: float, east: float) -> Sequence[IndexedGeofence]:
+        cell = math.floor(south * CELLS_A_DEGREE), math.floor(west * CELLS_A_DEGREE)
         # The way between two positions mostly lies in one cell.
         if cell == (math.floor(north * CELLS_A_DEGREE), math.floor(east * CELLS_A_DEGREE)):
-            found = self._few_of(cell)
-            if found is not None:
-                return found.meeting(box)
-        return self._found_by_tree(box)
+            few = self._cells[cell] if cell in self._cells else self._remember(cell)
+            if few is not None:
+                return _meeting(few, south, west, north, east) if few else ()
+        return self._found_by_tree(south, west, north, east)
 
-    def _few_of(self, cell: tuple[int, int]) -> _FewBoxes | None:
-        try:
-            return self._cells[cell]
-        except KeyError:
-            return self._remember(cell)
-
-    def _found_by_tree(self, box: Box) -> Sequence[IndexedGeofence]:
+    def _found_by_tree(
+        self, south: float, west: float, north: float, east: float
+    ) -> Sequence[IndexedGeofence]:
         geofences = self._geofences
-        return [geofences[place] for place in self._query(box)]
+        return [geofences[place] for place in self._query(south, west, north, east)]
 
-    def _query(self, box: Box) -> list[int]:
-        south, west, north, east = box
+    def _query(self, south: float, west: float, north: float, east: float) -> list[int]:
         found: list[int] = self._tree.query(self._box(west, south, east, north)).tolist()
         return found
 
-    def _remember(self, cell: tuple[int, int]) -> _FewBoxes | None:
+    def _remember(self, cell: tuple[int, int]) -> list[_BoxedGeofence] | None:
         # A little wider than the cell, as its borders are rounded.
         south, west = (cell[0] - 0.01) / CELLS_A_DEGREE, (cell[1] - 0.01) / CELLS_A_DEGREE
         size = 1.02 / CELLS_A_DEGREE
-        places = self._query((south, west, south + size, west + size))
+        places = self._query(south, west, south + size, west + size)
         few = None
         if len(places) <= LINEAR_BOXES:
-            few = _FewBoxes([self._boxes[n] for n in places], [self._geofences[n] for n in places])
+            few = [(self._boxes[n], self._geofences[n]) for n in places]
         if len(self._cells) >= MOST_CELLS:
             self._cells.clear()
         self._cells[cell] = few
         return few
+
+
+def _meeting(
+    boxes: Sequence[_BoxedGeofence], south: float, west: float, north: float, east: float
+) -> list[IndexedGeofence]:
+    return [
+        geofence
+        for (least_y, least_x, most_y, most_x), geofence in boxes
+        if least_y <= north and most_y >= south and least_x <= east and most_x >= west
+    ]
 
 
 EMPTY: Final = GeofenceIndex()

@@ -48,6 +48,7 @@ def crossing_events(
     crossed = geofences.crossed(
         (last.latitude, last.longitude, last.altitude),
         (position.latitude, position.longitude, position.altitude),
+        position.geofence_ids or (),
     )
     return [
         position_event("geofenceCrossed", position, geofence_id=number)

@@ -54,6 +54,12 @@ def test_attributes_of_a_geofence_are_read_leniently(attributes, wanted):
     assert found.calendar_id == 9
 
 
+def test_a_geofence_that_is_known_to_contain_an_end_is_not_crossed():
+    index = index_of("CIRCLE (1 2, 100)", "CIRCLE (1 2, 50)")
+    assert index.crossed((0.5, 2.0, 0.0), (1.5, 2.0, 0.0)) == [1, 2]
+    assert index.crossed((0.5, 2.0, 0.0), (1.5, 2.0, 0.0), (1, 7)) == [2]
+
+
 def test_floor_and_ceiling_are_inside():
     index = index_of("CIRCLE (1 2, 100)", attributes={"floor": 10, "ceiling": 20})
     assert [index.containing(1.0, 2.0, height) for height in (9.9, 10.0, 20.0, 20.1)] == [[], [1], [1], []]
