@@ -33,6 +33,7 @@ MAX_CACHED_MONTHS = 128
 """Months whose windows a calendar keeps."""
 MAX_CACHED_ZONES = 8
 """Zones in which a calendar is kept expanded."""
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Calendar:
     def __init__(self, events: list[Event]) -> None:
         self._events = tuple(events)
         self._zoned: OrderedDict[tzinfo, ZonedCalendar] = OrderedDict()
+        self._answered: tuple[datetime, datetime, bool, tzinfo] = (_NEVER, _NEVER, False, UTC)
+        """The last answer of `covers`, and from when until when it is the same."""
         self._months: OrderedDict[tuple[tzinfo, int], tuple[Window, ...]] = OrderedDict()
 
     @property
@@ -81,9 +84,26 @@ class Calendar:
 
     def covers(self, instant: datetime, *, zone: tzinfo = UTC) -> bool:
         """Return whether the calendar is open at an instant."""
-        windows = self._month(_month_of(instant.astimezone(UTC)), zone)
+        since, until, is_open, known_zone = self._answered
+        # Most instants that are asked for are close together.
+        if since <= instant < until and known_zone is zone:
+            return is_open
+        number = _month_of(instant.astimezone(UTC))
+        windows = self._month(number, zone)
         index = bisect.bisect_right(windows, instant, key=lambda window: window[0])
-        return index > 0 and instant < windows[index - 1][1]
+        since, until = _month_start(number), _month_start(number + 1)
+        is_open = False
+        if index > 0:
+            since, end = windows[index - 1]
+            is_open = instant < end
+            if is_open:
+                until = end
+            else:
+                since = end
+        if not is_open and index < len(windows):
+            until = windows[index][0]
+        self._answered = since, until, is_open, zone
+        return is_open
 
     def next_edge(self, after: datetime, *, zone: tzinfo = UTC, horizon: timedelta = HORIZON) -> Edge | None:
         """Return the first opening or closing after `after`; None without one within `horizon`."""
