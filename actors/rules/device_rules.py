@@ -29,7 +29,7 @@ class LocalCalendar(msgspec.Struct, frozen=True, gc=False):
 
     def covers(self, instant: datetime, now: datetime) -> bool:
         """Whether one of its events takes place at `instant`; none does five years or more from `now`."""
-        return abs(instant - now) < _FARTHEST and self.calendar.covers(instant, zone=self.zone)
+        return -_FARTHEST < instant - now < _FARTHEST and self.calendar.covers(instant, zone=self.zone)
 
 
 class DeviceRules(msgspec.Struct, frozen=True, gc=False):

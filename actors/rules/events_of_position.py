@@ -136,7 +136,9 @@ def events_of(
         found += ignition_events(position, last)
     if rules.maintenances:
         found += maintenance_events(position, last, rules.maintenances)
-    if "driverUniqueId" in attributes:
+    if "driverUniqueId" in attributes and (
+        attributes["driverUniqueId"] != last_attributes.get("driverUniqueId")
+    ):
         found += driver_events(position, last)
     return PositionEvents(tuple(found), trip, overspeed, near, point, dated_back)
 

@@ -31,7 +31,10 @@ def is_dropped(
     seconds = None if latest is None else (position.fix_time - latest.fix_time).total_seconds()
     if latest is None or seconds is None or seconds < 0:
         return settings.filter_static and position.speed == 0
-    if seconds > 0 and (seconds < settings.filter_min_period or _is_too_fast(position, seconds, settings)):
+    if seconds > 0 and (
+        seconds < settings.filter_min_period
+        or 0 < settings.filter_max_speed < _distance(position) / seconds * KNOTS
+    ):
         return True
     limit = settings.filter_daily_limit
     if 0 < limit <= stored_that_day and not 0 < settings.filter_daily_limit_interval <= seconds:
@@ -43,7 +46,7 @@ def is_dropped(
 
 def _is_wrong(position: Position, settings: RuleSettings) -> bool:
     return (
-        (settings.filter_invalid and _is_invalid(position))
+        (settings.filter_invalid and not (position.valid and _is_on_earth(position)))
         or (settings.filter_zero and position.latitude == 0 and position.longitude == 0)
         or (settings.filter_outdated and position.outdated)
         or 0 < settings.filter_accuracy < position.accuracy
@@ -51,18 +54,13 @@ def _is_wrong(position: Position, settings: RuleSettings) -> bool:
     )
 
 
-def _is_invalid(position: Position) -> bool:
-    return not (position.valid and abs(position.latitude) <= 90 and abs(position.longitude) <= 180)
+def _is_on_earth(position: Position) -> bool:
+    return -90 <= position.latitude <= 90 and -180 <= position.longitude <= 180
 
 
 def _is_out_of_time(fix_time: datetime, now: datetime, settings: RuleSettings) -> bool:
     age = (now - fix_time).total_seconds()
     return 0 < settings.filter_past < age or 0 < settings.filter_future < -age
-
-
-def _is_too_fast(position: Position, seconds: float, settings: RuleSettings) -> bool:
-    metres = _distance(position)
-    return settings.filter_max_speed > 0 and metres / seconds * KNOTS > settings.filter_max_speed
 
 
 def _is_unchanged(position: Position, latest: Position, seconds: float, settings: RuleSettings) -> bool:
@@ -87,4 +85,4 @@ def _is_exempt(position: Position, latest: Position, settings: RuleSettings) -> 
 
 def _distance(position: Position) -> float:
     distance = position.attributes.get("distance")
-    return distance if isinstance(distance, NUMBER) else 0.0
+    return distance if distance.__class__ is float or isinstance(distance, NUMBER) else 0.0

@@ -8,9 +8,10 @@ __all__ = ["fuel_events"]
 
 def fuel_events(position: Position, last: Position | None, *, drop: float, increase: float) -> list[Event]:
     """Return an event if `fuel` changed by at least a threshold, in litres; a threshold of 0 is off."""
-    before = None if last is None else read_number(last.attributes.get("fuel"))
-    after = read_number(position.attributes.get("fuel"))
-    if before is None or after is None:
+    if last is None:
+        return []
+    before, after = read_number(last.attributes.get("fuel")), read_number(position.attributes.get("fuel"))
+    if before is None or after is None or before == after:
         return []
     if drop > 0 and before - after >= drop:
         kind = "deviceFuelDrop"

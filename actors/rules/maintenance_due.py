@@ -33,12 +33,14 @@ def maintenance_events(
     attributes, before = position.attributes, last.attributes
     for maintenance in maintenances:
         kind = maintenance.type
-        if kind not in attributes or kind not in before or attributes[kind] == before[kind]:
+        value = attributes.get(kind)
+        if value == before.get(kind):
             continue
-        new, old = read_number(attributes[kind]), read_number(before[kind])
+        new, old = read_number(value), read_number(before.get(kind))
         if (
             new is not None
             and old is not None
+            and new >= maintenance.start
             and kind not in TIME_TYPES
             and is_due(old, new, start=maintenance.start, period=maintenance.period)
         ):

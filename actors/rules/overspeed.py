@@ -41,10 +41,11 @@ def speed_limit(
     It is that of the geofences around it, the highest unless `prefer_lowest`, else the position's attribute
     `speedLimit`, else `device_limit`. All are in knots; a limit of 0 or less counts as none.
     """
-    limits = [limit for limit in geofences if limit.knots > 0]
-    if limits:
-        choose = min if prefer_lowest else max
-        return choose(limits, key=lambda limit: limit.knots)
+    if geofences:
+        limits = [limit for limit in geofences if limit.knots > 0]
+        if limits:
+            choose = min if prefer_lowest else max
+            return choose(limits, key=lambda limit: limit.knots)
     sent = read_number(position.attributes.get("speedLimit"))
     if sent is not None and sent > 0:
         return Limit(sent)

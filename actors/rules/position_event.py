@@ -1,8 +1,10 @@
 """The events of a position, as the rules make them."""
 
-from typing import Any
+from typing import Any, Final
 
 from motorpool.storage.records import Event, Position
+
+_NUMBERS: Final[frozenset[Any]] = frozenset({int, float})
 
 __all__ = ["position_event", "read_number"]
 
@@ -28,4 +30,4 @@ def position_event(
 
 def read_number(value: object) -> float | None:
     """Return the value of an attribute if it is a number, else None; booleans are none."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if value.__class__ in _NUMBERS else None  # type: ignore[return-value]

@@ -296,6 +296,21 @@ def test_windows_are_clipped_to_the_requested_span():
     assert opened.covers(datetime(2026, 1, 5, 9, tzinfo=BERLIN))
 
 
+MINUTES = st.integers(-2_000, 90_000).map(lambda minutes: YEAR[0] + timedelta(minutes=minutes))
+
+
+@given(asked=st.lists(st.tuples(MINUTES, st.sampled_from([UTC, BERLIN])), max_size=20))
+def test_whether_it_is_open_does_not_depend_on_what_was_asked_before(asked):
+    text = calendar(
+        "UID:a\nDTSTART:20260105T080000\nDURATION:PT9H\nRRULE:FREQ=DAILY;BYDAY=MO,WE",
+        "UID:b\nDTSTART:20260130T220000Z\nDURATION:P3D",
+    )
+    opened = read_calendar(text)
+    for instant, zone in asked:
+        second = instant, instant + timedelta(seconds=1)
+        assert opened.covers(instant, zone=zone) == bool(opened.windows(*second, zone=zone))
+
+
 def test_the_next_edge_is_where_a_window_begins_or_ends():
     opened = read_calendar(
         calendar(
