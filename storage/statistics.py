@@ -1,13 +1,15 @@
-"""Daily statistics of the server: one row per day, and the users and devices counted in it."""
+"""Daily statistics: one row per day that all servers add to, and the users and devices counted in it."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import NamedTuple
+from uuid import UUID
 
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Statistics
 
-__all__ = ["COUNTS", "Distinct", "between", "counts_of", "delete_before", "distinct", "rows", "save"]
+__all__ = ["COUNTS", "Distinct", "between", "delete_before", "distinct", "rows", "save"]
 
 COUNTS = (
     "requests",
@@ -20,34 +22,61 @@ COUNTS = (
 )
 """The columns that are plain counters."""
 
-_COLUMNS = f"id, capture_time, active_users, active_devices, {', '.join(COUNTS)}, protocols, attributes"
-_SAVE = f"""
-    with found as (
-        select (select count(*) from statistics_users where day = $1) as users,
-            (select count(distinct device_id) from statistics_devices where day = $1) as devices,
-            (select jsonb_object_agg(protocol, devices) from (select protocol, count(*) as devices
-                from statistics_devices where day = $1 group by protocol) as of_protocol) as protocols
+_ROWS = f"""
+    select day, id, capture_time, active_users, active_devices, protocols, attributes,
+        {", ".join(f"stored.{name} - coalesce(own.{name}, 0) as {name}" for name in COUNTS)}
+    from statistics as stored
+    left join (
+        select day, {", ".join(f"sum({name})::bigint as {name}" for name in COUNTS)}
+        from statistics_savers where day = any($4::date[]) and saver = any($3::uuid[]) group by day
+    ) as own using (day)
+    where capture_time between $1 and $2 or day = any($4::date[])
+    order by capture_time
+"""  # noqa: S608 - constant names
+_LOCK = """
+    insert into statistics (day, capture_time) values ($1, $2)
+    on conflict (day) do update set capture_time = greatest(statistics.capture_time, excluded.capture_time)
+"""
+_ADD = f"""
+    with before as (select * from statistics_savers where day = $1 and saver = $2),
+    saved as (
+        insert into statistics_savers (day, saver, {", ".join(COUNTS)})
+        values ($1, $2, {", ".join(f"${n}" for n in range(3, 3 + len(COUNTS)))})
+        on conflict (day, saver) do update set {", ".join(f"{name} = excluded.{name}" for name in COUNTS)}
     )
-    insert into statistics (day, capture_time, active_users, active_devices, protocols, {", ".join(COUNTS)})
-    select $1, $2, users, devices, protocols, {", ".join(f"${n}" for n in range(3, 3 + len(COUNTS)))}
-    from found
-    on conflict (day) do update set capture_time = excluded.capture_time,
-        active_users = excluded.active_users, active_devices = excluded.active_devices,
-        protocols = excluded.protocols, {", ".join(f"{name} = excluded.{name}" for name in COUNTS)}
+    update statistics set
+        active_users = (select count(*) from statistics_users where day = $1),
+        active_devices = (select count(distinct device_id) from statistics_devices where day = $1),
+        protocols = (select jsonb_object_agg(protocol, devices) from (select protocol, count(*) as devices
+            from statistics_devices where day = $1 group by protocol) as of_protocol),
+        {
+    ", ".join(
+        f"{name} = {name} + ${n} - coalesce((select before.{name} from before), 0)"
+        for n, name in enumerate(COUNTS, 3)
+    )
+}
+    where day = $1
 """  # noqa: S608 - constant names
 
 
 async def save(
     q: Queries,
     day: date,
+    saver: UUID,
     captured: datetime,
     counts: Mapping[str, int],
     users: Iterable[int],
     devices: Iterable[tuple[int, str]],
 ) -> None:
-    """Replace the counters of a day, and add users and devices with their protocols, in one transaction."""
+    """Add to a day what a server has counted since its last save, in one transaction.
+
+    `counts` are all that `saver` has counted in that day: their difference from those of its last save is
+    added, so a save can be repeated. `users` and `devices`, with their protocols, are counted once.
+    """
     seen = list(devices)
     async with q.transaction() as transaction:
+        # Saves of several servers take turns here, so the order of users and devices cannot deadlock.
+        await transaction.execute(_LOCK, day, captured)
         await transaction.execute(
             "insert into statistics_users select $1, unnest($2::bigint[]) on conflict do nothing",
             day,
@@ -60,36 +89,30 @@ async def save(
             [device_id for device_id, _ in seen],
             [protocol for _, protocol in seen],
         )
-        await transaction.execute(_SAVE, day, captured, *(counts[name] for name in COUNTS))
-
-
-async def counts_of(q: Queries, day: date) -> dict[str, int]:
-    """Return the stored counters of a day; zeros if there are none."""
-    row = await q.fetch_row(f"select {', '.join(COUNTS)} from statistics where day = $1", day)  # noqa: S608 - constant names
-    return {name: row[name] if row is not None else 0 for name in COUNTS}
+        await transaction.execute(_ADD, day, saver, *(counts[name] for name in COUNTS))
 
 
 async def delete_before(q: Queries, day: date) -> None:
-    """Delete the users and devices counted in earlier days; the counters are kept."""
+    """Delete who was counted in earlier days and by which server; no server may save those days any more."""
     await q.execute("delete from statistics_users where day < $1", day)
     await q.execute("delete from statistics_devices where day < $1", day)
+    await q.execute("delete from statistics_savers where day < $1", day)
 
 
 async def between(q: Queries, start: datetime, end: datetime) -> list[Statistics]:
     """Return the days whose capture time lies within [start, end], in order."""
-    found = await rows(q, start, end, since=date.max)
+    found = await rows(q, start, end)
     return list(found.values())
 
 
-async def rows(q: Queries, start: datetime, end: datetime, *, since: date) -> dict[date, Statistics]:
-    """Return the days whose capture time lies within [start, end], and those from `since`, in order."""
-    found = await q.fetch(
-        f"select day, {_COLUMNS} from statistics"  # noqa: S608 - constant names
-        " where capture_time between $1 and $2 or day >= $3 order by capture_time",
-        start,
-        end,
-        since,
-    )
+async def rows(
+    q: Queries, start: datetime, end: datetime, *, without: Mapping[UUID, date] = MappingProxyType({})
+) -> dict[date, Statistics]:
+    """Return the days whose capture time lies within [start, end], and those of `without`, in order.
+
+    What the savers named there have added to these days is left out.
+    """
+    found = await q.fetch(_ROWS, start, end, list(without), list(without.values()))
     return {row["day"]: _from_row(row) for row in found}
 
 

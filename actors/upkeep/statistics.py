@@ -1,13 +1,15 @@
 """Daily statistics of the server, counted in memory and saved once a minute (docs/server.md#statistics).
 
-Totals are saved rather than increments, so that a save can be repeated. The users and devices counted in a
-day are stored as well, so that they are counted once across restarts. A crash loses at most a minute.
-Who reads them does not wait for a save: `UnsavedDays` answers what memory has beside the rows.
+What was counted since the last save is added to the row of the day, which servers of one database share. The
+users and devices counted in a day are stored as well, so that they are counted once across servers and
+restarts. A crash loses at most a minute. Reading does not wait for a save: `UnsavedDays` returns what is in
+memory beside the rows.
 """
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final, assert_never
+from uuid import UUID, uuid4
 
 import msgspec
 import trio
@@ -60,12 +62,12 @@ class UnsavedDay(msgspec.Struct, frozen=True):
     """The counts of a day as memory has them."""
 
     date: date
+    saver: UUID
+    """By which what was saved of these counts is known in the database."""
     captured: datetime
     """The time up to which is counted."""
     counts: Mapping[str, int]
-    """Since this process started, by the names of `statistics.COUNTS`."""
-    before: Mapping[str, int] | None
-    """Those of earlier processes; None if the stored row has them, since this process has not saved it."""
+    """By the names of `statistics.COUNTS`; the stored row has those that were saved under `saver`."""
     users: frozenset[int]
     """Users who are not known to be stored."""
     devices: frozenset[tuple[int, str]]
@@ -89,15 +91,14 @@ STATISTICS: Kind[None, StatisticsMessage] = Kind("statistics")
 
 
 class Day:
-    """The counts of one day since this process started."""
+    """The counts of one day since the counting started."""
 
     def __init__(self, day: date, begins: datetime, ends: datetime) -> None:
         self.date = day
+        self.saver = uuid4()
         self.begins = begins
         self.ends = ends
         self.counts = dict.fromkeys(statistics.COUNTS, 0)
-        self.before: dict[str, int] | None = None
-        """Counts of earlier processes on that day; None until they are read."""
         self.users: set[int] = set()
         self.devices: dict[int, str] = {}
         """The protocol last used by each device."""
@@ -119,9 +120,9 @@ class Day:
         """Return a copy of the counts."""
         return UnsavedDay(
             date=self.date,
+            saver=self.saver,
             captured=self.captured(now),
             counts=dict(self.counts),
-            before=self.before,
             users=frozenset(self.new_users),
             devices=frozenset(self.new_devices),
         )
@@ -249,22 +250,21 @@ class DayStatistics(Actor[StatisticsMessage]):
             for day in tuple(self._unsaved):
                 await self._save_day(day)
                 self._unsaved = [each for each in self._unsaved if each is not day]
-                if not self._unsaved:
-                    await statistics.delete_before(self._database, today.date)
+                # Other servers may still save the days before, and a day is not the same in all time zones.
+                kept = timedelta(days=DAYS_KEPT + 1)
+                await statistics.delete_before(self._database, today.date - kept)
             await self._save_day(today)
 
     async def _save_day(self, day: Day) -> None:
         if not day.changed:
             return
-        if day.before is None:
-            day.before = await statistics.counts_of(self._database, day.date)
-        sums = {name: day.before[name] + count for name, count in day.counts.items()}
+        counts = dict(day.counts)
         captured = day.captured(self.context.clock.now())
         # What is counted meanwhile is for the next save.
         users, devices = frozenset(day.new_users), frozenset(day.new_devices)
         day.changed = False
         try:
-            await statistics.save(self._database, day.date, captured, sums, users, devices)
+            await statistics.save(self._database, day.date, day.saver, captured, counts, users, devices)
         except BaseException:
             day.changed = True
             raise

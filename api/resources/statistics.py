@@ -1,12 +1,11 @@
 """Daily statistics of the server, for administrators (docs/server.md#statistics)."""
 
-from datetime import timedelta
 from typing import Annotated
 
 import msgspec
 from quart import Response
 
-from motorpool.actors.upkeep.statistics import DAYS_KEPT, STATISTICS, UnsavedDay, UnsavedDays
+from motorpool.actors.upkeep.statistics import STATISTICS, UnsavedDay, UnsavedDays
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
@@ -33,27 +32,24 @@ async def list_statistics(call: Call) -> Response:
     ADMINISTER.require(call.caller)
     query = call.query(StatisticsQuery)
     database = call.context.database
-    # The rows first: should the first save of a day come in between, what it adds is counted once.
-    since = call.now.date() - timedelta(days=DAYS_KEPT + 1)
-    days = await statistics.rows(database, query.start, query.end, since=since)
-    for unsaved in await call.context.system.ref(STATISTICS).ask(UnsavedDays()):
-        stored = days.get(unsaved.date, Statistics())
-        days[unsaved.date] = await _with_unsaved(database, stored, unsaved)
+    unsaved = await call.context.system.ref(STATISTICS).ask(UnsavedDays())
+    days = await statistics.rows(
+        database, query.start, query.end, without={day.saver: day.date for day in unsaved}
+    )
+    for day in unsaved:
+        days[day.date] = await _with_unsaved(database, days.get(day.date, Statistics()), day)
     found = [day for day in days.values() if query.start <= day.capture_time <= query.end]
     return as_json(sorted(found, key=lambda day: day.capture_time))
 
 
 async def _with_unsaved(q: Queries, stored: Statistics, unsaved: UnsavedDay) -> Statistics:
-    """Return the row of a day with what memory has counted."""
-    before = unsaved.before
-    if before is None:
-        before = {name: getattr(stored, name) for name in statistics.COUNTS}
+    """Return the row of a day, which has what others counted, with what is in memory."""
     active = await statistics.distinct(q, unsaved.date, unsaved.users, unsaved.devices)
     return msgspec.structs.replace(
         stored,
-        capture_time=unsaved.captured,
+        capture_time=max(stored.capture_time, unsaved.captured),
         active_users=active.users,
         active_devices=active.devices,
         protocols=active.protocols,
-        **{name: before[name] + count for name, count in unsaved.counts.items()},
+        **{name: getattr(stored, name) + count for name, count in unsaved.counts.items()},
     )

@@ -9,7 +9,7 @@ import trio.testing
 
 from motorpool.actors.messages.counters import MAIL_SENT, MESSAGES_RECEIVED
 from motorpool.actors.messages.topics import POSITIONS
-from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed, SaveNow, statistics_spec
+from motorpool.actors.upkeep.statistics import DAYS_KEPT, STATISTICS, RequestServed, SaveNow, statistics_spec
 from motorpool.storage import statistics
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Position
@@ -57,6 +57,17 @@ async def test_after_a_restart_the_day_goes_on_and_nobody_is_counted_twice(datab
     assert (day.requests, day.active_users, day.messages_stored, day.active_devices) == (4, 3, 2, 1)
 
 
+async def test_two_servers_count_in_the_same_day(database, counting):
+    async with counting() as one, counting() as other:
+        for system, users in ((one, (1, 2)), (other, (2, 3, 3)), (one, (1,))):
+            for user_id in users:
+                system.ref(STATISTICS).offer(RequestServed(user_id))
+            await system.ref(STATISTICS).ask(SaveNow())
+        (day,) = await days(database)
+        assert (day.requests, day.active_users) == (6, 3)
+    assert await days(database) == [day]
+
+
 async def test_what_is_counted_is_saved_each_minute(database, counting, time):
     async with counting() as system:
         system.ref(STATISTICS).offer(RequestServed(1))
@@ -87,7 +98,12 @@ async def test_at_midnight_of_the_zone_a_new_day_begins(database, counting, cloc
         assert (before.requests, before.active_users) == (2, 2)
         assert before.capture_time == midnight - timedelta(milliseconds=1)
         assert (after.requests, after.active_users, after.capture_time) == (1, 1, midnight)
-        assert await database.fetch_value("select count(*) from statistics_users") == 1
+        counted_users = "select count(*) from statistics_users"
+        assert await database.fetch_value(counted_users) == 3
+        clock.set_wall(midnight + timedelta(days=DAYS_KEPT + 1))
+        counted.offer(RequestServed(1))
+        await counted.ask(SaveNow())
+        assert await database.fetch_value(counted_users) == 2
 
 
 async def test_a_day_that_ends_while_the_database_is_away_is_saved_later(database, counting, clock, outage):
@@ -133,4 +149,4 @@ async def test_without_a_zone_the_day_is_the_machines_own(database, counting):
     async with counting(None) as system:
         system.ref(STATISTICS).offer(RequestServed(1))
     day = NOW.astimezone().date()
-    assert (await statistics.counts_of(database, day))["requests"] == 1
+    assert await database.fetch_value("select requests from statistics where day = $1", day) == 1
