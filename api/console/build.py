@@ -17,12 +17,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from motorpool.api.console.budgets import exceeded
+
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 DIST = HERE / "dist"
 PACKAGES = HERE / "node_modules"
 STAMP = DIST / ".inputs"
 """Digest of the sources that `dist/` was built from."""
-ROOT = HERE.parent.parent
 TYPES = HERE / "src" / "api" / "types.ts"
 API = ("actors", "api", "codecs", "runtime", "storage")
 """Folders whose Python files may change the OpenAPI document."""
@@ -42,6 +44,10 @@ FETCH_SECONDS = 300
 BUILD_SECONDS = 300
 CLASSIC = {"dist/hls.min.js": "hls.min.js", "LICENSE": "hls.LICENSE.txt"}
 """What the classic page needs of hls.js."""
+
+
+class BuildFailed(Exception):
+    """What was built must not be used."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +142,19 @@ def write_types(digest: str) -> None:
 
 
 def build(node: Node, digest: str) -> None:
-    """Build into a folder beside `dist/`, which then takes its place."""
+    """Build into a folder beside `dist/`, which then takes its place.
+
+    Raises BuildFailed if a budget is broken.
+    """
+    node.run("world/build.mjs", seconds=BUILD_SECONDS)
     new = HERE / "dist.new"
     words = ("build", "--outDir", new.name, "--emptyOutDir", "--logLevel", "warn")
     node.run("node_modules/vite/bin/vite.js", *words, seconds=BUILD_SECONDS)
+    broken = exceeded(new)
+    if broken:
+        raise BuildFailed("; ".join(broken))
+    with (new / "licences.txt").open("a", encoding="utf-8") as licences:
+        licences.write((HERE / "world" / "licences.txt").read_text(encoding="utf-8"))
     (new / STAMP.name).write_text(digest, encoding="utf-8")
     shutil.rmtree(DIST, ignore_errors=True)
     new.rename(DIST)
@@ -232,7 +247,7 @@ def main(arguments: list[str] | None = None) -> int:
     copy_classic()
     try:
         build(node, sources)
-    except subprocess.SubprocessError as error:
+    except (BuildFailed, subprocess.SubprocessError) as error:
         print(f"The console was not built: {error}", file=sys.stderr)
         return 1
     return 0

