@@ -1,13 +1,14 @@
 import { render } from "preact";
 import "./styles/tokens.css";
-
-function Start() {
-  return (
-    <main>
-      <h1>Motorpool</h1>
-    </main>
-  );
-}
+import "./styles/base.css";
+import "./styles/parts.css";
+import "./styles/frame.css";
+import { brought } from "./brought";
+import { App } from "./places/frame/App";
+import { start } from "./places/frame/start";
 
 const root = document.getElementById("app");
-if (root) render(<Start />, root);
+if (root) {
+  render(<App />, root);
+  void start(brought.token);
+}

@@ -1,0 +1,100 @@
+/** Requests to the API under `/api`, with the session's cookie. */
+
+/** A refusal; `message` is what the server says, for people to read. */
+export class Problem extends Error {
+  /** HTTP status; 0 if there was no answer. */
+  readonly status: number;
+  readonly text: string;
+  /** Seconds after which to try again, or null. */
+  readonly retryAfter: number | null;
+  /** The scheme of `WWW-Authenticate`: `TOTP` asks for a one-time code (docs/authentication.md#login). */
+  readonly scheme: string | null;
+
+  constructor(status: number, text: string, retryAfter: number | null = null, scheme: string | null = null) {
+    super(text);
+    this.name = "Problem";
+    this.status = status;
+    this.text = text;
+    this.retryAfter = retryAfter;
+    this.scheme = scheme;
+  }
+}
+
+type Value = string | number | boolean;
+/** Parameters of an address; those without a value are left out, arrays are repeated. */
+export type Query = Record<string, Value | readonly Value[] | null | undefined>;
+/** A JSON body, or a form. */
+type Body = object | URLSearchParams | undefined;
+
+/** Longest text of a refusal that is shown. */
+const MAX_TEXT = 500;
+
+let refused: () => void = () => {};
+
+/** Call `handler` when a request is refused because nobody is logged in any more. */
+export function onUnauthorized(handler: () => void): void {
+  refused = handler;
+}
+
+/** `GET /api{path}`. */
+export function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+  return call<T>("GET", address(path, query), undefined, signal);
+}
+
+/** `POST /api{path}` with a JSON body or a form. */
+export function post<T>(path: string, body?: Body, query?: Query, signal?: AbortSignal): Promise<T> {
+  return call<T>("POST", address(path, query), body, signal);
+}
+
+/** `PUT /api{path}` with a JSON body. `version` refuses to overwrite what others changed (docs/http-api.md#versions). */
+export function put<T>(path: string, body: object, version?: string, signal?: AbortSignal): Promise<T> {
+  return call<T>("PUT", address(path), body, signal, version ? { "If-Match": version } : {});
+}
+
+/** `DELETE /api{path}`. */
+export function remove(path: string, body?: object, signal?: AbortSignal): Promise<void> {
+  return call<void>("DELETE", address(path), body, signal);
+}
+
+/** The address of an operation, for links, players and downloads. */
+export function address(path: string, query?: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value === null || value === undefined || value === "") continue;
+    for (const each of Array.isArray(value) ? value : [value]) parameters.append(name, String(each));
+  }
+  const text = parameters.toString();
+  return `/api${path}${text && `?${text}`}`;
+}
+
+async function call<T>(
+  method: string,
+  url: string,
+  body: Body,
+  signal?: AbortSignal,
+  headers: Record<string, string> = {},
+): Promise<T> {
+  const request: RequestInit = { method, credentials: "same-origin", cache: "no-store", headers };
+  if (signal) request.signal = signal;
+  if (body instanceof URLSearchParams) request.body = body;
+  else if (body !== undefined) {
+    request.headers = { ...headers, "Content-Type": "application/json" };
+    request.body = JSON.stringify(body);
+  }
+  const answer = await fetch(url, request).catch((reason: unknown) => {
+    if (signal?.aborted) throw reason;
+    throw new Problem(0, "");
+  });
+  if (!answer.ok) throw await problemOf(answer, url);
+  if (answer.status === 204) return undefined as T;
+  const json = (answer.headers.get("Content-Type") ?? "").startsWith("application/json");
+  return (await (json ? answer.json() : answer.text())) as T;
+}
+
+async function problemOf(answer: Response, url: string): Promise<Problem> {
+  const text = (await answer.text().catch(() => "")).slice(0, MAX_TEXT);
+  const wait = Number(answer.headers.get("Retry-After"));
+  const scheme = answer.headers.get("WWW-Authenticate")?.split(" ")[0] ?? null;
+  if (answer.status === 401 && !url.startsWith("/api/session")) refused();
+  return new Problem(answer.status, text, wait > 0 ? wait : null, scheme);
+}

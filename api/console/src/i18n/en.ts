@@ -1,0 +1,11 @@
+/** English: the texts all other languages must have. Each place has a file of its own. */
+
+import { account } from "./en/account";
+import { common } from "./en/common";
+import { fleet } from "./en/fleet";
+import { frame } from "./en/frame";
+import { keys } from "./en/keys";
+import { login } from "./en/login";
+import { vehicle } from "./en/vehicle";
+
+export const en = { ...account, ...common, ...fleet, ...frame, ...keys, ...login, ...vehicle };

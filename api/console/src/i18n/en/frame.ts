@@ -1,0 +1,18 @@
+export const frame = {
+  "frame.places": "Places",
+  "frame.fleet": "Fleet",
+  "frame.account": "Account",
+  "frame.help": "Keys",
+  "frame.logout": "Log out",
+  "frame.skip": "Skip to content",
+  "frame.lost": "The connection is lost. What you see is {age} old.",
+  "frame.lostNow": "The connection is lost. Trying again.",
+  "frame.connecting": "Connecting",
+  "frame.newBuild": "There is a new version of this page.",
+  "frame.reload": "Reload",
+  "frame.broken": "This part of the page could not be loaded.",
+  "frame.missing": "There is no such page, or it is not yours.",
+  "frame.toFleet": "To the fleet",
+  "frame.sessionOver": "Your session has ended",
+  "frame.sessionOverText": "Log in again to go on where you were.",
+} as const;

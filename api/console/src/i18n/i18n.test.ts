@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { en } from "./en";
+import { madeUp } from "./pseudo";
+import { pt } from "./pt";
+import { chooseLanguage, fill, type Key, type Message, setLanguage, t } from "./translate";
+
+const keys = Object.keys(en) as Key[];
+const forms = (message: Message) => (typeof message === "string" ? [message] : Object.values(message));
+const values = (message: Message) =>
+  new Set(forms(message).flatMap((text) => [...text.matchAll(/\{(\w+)\}/g)].map((found) => found[1])));
+
+describe("Portuguese", () => {
+  test("has the keys of English, and no others", () => {
+    expect(Object.keys(pt).sort()).toEqual([...keys].sort());
+  });
+
+  test("takes the same values in each text, and leaves none empty", () => {
+    for (const key of keys) {
+      expect(values(pt[key]), key).toEqual(values(en[key]));
+      expect(typeof pt[key], key).toBe(typeof en[key]);
+      for (const text of forms(pt[key])) expect(text.trim(), key).not.toBe("");
+    }
+  });
+});
+
+test("no key is written in two files", () => {
+  for (const [files, whole] of [
+    [import.meta.glob<Record<string, object>>("./en/*.ts", { eager: true }), en],
+    [import.meta.glob<Record<string, object>>("./pt/*.ts", { eager: true }), pt],
+  ] as const) {
+    const written = Object.values(files).flatMap((file) => Object.values(file).flatMap(Object.keys));
+    expect(written.sort()).toEqual(Object.keys(whole).sort());
+  }
+});
+
+describe("texts", () => {
+  test("are filled with values, unknown ones stay", () => {
+    const rules = new Intl.PluralRules("en");
+    expect(fill("{a} of {b}", { a: 1 }, rules)).toBe("1 of {b}");
+    expect(fill({ one: "{count} day", other: "{count} days" }, { count: 1 }, rules)).toBe("1 day");
+    expect(fill({ one: "{count} day", other: "{count} days" }, { count: 0 }, rules)).toBe("0 days");
+    expect(fill({ other: "{count}" }, { count: 1 }, rules)).toBe("1");
+  });
+
+  test("change with the language", async () => {
+    await setLanguage("pt");
+    expect(t("common.cancel")).toBe("Cancelar");
+    expect(t("account.days", { count: 2 })).toBe("2 dias");
+    await setLanguage("en");
+    expect(t("common.cancel")).toBe("Cancel");
+  });
+
+  test("are chosen by what is wished first", () => {
+    expect(chooseLanguage(null, "de-DE", "pt-BR", "en")).toBe("pt");
+    expect(chooseLanguage(undefined, 7, "fr")).toBe("en");
+  });
+});
+
+test("the made-up language keeps values and is longer", () => {
+  const made = madeUp(en);
+  expect(made["common.ago"]).toContain("{span}");
+  for (const key of keys) {
+    for (const [index, text] of forms(made[key]).entries()) {
+      const original = forms(en[key])[index] ?? "";
+      expect(text.length).toBeGreaterThanOrEqual(original.replace(/\{\w+\}/g, "").length * 1.4);
+      expect(text).toMatch(/^⟦.*⟧$/s);
+    }
+  }
+});

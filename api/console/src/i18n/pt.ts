@@ -1,0 +1,20 @@
+/** Portuguese. */
+
+import { account } from "./pt/account";
+import { common } from "./pt/common";
+import { fleet } from "./pt/fleet";
+import { frame } from "./pt/frame";
+import { keys } from "./pt/keys";
+import { login } from "./pt/login";
+import { vehicle } from "./pt/vehicle";
+import type { Texts } from "./translate";
+
+export const pt = {
+  ...account,
+  ...common,
+  ...fleet,
+  ...frame,
+  ...keys,
+  ...login,
+  ...vehicle,
+} satisfies Texts;

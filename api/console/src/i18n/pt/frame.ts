@@ -1,0 +1,18 @@
+export const frame = {
+  "frame.places": "Secções",
+  "frame.fleet": "Frota",
+  "frame.account": "Conta",
+  "frame.help": "Teclas",
+  "frame.logout": "Sair",
+  "frame.skip": "Ir para o conteúdo",
+  "frame.lost": "Sem ligação. O que vê tem {age}.",
+  "frame.lostNow": "Sem ligação. A tentar de novo.",
+  "frame.connecting": "A ligar",
+  "frame.newBuild": "Há uma nova versão desta página.",
+  "frame.reload": "Recarregar",
+  "frame.broken": "Não foi possível carregar esta parte da página.",
+  "frame.missing": "Esta página não existe, ou não é sua.",
+  "frame.toFleet": "Para a frota",
+  "frame.sessionOver": "A sua sessão terminou",
+  "frame.sessionOverText": "Entre de novo para continuar onde estava.",
+} as const;

@@ -1,0 +1,39 @@
+import { Icon, type IconName } from "./Icon";
+
+export interface Tab {
+  key: string;
+  label: string;
+  icon?: IconName;
+  href: string;
+}
+
+interface TabsProps {
+  label: string;
+  tabs: readonly Tab[];
+  chosen: string;
+  /** Go to the address of a tab. */
+  onChoose: (href: string) => void;
+}
+
+/** Places beside each other, each with an address. */
+export function Tabs({ label, tabs, chosen, onChoose }: TabsProps) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map((tab) => (
+        <a
+          key={tab.key}
+          href={tab.href}
+          aria-current={tab.key === chosen ? "page" : undefined}
+          onClick={(event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+            event.preventDefault();
+            onChoose(tab.href);
+          }}
+        >
+          {tab.icon && <Icon name={tab.icon} size={16} />}
+          {tab.label}
+        </a>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,56 @@
+import { signal } from "@preact/signals";
+import { t } from "../i18n/translate";
+import { Icon } from "./Icon";
+
+interface Shown {
+  id: number;
+  text: string;
+  kind: "good" | "bad";
+  act: { label: string; run: () => void } | undefined;
+}
+
+const MOST = 4;
+const SECONDS = 6;
+const shown = signal<readonly Shown[]>([]);
+let last = 0;
+
+/** Say shortly what was done, or what failed (`bad`), with an act such as Undo. */
+export function toast(text: string, kind: "good" | "bad" = "good", act?: Shown["act"]): void {
+  last += 1;
+  const id = last;
+  shown.value = [...shown.value, { id, text, kind, act }].slice(-MOST);
+  setTimeout(() => drop(id), (act ? 2 * SECONDS : SECONDS) * 1000);
+}
+
+function drop(id: number): void {
+  shown.value = shown.value.filter((each) => each.id !== id);
+}
+
+/** Where toasts appear; once on the page. */
+export function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {shown.value.map(({ id, text, kind, act }) => (
+        <div key={id} class={`toast ${kind}`}>
+          <Icon name={kind === "bad" ? "warning" : "check"} />
+          <span>{text}</span>
+          {act && (
+            <button
+              type="button"
+              class="link"
+              onClick={() => {
+                drop(id);
+                act.run();
+              }}
+            >
+              {act.label}
+            </button>
+          )}
+          <button type="button" class="icon-button" aria-label={t("common.close")} onClick={() => drop(id)}>
+            <Icon name="close" size={16} />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}

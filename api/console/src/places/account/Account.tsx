@@ -1,0 +1,27 @@
+import { useEffect } from "preact/hooks";
+import { t } from "../../i18n/translate";
+import "./account.css";
+import { Codes } from "./Codes";
+import { Password } from "./Password";
+import { Preferences } from "./Preferences";
+import { Profile } from "./Profile";
+import { Sessions } from "./Sessions";
+import { Tokens } from "./Tokens";
+
+/** What users set about themselves. */
+export default function Account() {
+  useEffect(() => {
+    document.title = `${t("account.title")} · Motorpool`;
+  }, []);
+  return (
+    <div class="page account">
+      <h1>{t("account.title")}</h1>
+      <Profile />
+      <Preferences />
+      <Password />
+      <Codes />
+      <Sessions />
+      <Tokens />
+    </div>
+  );
+}

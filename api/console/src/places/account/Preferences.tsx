@@ -1,0 +1,139 @@
+import type { User } from "../../api/types";
+import { LANGUAGES, t } from "../../i18n/translate";
+import { Check, type Choice, Select } from "../../parts/Field";
+import { Picker } from "../../parts/Picker";
+import { read, useLoaded } from "../../state/saved";
+import { may, saveAttributes, saveUser, server, session, style } from "../../state/session";
+import { applyTheme, isTheme } from "../frame/theme";
+import { Section } from "./Section";
+import { useSaving } from "./useSaving";
+
+const SPEEDS: Choice[] = [
+  { value: "kmh", label: "km/h" },
+  { value: "mph", label: "mph" },
+  { value: "kn", label: "kn" },
+];
+const DISTANCES: Choice[] = [
+  { value: "km", label: "km" },
+  { value: "mi", label: "mi" },
+  { value: "nmi", label: "nmi" },
+];
+const ALTITUDES: Choice[] = [
+  { value: "m", label: "m" },
+  { value: "ft", label: "ft" },
+];
+const VOLUMES: Choice[] = [
+  { value: "ltr", label: "l" },
+  { value: "usGal", label: "US gal" },
+  { value: "impGal", label: "imp gal" },
+];
+
+/** Language, time zone, units and appearance; each is saved when it is chosen. */
+export function Preferences() {
+  const { busy, said, save } = useSaving();
+  const zones = useLoaded("zones", () => read<string[]>("/server/timezones"));
+  const user = session.value;
+  if (!user) return null;
+  const forced = server.value?.forceSettings ?? false;
+  const fixed = busy || !may("edit") || forced;
+  const shown = style.value;
+  const set = (key: string) => (value: string | number | null) =>
+    void save(() => saveAttributes({ [key]: value || null }));
+  return (
+    <Section title={t("account.preferences")} said={said} {...(forced && { text: t("account.forced") })}>
+      <div class="form-grid">
+        <Select
+          label={t("account.language")}
+          value={String(user.attributes.language ?? "")}
+          choices={[
+            { value: "", label: t("account.asBrowser") },
+            ...Object.entries(LANGUAGES).map(([value, label]) => ({ value, label })),
+          ]}
+          onChange={set("language")}
+          disabled={fixed}
+        />
+        <Picker
+          label={t("account.zone")}
+          items={(zones.value ?? []).map((zone) => ({ id: zone, name: zone.replace(/_/g, " ") }))}
+          value={typeof user.attributes.timezone === "string" ? user.attributes.timezone : null}
+          noneLabel={`${t("account.asBrowser")} (${shown.zone.replace(/_/g, " ")})`}
+          onChange={set("timezone")}
+        />
+        <Select
+          label={t("account.speedUnit")}
+          value={shown.speedUnit}
+          choices={SPEEDS}
+          onChange={set("speedUnit")}
+          disabled={fixed}
+        />
+        <Select
+          label={t("account.distanceUnit")}
+          value={shown.distanceUnit}
+          choices={DISTANCES}
+          onChange={set("distanceUnit")}
+          disabled={fixed}
+        />
+        <Select
+          label={t("account.altitudeUnit")}
+          value={shown.altitudeUnit}
+          choices={ALTITUDES}
+          onChange={set("altitudeUnit")}
+          disabled={fixed}
+        />
+        <Select
+          label={t("account.volumeUnit")}
+          value={shown.volumeUnit}
+          choices={VOLUMES}
+          onChange={set("volumeUnit")}
+          disabled={fixed}
+        />
+        <Select
+          label={t("account.coordinateFormat")}
+          value={shown.coordinateFormat}
+          choices={(["dd", "ddm", "dms"] as const).map((value) => ({ value, label: t(`account.${value}`) }))}
+          onChange={(value) => void save(() => saveUser({ coordinateFormat: value }))}
+          disabled={fixed}
+        />
+        <Appearance user={user} fixed={busy || !may("edit")} set={set} />
+      </div>
+    </Section>
+  );
+}
+
+interface AppearanceProps {
+  user: User;
+  fixed: boolean;
+  set: (key: string) => (value: string) => void;
+}
+
+function Appearance({ user, fixed, set }: AppearanceProps) {
+  const { save } = useSaving();
+  const theme = user.attributes["console.theme"];
+  return (
+    <>
+      <Select
+        label={t("account.theme")}
+        value={isTheme(theme) ? theme : "system"}
+        choices={[
+          { value: "system", label: t("account.themeSystem") },
+          { value: "light", label: t("account.themeLight") },
+          { value: "dark", label: t("account.themeDark") },
+        ]}
+        onChange={(value) => {
+          applyTheme(value);
+          set("console.theme")(value);
+        }}
+        disabled={fixed}
+      />
+      <Check
+        label={t("account.singleKeys")}
+        hint={t("account.singleKeysText")}
+        checked={user.attributes["console.singleKeys"] !== false}
+        onChange={(checked) =>
+          void save(() => saveAttributes({ "console.singleKeys": checked ? null : false }))
+        }
+        disabled={fixed}
+      />
+    </>
+  );
+}

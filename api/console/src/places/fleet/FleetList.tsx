@@ -1,0 +1,194 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Group } from "../../api/types";
+import { t } from "../../i18n/translate";
+import { useKeys } from "../../keys/listen";
+import { Empty } from "../../parts/Empty";
+import { Icon } from "../../parts/Icon";
+import { Skeleton } from "../../parts/Late";
+import { Picker } from "../../parts/Picker";
+import { Rows } from "../../parts/Rows";
+import { go, location, withQuery } from "../../router";
+import { changed, deviceIds, deviceNow, loaded, positionNow } from "../../state/fleet";
+import { read, useLoaded } from "../../state/saved";
+import { FleetRow, ROW_HEIGHT } from "./FleetRow";
+import { type Filters, filtersOf, groupsBelow, matcher } from "./filters";
+import { type MenuAt, VehicleMenu } from "./VehicleMenu";
+
+const STATUSES = [
+  ["", "fleet.all"],
+  ["moving", "fleet.moving"],
+  ["standing", "fleet.standing"],
+  ["online", "status.online"],
+  ["offline", "status.offline"],
+  ["unknown", "status.unknown"],
+] as const;
+
+const BEAT_MS = 1000;
+
+/** Filters that a change of the address keeps. */
+function addressOf(path: string, filters: Filters): string {
+  const { keyword, status, groupId } = filters;
+  return withQuery(path, { keyword, status, groupId: groupId === null ? null : String(groupId) });
+}
+
+/** All vehicles that the filters leave, with search; arrows move through it. */
+export function FleetList({ chosen }: { chosen: number | null }) {
+  const filters = filtersOf(location.value.query);
+  const groups = useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true }));
+  const [at, setAt] = useState(-1);
+  const [menu, setMenu] = useState<MenuAt | null>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const below = useMemo(
+    () => (filters.groupId === null ? null : groupsBelow(groups.value ?? [], filters.groupId)),
+    [filters.groupId, groups.value],
+  );
+  const found = useFound(filters, below);
+  const listed = found.length;
+  const current = at >= 0 ? Math.min(at, listed - 1) : chosen === null ? -1 : found.indexOf(chosen);
+
+  const { path } = location.value;
+  const set = (change: Partial<Filters>, replace = false) =>
+    go(addressOf(path, { ...filters, ...change }), { replace });
+  const open = (id: number | undefined) => {
+    if (id === undefined) return;
+    setAt(-1);
+    go(addressOf(`/vehicles/${id}`, filters));
+  };
+  const step = (by: number) => setAt(Math.max(0, Math.min(listed - 1, current + by)));
+
+  useKeys("list", {
+    next: () => step(1),
+    previous: () => step(-1),
+    open: () => open(found[current]),
+  });
+  useKeys("anywhere", { search: () => search.current?.select() });
+  useEffect(() => {
+    if (location.value.query.get("find") === null) return;
+    search.current?.focus();
+    go(addressOf(path, filters), { replace: true });
+  }, [path]);
+
+  return (
+    <section class="fleet-list" aria-label={t("fleet.vehicles")}>
+      <div class="fleet-tools">
+        <div class="search">
+          <Icon name="search" size={18} />
+          <input
+            ref={search}
+            type="search"
+            aria-label={t("fleet.search")}
+            placeholder={t("fleet.search")}
+            value={filters.keyword}
+            onInput={(event) => {
+              setAt(-1);
+              set({ keyword: event.currentTarget.value }, true);
+            }}
+            onKeyDown={(event) => {
+              if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+                event.preventDefault();
+                step(event.key === "ArrowDown" ? 1 : -1);
+              } else if (event.key === "Enter") open(found[Math.max(0, current)]);
+              else if (event.key === "Escape") event.currentTarget.blur();
+            }}
+          />
+          <kbd>/</kbd>
+        </div>
+        <fieldset class="chips">
+          <legend class="hidden">{t("fleet.status")}</legend>
+          {STATUSES.map(([status, label]) => (
+            <button
+              key={status}
+              type="button"
+              class="chip"
+              aria-pressed={filters.status === status}
+              onClick={() => set({ status })}
+            >
+              {t(label)}
+            </button>
+          ))}
+        </fieldset>
+        {groups.value && groups.value.length > 0 && (
+          <Picker
+            label={t("fleet.group")}
+            items={groups.value.map((group) => ({ id: group.id, name: group.name }))}
+            value={filters.groupId}
+            noneLabel={t("fleet.allGroups")}
+            onChange={(id) => set({ groupId: id === null ? null : Number(id) })}
+          />
+        )}
+      </div>
+      {!loaded.value && <Skeleton label={t("common.loading")} lines={8} />}
+      {loaded.value && listed === 0 && <Nothing hasFilters={isFiltered(filters)} />}
+      {listed > 0 && (
+        <Rows
+          class="fleet-rows"
+          label={t("fleet.vehicles")}
+          count={listed}
+          rowHeight={ROW_HEIGHT}
+          current={current}
+          keyOf={(index) => found[index] ?? index}
+          render={(index) => {
+            const id = found[index];
+            if (id === undefined) return null;
+            return (
+              <FleetRow
+                id={id}
+                to={addressOf(`/vehicles/${id}`, filters)}
+                chosen={id === chosen}
+                current={index === current}
+                onMenu={(x, y) => setMenu({ id, x, y })}
+              />
+            );
+          }}
+        />
+      )}
+      <p class="fleet-count" role="status">
+        {isFiltered(filters)
+          ? t("fleet.countOf", { shown: listed, total: deviceIds.value.length })
+          : t("fleet.count", { count: listed })}
+      </p>
+      {menu && <VehicleMenu at={menu} onClose={() => setMenu(null)} />}
+    </section>
+  );
+}
+
+function isFiltered({ keyword, status, groupId }: Filters): boolean {
+  return keyword !== "" || status !== "" || groupId !== null;
+}
+
+function Nothing({ hasFilters }: { hasFilters: boolean }) {
+  if (!hasFilters) return <Empty icon="car" title={t("fleet.empty")} text={t("fleet.emptyText")} />;
+  return (
+    <Empty icon="search" title={t("fleet.noMatch")} text={t("fleet.noMatchText")}>
+      <button type="button" onClick={() => go("/fleet")}>
+        {t("fleet.clear")}
+      </button>
+    </Empty>
+  );
+}
+
+/** The ids that the filters leave; what changes by messages is looked at once a second. */
+function useFound(filters: Filters, groups: ReadonlySet<number> | null): readonly number[] {
+  const ids = deviceIds.value;
+  const [beat, setBeat] = useState(0);
+  useEffect(() => {
+    let timer = 0;
+    const end = changed.subscribe(() => {
+      timer ||= window.setTimeout(() => {
+        timer = 0;
+        setBeat((before) => before + 1);
+      }, BEAT_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      end();
+    };
+  }, []);
+  return useMemo(() => {
+    const shows = matcher(filters, groups);
+    return ids.filter((id) => {
+      const device = deviceNow(id);
+      return device !== undefined && shows(device, positionNow(id));
+    });
+  }, [ids, beat, filters.keyword, filters.status, filters.groupId, groups]);
+}

@@ -1,0 +1,91 @@
+import type { Device, Position } from "../../api/types";
+import { dateTime, duration, shortTime, utc } from "../../format/times";
+import { speed } from "../../format/units";
+import { t } from "../../i18n/translate";
+import { Link } from "../../Link";
+import { Icon } from "../../parts/Icon";
+import { device, position } from "../../state/fleet";
+import { style } from "../../state/session";
+import { now } from "../../time/clock";
+import { StatusShape } from "../vehicle/StatusMark";
+import { hasPlace, isMoving } from "./filters";
+
+export const ROW_HEIGHT = 56;
+
+interface FleetRowProps {
+  id: number;
+  to: string;
+  chosen: boolean;
+  /** Where the arrows are. */
+  current: boolean;
+  onMenu: (x: number, y: number) => void;
+}
+
+/** A vehicle: status, name, what it does and since when it was last heard of. */
+export function FleetRow({ id, to, chosen, current, onMenu }: FleetRowProps) {
+  const found = device(id).value;
+  const place = position(id).value;
+  if (!found) return null;
+  const moving = found.status === "online" && isMoving(place);
+  const kind = moving ? "moving" : found.status;
+  return (
+    <div class={`fleet-row${chosen ? " chosen" : ""}${current ? " current" : ""}`}>
+      <Link
+        to={to}
+        class="fleet-row-link"
+        aria-current={chosen ? "true" : undefined}
+        onContextMenu={(event) => {
+          event.preventDefault();
+          onMenu(event.clientX, event.clientY);
+        }}
+      >
+        <StatusShape status={kind} />
+        <span class="fleet-row-name">{found.name}</span>
+        <Report of={found} />
+        <span class="fleet-row-state">{stateOf(found, place, kind)}</span>
+        <span class="fleet-row-number">{found.uniqueId}</span>
+      </Link>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={t("fleet.menu", { name: found.name })}
+        aria-haspopup="menu"
+        onClick={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          onMenu(box.left, box.bottom);
+        }}
+      >
+        <Icon name="more" size={18} />
+      </button>
+    </div>
+  );
+}
+
+function Report({ of }: { of: Device }) {
+  if (!of.lastUpdate) return <span class="fleet-row-time">{t("fleet.neverReported")}</span>;
+  const at = Date.parse(of.lastUpdate);
+  return (
+    <time class="fleet-row-time" dateTime={of.lastUpdate} title={`${dateTime(at, style.value)} · ${utc(at)}`}>
+      {shortTime(at, now.value, style.value)}
+    </time>
+  );
+}
+
+function stateOf(found: Device, place: Position | undefined, kind: string): string {
+  const word = t(
+    kind === "moving"
+      ? "fleet.moving"
+      : kind === "online"
+        ? "status.online"
+        : kind === "offline"
+          ? "status.offline"
+          : "status.unknown",
+  );
+  if (!place) return `${word} · ${t("fleet.noPlace")}`;
+  if (!hasPlace(place)) return `${word} · ${t("fleet.noFix")}`;
+  if (kind === "moving") return `${word} · ${speed(place.speed, style.value)}`;
+  if (found.status === "online") return t("fleet.standing");
+  return found.lastUpdate
+    ? `${word} · ${t("common.ago", { span: duration(now.value - Date.parse(found.lastUpdate), style.value) })}`
+    : word;
+}

@@ -1,0 +1,46 @@
+import { t } from "../../i18n/translate";
+import { Late, Skeleton } from "../../parts/Late";
+import { Problem } from "../../parts/Problem";
+import { Toasts } from "../../parts/Toast";
+import { location, match } from "../../router";
+import { routes } from "../../routes";
+import { expired, session } from "../../state/session";
+import { Frame } from "./Frame";
+import { Outlet } from "./Outlet";
+import { SessionDialog } from "./SessionDialog";
+import { failure } from "./start";
+
+/** The whole page: a place, with the rail around it for those who are logged in. */
+export function App() {
+  const { path } = location.value;
+  const route = routes.find((each) => match(each.pattern, path));
+  if (session.value === undefined) return <Starting />;
+  // Whoever is not logged in sees the login at any address, and goes on from there.
+  const bare = session.value === null || route?.open;
+  const shown =
+    session.value === null && !route?.open ? routes.find((each) => each.pattern === "/login") : route;
+  return (
+    <>
+      {bare ? <Outlet route={shown} /> : <Frame route={shown} />}
+      {expired.value && <SessionDialog />}
+      <Toasts />
+    </>
+  );
+}
+
+function Starting() {
+  if (failure.value) {
+    return (
+      <main class="starting">
+        <Problem problem={failure.value} />
+      </main>
+    );
+  }
+  return (
+    <main class="starting">
+      <Late>
+        <Skeleton label={t("common.loading")} />
+      </Late>
+    </main>
+  );
+}

@@ -1,0 +1,37 @@
+/** What happens once when the page begins. */
+
+import { effect, signal } from "@preact/signals";
+import { delayOf } from "../../api/backoff";
+import { startKeys } from "../../keys/listen";
+import { startRouter } from "../../router";
+import { routes } from "../../routes";
+import { startLive } from "../../state/live";
+import { checkSession, session, startSession } from "../../state/session";
+import { startClock } from "../../time/clock";
+import { applyTheme } from "./theme";
+
+/** What the start failed with, until it works. */
+export const failure = signal<unknown>(null);
+
+/** Read session and language, then follow address, socket and keys. Tries again until the server answers. */
+export async function start(token: string | null): Promise<void> {
+  applyTheme();
+  startClock();
+  startRouter(routes.map((route) => route.pattern));
+  startKeys(() => session.value?.attributes["console.singleKeys"] !== false);
+  for (let attempt = 0; session.value === undefined; attempt += 1) {
+    try {
+      await startSession(token);
+      failure.value = null;
+    } catch (problem) {
+      failure.value = problem;
+      await new Promise((resolve) => setTimeout(resolve, delayOf(attempt) * 1000));
+    }
+  }
+  startLive();
+  effect(() => applyTheme(session.value?.attributes["console.theme"]));
+  // A page out of the back/forward cache may be one of before a log-out.
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) void checkSession();
+  });
+}

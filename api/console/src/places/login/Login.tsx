@@ -1,0 +1,146 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { post } from "../../api/call";
+import { brought } from "../../brought";
+import { t } from "../../i18n/translate";
+import { Field } from "../../parts/Field";
+import { sentenceOf } from "../../parts/Problem";
+import { go, location } from "../../router";
+import { server, session } from "../../state/session";
+import "./login.css";
+import { LoginForm } from "./LoginForm";
+import { RegisterForm } from "./RegisterForm";
+import { ResetForm } from "./ResetForm";
+
+type View = "login" | "register" | "reset" | "forgotten";
+
+/** Login, registration, and the way back for a forgotten password. */
+export default function Login() {
+  const isNew = server.value?.newServer ?? false;
+  const [view, setView] = useState<View>(brought.passwordReset ? "reset" : isNew ? "register" : "login");
+  const [said, setSaid] = useState(brought.openid === "cancelled" ? t("login.cancelled") : "");
+
+  function done() {
+    const { path } = location.value;
+    if (path === "/login" || path === "/reset-password") go("/fleet", { replace: true });
+  }
+
+  const logged = session.value !== null && view !== "reset";
+  useEffect(() => {
+    if (logged) done();
+  }, [logged]);
+  if (view === "reset") {
+    return (
+      <Card title={t("login.resetTitle")}>
+        <ResetForm
+          token={brought.passwordReset ?? ""}
+          onDone={(text) => {
+            brought.passwordReset = null;
+            setSaid(text);
+            setView("login");
+          }}
+        />
+      </Card>
+    );
+  }
+  if (view === "register") {
+    return (
+      <Card
+        title={t(isNew ? "login.newServer" : "login.register")}
+        text={t(isNew ? "login.newServerText" : "login.registerText")}
+      >
+        <RegisterForm isNew={isNew} onDone={done} />
+        {!isNew && <Other onClick={() => setView("login")} label={t("login.haveAccount")} />}
+      </Card>
+    );
+  }
+  if (view === "forgotten") {
+    return (
+      <Card title={t("login.forgotten")}>
+        <Forgotten
+          onDone={() => {
+            setSaid(t("login.mailed"));
+            setView("login");
+          }}
+        />
+        <Other onClick={() => setView("login")} label={t("login.back")} />
+      </Card>
+    );
+  }
+  return (
+    <Card
+      title={server.value?.attributes.title ? String(server.value.attributes.title) : "Motorpool"}
+      text={said || t("login.text")}
+    >
+      {server.value?.announcement && <p class="announcement">{server.value.announcement}</p>}
+      {!server.value?.openIdForce && <LoginForm onDone={done} />}
+      {server.value?.openIdEnabled && <Provider />}
+      {server.value?.emailEnabled && !server.value.openIdForce && (
+        <Other onClick={() => setView("forgotten")} label={t("login.forgotten")} />
+      )}
+      {server.value?.registration && !server.value.openIdForce && (
+        <Other onClick={() => setView("register")} label={t("login.register")} />
+      )}
+    </Card>
+  );
+}
+
+function Card({ title, text, children }: { title: string; text?: string; children: ComponentChildren }) {
+  return (
+    <main class="login">
+      <div class="login-card">
+        <img src="/console/icon.svg" alt="" width={48} height={48} />
+        <h1>{title}</h1>
+        {text && <p class="login-text">{text}</p>}
+        {children}
+      </div>
+    </main>
+  );
+}
+
+function Other({ label, onClick }: { label: string; onClick: () => void }) {
+  return (
+    <button type="button" class="link" onClick={onClick}>
+      {label}
+    </button>
+  );
+}
+
+function Provider() {
+  const setup = brought.setup ? `?setup=${encodeURIComponent(brought.setup)}` : "";
+  return (
+    <a class="button" href={`/api/session/openid/auth${setup}`}>
+      {t("login.provider")}
+    </a>
+  );
+}
+
+function Forgotten({ onDone }: { onDone: () => void }) {
+  const [said, setSaid] = useState("");
+  async function submit(event: SubmitEvent) {
+    event.preventDefault();
+    const email = String(new FormData(event.currentTarget as HTMLFormElement).get("email"));
+    try {
+      await post("/password/reset", new URLSearchParams({ email }));
+      onDone();
+    } catch (problem) {
+      setSaid(sentenceOf(problem));
+    }
+  }
+  return (
+    <form class="login-form" onSubmit={(event) => void submit(event)}>
+      <Field
+        label={t("login.email")}
+        name="email"
+        inputMode="email"
+        autocomplete="username"
+        required
+        autofocus
+        error={said || undefined}
+      />
+      <button type="submit" class="primary">
+        {t("login.sendLink")}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,48 @@
+import { t } from "../../i18n/translate";
+import { useKeys } from "../../keys/listen";
+import { Link } from "../../Link";
+import { Icon } from "../../parts/Icon";
+import { Tabs } from "../../parts/Tabs";
+import { go } from "../../router";
+import { device } from "../../state/fleet";
+import { vehicleActs } from "./acts";
+import { StatusMark } from "./StatusMark";
+import "./vehicle.css";
+
+/** Name, status and parts of a vehicle, above each of its places. */
+export function VehicleHeader({ id, chosen }: { id: number; chosen: string }) {
+  const found = device(id).value;
+  const acts = vehicleActs();
+  const name = found?.name ?? "";
+  useKeys("vehicle", {
+    back: () => go(`/vehicles/${id}`),
+    live: () => goTo("live"),
+    history: () => goTo("history"),
+    command: () => goTo("commands"),
+  });
+  function goTo(key: string): boolean {
+    const act = acts.find((each) => each.key === key);
+    if (act) go(act.to(id));
+    return act !== undefined;
+  }
+  return (
+    <header class="vehicle-header">
+      <Link
+        to={`/vehicles/${id}`}
+        class="icon-button"
+        aria-label={t("vehicle.overview")}
+        title={t("vehicle.overview")}
+      >
+        <Icon name="back" />
+      </Link>
+      <h1>{name}</h1>
+      {found && <StatusMark status={found.status} />}
+      <Tabs
+        label={t("vehicle.tabs", { name })}
+        chosen={chosen}
+        onChoose={go}
+        tabs={acts.map((act) => ({ key: act.key, label: t(act.label), icon: act.icon, href: act.to(id) }))}
+      />
+    </header>
+  );
+}

@@ -1,0 +1,168 @@
+import { Problem as Refused } from "../../api/call";
+import type { Device, Position } from "../../api/types";
+import { compassPoint, coordinates } from "../../format/coordinates";
+import { dateTime, duration, utc } from "../../format/times";
+import { altitude, speed } from "../../format/units";
+import { t } from "../../i18n/translate";
+import { useKeys } from "../../keys/listen";
+import { Link } from "../../Link";
+import { Empty } from "../../parts/Empty";
+import { Icon } from "../../parts/Icon";
+import { Skeleton } from "../../parts/Late";
+import { Problem } from "../../parts/Problem";
+import { go, location, withQuery } from "../../router";
+import { device, loadDevice, loaded, position } from "../../state/fleet";
+import { useLoaded } from "../../state/saved";
+import { style } from "../../state/session";
+import { now } from "../../time/clock";
+import { hasPlace, isMoving } from "../fleet/filters";
+import { copy } from "../fleet/VehicleMenu";
+import { vehicleActs } from "./acts";
+import { StatusMark } from "./StatusMark";
+import { Values } from "./Values";
+import "./vehicle.css";
+
+/** A vehicle beside the map: what it does, where, and what can be done with it. */
+export function VehiclePanel({ id }: { id: number }) {
+  const details = useLoaded(`device ${id}`, (signal) => loadDevice(id, signal));
+  const found = device(id).value;
+  const acts = vehicleActs();
+  const back = () => go(withQuery("/fleet", location.value.query));
+  const toAct = (key: string) => () => {
+    const act = acts.find((each) => each.key === key);
+    if (act) go(act.to(id));
+    return act !== undefined;
+  };
+  useKeys("vehicle", { back, live: toAct("live"), history: toAct("history"), command: toAct("commands") });
+  const missing = details.problem instanceof Refused && details.problem.status === 404;
+  return (
+    <aside class="vehicle-panel" aria-label={t("vehicle.panel")}>
+      <header>
+        <h1>{found?.name ?? (missing ? "" : " ")}</h1>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={t("vehicle.close")}
+          title={t("vehicle.close")}
+          onClick={back}
+        >
+          <Icon name="close" />
+        </button>
+      </header>
+      {!found && missing && <Empty icon="pin" title={t("vehicle.missing")} />}
+      {!found && details.problem !== null && !missing && (
+        <Problem problem={details.problem} onRetry={details.reload} />
+      )}
+      {!found && details.problem === null && <Skeleton label={t("common.loading")} lines={5} />}
+      {found && (
+        <>
+          <nav class="vehicle-acts" aria-label={t("vehicle.tabs", { name: found.name })}>
+            {acts.map((act) => (
+              <Link key={act.key} class="button" to={act.to(id)}>
+                <Icon name={act.icon} size={18} />
+                {t(act.label)}
+              </Link>
+            ))}
+          </nav>
+          <Facts of={found} at={position(id).value} />
+        </>
+      )}
+    </aside>
+  );
+}
+
+function Facts({ of, at }: { of: Device; at: Position | undefined }) {
+  const moving = of.status === "online" && isMoving(at);
+  return (
+    <>
+      <p class="vehicle-state">
+        <StatusMark status={of.status} moving={moving} />
+        {at && moving && <strong>{speed(at.speed, style.value)}</strong>}
+        {of.disabled && <span class="badge">{t("vehicle.disabled")}</span>}
+      </p>
+      <dl class="facts">
+        {at && <PlaceFacts at={at} moving={moving} />}
+        {!at && loaded.value && (
+          <div>
+            <dt>{t("vehicle.place")}</dt>
+            <dd>{t("fleet.noPlace")}</dd>
+          </div>
+        )}
+        <Fact label={t("vehicle.lastReport")} instant={of.lastUpdate} />
+        <Fact label={t("vehicle.number")} text={of.uniqueId} />
+        <Fact label={t("vehicle.model")} text={of.model} />
+        <Fact label={t("vehicle.phone")} text={of.phone} />
+        <Fact label={t("vehicle.contact")} text={of.contact} />
+      </dl>
+      {at && <Values of={at} />}
+    </>
+  );
+}
+
+function PlaceFacts({ at, moving }: { at: Position; moving: boolean }) {
+  const text = coordinates(at.latitude, at.longitude, style.value);
+  return (
+    <>
+      {!hasPlace(at) && <Fact label={t("vehicle.place")} text={t("fleet.noFix")} />}
+      {hasPlace(at) && (
+        <>
+          <Fact label={t("vehicle.address")} text={at.address} />
+          <div>
+            <dt>{t("vehicle.place")}</dt>
+            <dd>
+              {text}
+              <button
+                type="button"
+                class="icon-button small"
+                aria-label={t("vehicle.copyPlace")}
+                title={t("vehicle.copyPlace")}
+                onClick={() => copy(text)}
+              >
+                <Icon name="copy" size={16} />
+              </button>
+              {!at.valid && <span class="badge">{t("vehicle.invalid")}</span>}
+            </dd>
+          </div>
+        </>
+      )}
+      {moving && (
+        <Fact
+          label={t("vehicle.course")}
+          text={`${t(`compass.${compassPoint(at.course)}`)} · ${Math.round(at.course)}°`}
+        />
+      )}
+      {at.altitude !== 0 && <Fact label={t("vehicle.altitude")} text={altitude(at.altitude, style.value)} />}
+      <Fact label={t("vehicle.fix")} instant={at.fixTime} />
+    </>
+  );
+}
+
+function Fact({ label, text, instant }: { label: string; text?: string | null; instant?: string | null }) {
+  if (instant) {
+    const at = Date.parse(instant);
+    return (
+      <div>
+        <dt>{label}</dt>
+        <dd>
+          <time dateTime={instant} title={utc(at)}>
+            {dateTime(at, style.value)}
+          </time>
+          <Age of={at} />
+        </dd>
+      </div>
+    );
+  }
+  if (!text) return null;
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{text}</dd>
+    </div>
+  );
+}
+
+function Age({ of }: { of: number }) {
+  const age = now.value - of;
+  const text = age < 2000 ? t("common.justNow") : t("common.ago", { span: duration(age, style.value) });
+  return <small>{text}</small>;
+}

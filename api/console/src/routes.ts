@@ -1,0 +1,47 @@
+/** Which place stands at which address; each place is a chunk of its own. The first pattern that fits counts. */
+
+import type { ComponentType } from "preact";
+import type { Key } from "./i18n/translate";
+import type { IconName } from "./parts/Icon";
+
+export { Link } from "./Link";
+export { go, location, withQuery } from "./router";
+
+/** What a place is: `export default function Place(props: PlaceProps)`. */
+export interface PlaceProps {
+  params: Record<string, string>;
+}
+type Chunk = () => Promise<{ default: ComponentType<PlaceProps> }>;
+
+export interface Route {
+  pattern: string;
+  load: Chunk;
+  /** Open to people who are not logged in, and drawn without the rail. */
+  open?: boolean;
+}
+
+/** A place that the rail leads to. */
+export interface RailEntry {
+  to: string;
+  icon: IconName;
+  label: Key;
+  /** Addresses that begin so belong to it. */
+  under: readonly string[];
+}
+
+const fleet: Chunk = () => import("./places/fleet/Fleet");
+const login: Chunk = () => import("./places/login/Login");
+const account: Chunk = () => import("./places/account/Account");
+
+export const routes: readonly Route[] = [
+  { pattern: "/", load: fleet },
+  { pattern: "/fleet", load: fleet },
+  { pattern: "/vehicles/:id", load: fleet },
+  { pattern: "/account", load: account },
+  { pattern: "/login", load: login, open: true },
+  { pattern: "/reset-password", load: login, open: true },
+];
+
+export const rail: readonly RailEntry[] = [
+  { to: "/fleet", icon: "map", label: "frame.fleet", under: ["/fleet", "/vehicles"] },
+];

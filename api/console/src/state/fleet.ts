@@ -1,0 +1,156 @@
+/** Devices and their latest positions, kept up to date by the socket. A message redraws only what it concerns. */
+
+import { batch, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { get } from "../api/call";
+import type { Message } from "../api/socket";
+import type { Device, Position } from "../api/types";
+
+/** Ids by name, as the list begins. */
+export const deviceIds = signal<readonly number[]>([]);
+/** Grows with each message that changed something: a beat for what reads plain arrays. */
+export const changed = signal(0);
+/** Whether the devices have been read. */
+export const loaded = signal(false);
+
+const devices = new Map<number, Device>();
+const positions = new Map<number, Position>();
+const deviceSignals = new Map<number, Signal<Device | undefined>>();
+const positionSignals = new Map<number, Signal<Position | undefined>>();
+/** Devices whose attributes are known; the list is read without them. */
+const complete = new Set<number>();
+const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+
+/** A device, as it changes. */
+export function device(id: number): ReadonlySignal<Device | undefined> {
+  return signalOf(deviceSignals, devices, id);
+}
+
+/** The latest position of a device, as it changes. */
+export function position(id: number): ReadonlySignal<Position | undefined> {
+  return signalOf(positionSignals, positions, id);
+}
+
+/** All devices with their latest positions, as of now; read it when `changed` does. */
+export function snapshot(): readonly { device: Device; position: Position | undefined }[] {
+  return [...devices.values()].map((each) => ({ device: each, position: positions.get(each.id) }));
+}
+
+/** A device as of now, without following it. */
+export function deviceNow(id: number): Device | undefined {
+  return devices.get(id);
+}
+
+/** The latest position as of now, without following it. */
+export function positionNow(id: number): Position | undefined {
+  return positions.get(id);
+}
+
+/** Read the devices; after a gap as well. */
+export async function loadFleet(signal?: AbortSignal): Promise<void> {
+  const listed = await get<Device[]>("/devices", { excludeAttributes: true }, signal);
+  batch(() => {
+    const kept = new Set(listed.map((each) => each.id));
+    for (const id of [...devices.keys()]) if (!kept.has(id)) forget(id);
+    for (const each of listed) {
+      const known = complete.has(each.id) ? devices.get(each.id) : undefined;
+      store(known ? { ...each, attributes: known.attributes } : each);
+    }
+    sortIds();
+    loaded.value = true;
+    changed.value += 1;
+  });
+}
+
+/** Read a device with its attributes, unless they are known. */
+export async function loadDevice(id: number, signal?: AbortSignal): Promise<Device | undefined> {
+  if (!complete.has(id)) {
+    const found = await get<Device>(`/devices/${id}`, undefined, signal);
+    applyMessage({ devices: [found] });
+  }
+  return devices.get(id);
+}
+
+/** Whether the attributes of a device are known. */
+export function isComplete(id: number): boolean {
+  return complete.has(id);
+}
+
+/**
+ * Take over a message of the socket. A position older than the known one is skipped. Returns whether it names a
+ * device that is not known yet, so that the list has to be read again.
+ */
+export function applyMessage(message: Message): boolean {
+  let unknown = false;
+  let renamed = false;
+  batch(() => {
+    for (const each of message.devices ?? []) {
+      const before = devices.get(each.id);
+      unknown ||= !before && loaded.peek();
+      renamed ||= before?.name !== each.name;
+      complete.add(each.id);
+      store(each);
+    }
+    for (const each of message.positions ?? []) {
+      const before = positions.get(each.deviceId);
+      if (before && isOlder(each, before)) continue;
+      unknown ||= loaded.peek() && !devices.has(each.deviceId);
+      positions.set(each.deviceId, each);
+      const following = positionSignals.get(each.deviceId);
+      if (following) following.value = each;
+    }
+    if (renamed) sortIds();
+    if (message.devices?.length || message.positions?.length) changed.value += 1;
+  });
+  return unknown;
+}
+
+/** Forget everything; for tests and for another user. */
+export function clearFleet(): void {
+  batch(() => {
+    for (const id of [...devices.keys()]) forget(id);
+    positions.clear();
+    deviceIds.value = [];
+    loaded.value = false;
+  });
+}
+
+/** Instants are written with and without milliseconds, so that texts of different times do not compare. */
+function isOlder(one: Position, other: Position): boolean {
+  return one.fixTime !== other.fixTime && Date.parse(one.fixTime) < Date.parse(other.fixTime);
+}
+
+function store(each: Device): void {
+  devices.set(each.id, each);
+  const following = deviceSignals.get(each.id);
+  if (following) following.value = each;
+}
+
+function forget(id: number): void {
+  devices.delete(id);
+  positions.delete(id);
+  complete.delete(id);
+  const followed = deviceSignals.get(id);
+  if (followed) followed.value = undefined;
+  const place = positionSignals.get(id);
+  if (place) place.value = undefined;
+}
+
+function sortIds(): void {
+  const sorted = [...devices.values()].sort((a, b) => collator.compare(a.name, b.name) || a.id - b.id);
+  const ids = sorted.map((each) => each.id);
+  const before = deviceIds.peek();
+  if (ids.length !== before.length || ids.some((id, index) => id !== before[index])) deviceIds.value = ids;
+}
+
+function signalOf<T>(
+  followed: Map<number, Signal<T | undefined>>,
+  values: Map<number, T>,
+  id: number,
+): ReadonlySignal<T | undefined> {
+  let found = followed.get(id);
+  if (!found) {
+    found = signal(values.get(id));
+    followed.set(id, found);
+  }
+  return found;
+}

@@ -1,0 +1,132 @@
+/** Who is logged in, what the server allows, and how values are written for this reader. */
+
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
+import { get, onUnauthorized, Problem, post, put, remove } from "../api/call";
+import { closeSocket } from "../api/socket";
+import type { Server, User } from "../api/types";
+import { type Style, styleOf } from "../format/style";
+import { chooseLanguage, language, setLanguage } from "../i18n/translate";
+
+/** The user; null where nobody is logged in, undefined until that is known. */
+export const session = signal<User | null | undefined>(undefined);
+/** The server's settings; undefined until they are known. */
+export const server = signal<Server | undefined>(undefined);
+/** The session ended under an open page: what is shown stays, and a dialog asks to log in again. */
+export const expired = signal(false);
+
+/** How values are written for this reader. */
+export const style: ReadonlySignal<Style> = computed(() =>
+  styleOf(session.value ?? null, server.value ?? null, language.value === "qps" ? "en" : language.value),
+);
+
+/** What a page may offer; the server decides anew whatever is asked of it. */
+export type Action =
+  | "edit"
+  | "editDevices"
+  | "command"
+  | "reports"
+  | "administer"
+  | "manageUsers"
+  | "share"
+  | "token";
+
+/** Whether the user may do this, by the flags of the user and of the server (docs/users.md#restrictions). */
+export function may(action: Action): boolean {
+  const user = session.value;
+  if (!user) return false;
+  const limited = (flag: "readonly" | "deviceReadonly" | "disableReports") =>
+    !user.administrator && (user[flag] || Boolean(server.value?.[flag]));
+  switch (action) {
+    case "administer":
+      return user.administrator;
+    case "manageUsers":
+      return user.administrator || user.userLimit !== 0;
+    case "edit":
+      return !limited("readonly");
+    case "editDevices":
+      return !limited("readonly") && !limited("deviceReadonly");
+    case "reports":
+      return !limited("disableReports");
+    case "share":
+      return !user.temporary && !limited("readonly") && !server.value?.attributes.disableShare;
+    case "token":
+      return !user.temporary;
+    case "command":
+      return true;
+  }
+}
+
+/** Read server and session, and load the language. Throws a `Problem` if the server does not answer. */
+export async function startSession(token: string | null): Promise<void> {
+  const [found, user] = await Promise.all([get<Server>("/server"), readSession(token)]);
+  await show(user, found);
+  onUnauthorized(() => {
+    if (session.value) expired.value = true;
+  });
+}
+
+/** The user of the session, or null. */
+async function readSession(token: string | null): Promise<User | null> {
+  try {
+    return await get<User>("/session", { token });
+  } catch (problem) {
+    if (problem instanceof Problem && (problem.status === 404 || problem.status === 401)) return null;
+    throw problem;
+  }
+}
+
+/** Whether the session of the page is still good; if not, the page asks for a new one. */
+export async function checkSession(): Promise<boolean> {
+  const user = await readSession(null);
+  if (user && user.id === session.value?.id) return true;
+  if (session.value) expired.value = true;
+  return false;
+}
+
+/** Log in. Throws a `Problem`; one with the scheme `TOTP` asks for a one-time code. */
+export async function login(email: string, password: string, code = ""): Promise<void> {
+  const form = new URLSearchParams({ email, password });
+  if (code) form.set("code", code);
+  const user = await post<User>("/session", form);
+  // Another user sees nothing of what was on the page.
+  if (session.value && session.value.id !== user.id) location.replace("/fleet");
+  // Some settings are shown to users only.
+  await show(user, await get<Server>("/server"));
+}
+
+/** Log out, and leave nothing of the fleet in the page's memory. */
+export async function logout(): Promise<void> {
+  closeSocket();
+  await remove("/session").catch(() => {});
+  location.replace("/login");
+}
+
+/** Save the user's own record, and show it. */
+export async function saveUser(changes: Partial<User>): Promise<void> {
+  const user = session.value;
+  if (!user) return;
+  // Another page may have changed what this one does not touch.
+  const current = await get<User>(`/users/${user.id}`);
+  const saved = await put<User>(`/users/${user.id}`, { ...current, ...changes });
+  await show(saved, server.value);
+}
+
+/** Save attributes of the user; null removes one. */
+export async function saveAttributes(changes: Record<string, unknown>): Promise<void> {
+  const user = session.value;
+  if (!user) return;
+  const current = await get<User>(`/users/${user.id}`);
+  const merged = Object.entries({ ...current.attributes, ...changes }).filter(([, value]) => value !== null);
+  await saveUser({ attributes: Object.fromEntries(merged) });
+}
+
+async function show(user: User | null, found: Server | undefined): Promise<void> {
+  const wished = [user?.attributes.language, found?.attributes.language];
+  if (found?.forceSettings) wished.reverse();
+  await setLanguage(chooseLanguage(...wished, ...navigator.languages));
+  batch(() => {
+    server.value = found;
+    session.value = user;
+    expired.value = false;
+  });
+}
