@@ -64,7 +64,7 @@ def create_app(context: ServerContext) -> Application:
         if operation.bypasses_quart:
             app.add_direct_route(operation.name, partial(_answer_directly, context, answer))
     websocket.add_socket(app, context)
-    console_files.add_console_routes(app, context.settings.data / OVERRIDE)
+    console_files.add_console_routes(app, context.settings, context.settings.data / OVERRIDE)
     metrics.add_metrics_route(app, context, http_metrics)
 
     @app.errorhandler(Exception)

@@ -1,19 +1,16 @@
-"""The console's static files, read once from package data and served from memory (docs/console.md#delivery).
+"""The console: its page at every address of a place, its files, and the map (docs/console.md#delivery).
 
 Files in the override folder replace those of the same path, and other files there are served as well
 (docs/server.md#files), but never below /api.
 """
 
-import gzip
-import hashlib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import msgspec
 from quart import Response, request
 from quart.globals import request_ctx
 from quart_trio import QuartTrio
@@ -21,43 +18,26 @@ from werkzeug.routing import PathConverter
 
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.file_responses import send_file
+from motorpool.api.http.static_files import StaticFile, answer_file, load_files, make_file
+from motorpool.api.program.settings import MapSettings, Settings
 
-__all__ = ["add_console_routes"]
-
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".webmanifest": "application/manifest+json",
-}
-UNSERVED = {"chunks.json"}
+__all__ = ["add_console_routes", "security_policy"]
 
 PAGE = "index.html"
 CLASSIC_PAGE = "classic.html"
 START_PAGE = CLASSIC_PAGE
 """What `/` shows: `PAGE` once the new console has live video."""
-PLACES = re.compile(r"(fleet|login|account|vehicles|live|events|zones|share)(/.*)?")
+PLACES = re.compile(r"(fleet|login|account|vehicles|live|events?|zones|share)(/.*)?")
 """Paths that the new console shows while `/` is the classic page."""
+UNSERVED = {"chunks.json"}
 
-# hls.js plays from blobs, and on the classic page creates a worker from one.
-CONTENT_SECURITY_POLICY = (
+# hls.js plays from blobs, and creates a worker from one on the classic page.
+CLASSIC_POLICY = (
     "default-src 'self'; script-src 'self'; worker-src 'self' blob:; media-src 'self' blob:; "
     "connect-src 'self'; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'self'"
 )
-
-
-@dataclass(frozen=True)
-class StaticFile:
-    """A static file in memory, also compressed."""
-
-    content: bytes
-    gzipped: bytes
-    etag: str
-    media_type: str
+"""Of the classic page, and of files that override ours."""
 
 
 class OutsideApi(PathConverter):
@@ -66,83 +46,71 @@ class OutsideApi(PathConverter):
     regex = r"(?!api(?:/|$))[^/].*?"
 
 
-def add_console_routes(app: QuartTrio, override: Path) -> None:
+def security_policy(settings: MapSettings) -> str:
+    """Return the Content-Security-Policy of the console; nothing but its map may be loaded from elsewhere."""
+    tiles = ""
+    if settings.tiles is not None:
+        parts = urlsplit(settings.tiles)
+        tiles = f" {parts.scheme}://{parts.netloc}"
+    # MapLibre has the pictures of its controls as data:, stills and media are blobs.
+    return (
+        f"default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'{tiles}; "
+        f"img-src 'self' data: blob:{tiles}; media-src 'self' blob:; style-src 'self'; font-src 'self'; "
+        "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
+    )
+
+
+def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> None:
     """Serve the page at `/`, the other files under `/console/`, and those of the override folder.
 
-    A path without a file, opened as a page, is a view inside the console and gets the page.
+    A path without a file, opened as a page, is a place of the console and gets the page.
     """
-    known = _files()
+    policy = security_policy(settings.map)
+    known = {**_load(policy), "map.json": _describe_map(settings.map, policy)}
+    map_path = f"map/{settings.map.file.name}" if settings.map.file is not None else None
     app.url_map.converters["outside_api"] = OutsideApi
 
     @app.get("/")
     async def console() -> Response:
-        return await _override("index.html") or _serve(known[START_PAGE])
+        return await _send(override, "index.html") or answer_file(known[START_PAGE])
 
     @app.get("/<outside_api:path>")
     async def file(path: str) -> Response:
-        found = await _override(path)
+        found = await _send(override, path)
+        if found is None and path == map_path:
+            found = await _send(settings.data, str(settings.map.file))
         if found is not None:
             return found
         name = path.removeprefix("console/")
         if name != path and name in known and not name.endswith(".html"):
-            return _serve(known[name])
+            return answer_file(known[name])
         if "." not in path and "text/html" in request.headers.get("Accept", ""):
-            return _serve(known[PAGE]) if PLACES.fullmatch(path) else await console()
+            return answer_file(known[PAGE]) if PLACES.fullmatch(path) else await console()
         raise ResourceNotFound("no such file")
 
-    async def _override(path: str) -> Response | None:
+    async def _send(folder: Path, path: str) -> Response | None:
         if any(segment in {"", ".", ".."} for segment in path.split("/")):
             return None
-        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": CONTENT_SECURITY_POLICY}
-        return await send_file(request_ctx.request, override, path, headers)
+        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": CLASSIC_POLICY}
+        return await send_file(request_ctx.request, folder, path, headers)
 
 
 @cache
-def _files() -> dict[str, StaticFile]:
+def _load(policy: str) -> dict[str, StaticFile]:
     """Return all files by their path under `/console/`; without a build the page says what is missing."""
     folder = files("motorpool.api") / "console"
-    found = dict(_load(folder / "classic", ""))
+    found = dict(load_files(folder / "classic", CLASSIC_POLICY))
     found[CLASSIC_PAGE] = found.pop(PAGE)
-    found[PAGE] = _read(folder / "absent.html")
-    if (folder / "dist").is_dir():
-        found.update(_load(folder / "dist", ""))
-    return found
+    found[PAGE] = make_file(PAGE, (folder / "absent.html").read_bytes(), policy)
+    if (folder / "dist" / PAGE).is_file():
+        found.update(load_files(folder / "dist", policy))
+    return {name: file for name, file in found.items() if name not in UNSERVED}
 
 
-def _load(folder: Traversable, prefix: str) -> Iterator[tuple[str, StaticFile]]:
-    for item in folder.iterdir():
-        if item.is_dir():
-            yield from _load(item, f"{prefix}{item.name}/")
-        elif _ending(item) in TYPES and item.name not in UNSERVED:
-            yield prefix + item.name, _read(item)
-
-
-def _ending(file: Traversable) -> str:
-    return file.name[file.name.rfind(".") :]
-
-
-def _read(file: Traversable) -> StaticFile:
-    content = file.read_bytes()
-    return StaticFile(
-        content,
-        gzip.compress(content, 6, mtime=0),
-        f'"{hashlib.sha256(content).hexdigest()[:20]}"',
-        TYPES[_ending(file)],
-    )
-
-
-def _serve(file: StaticFile) -> Response:
-    headers = {
-        "ETag": file.etag,
-        # Revalidated each time, so an update is seen at once.
-        "Cache-Control": "no-cache",
-        "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-        "Vary": "Accept-Encoding",
+def _describe_map(settings: MapSettings, policy: str) -> StaticFile:
+    described = {
+        "tiles": settings.tiles,
+        "attribution": settings.attribution,
+        "file": f"/map/{settings.file.name}" if settings.file is not None else None,
     }
-    if file.etag in request.headers.get("If-None-Match", ""):
-        return Response(b"", 304, headers=headers)
-    if "gzip" in request.headers.get("Accept-Encoding", ""):
-        return Response(
-            file.gzipped, 200, headers={**headers, "Content-Encoding": "gzip"}, content_type=file.media_type
-        )
-    return Response(file.content, 200, headers=headers, content_type=file.media_type)
+    return make_file("map.json", msgspec.json.encode(described), policy)

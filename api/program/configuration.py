@@ -36,6 +36,9 @@ DEFAULT_FILE = Path("motorpool.toml")
 
 DEMO_DEVICE_HOST = "127.0.0.1"
 
+TILES = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/[!-~]*(\{[zxy]\}[!-~]*|\.json(\?[!-~]*)?)")
+"""The host becomes part of a Content-Security-Policy; a query may hold a key."""
+
 Value = str | int | float | bool | Path | tuple[str, ...] | None
 
 
@@ -261,6 +264,8 @@ def _problem(key: Key, value: Value) -> str:
         return "is no address such as https://example.org/positions or mqtts://broker.example.org:8883"
     if key.form == "topic" and not _is_topic(str(value)):
         return "is no topic such as motorpool/{uniqueId}/{kind}"
+    if key.form == "tiles" and not TILES.fullmatch(str(value)):
+        return "is no address such as https://tiles.example.org/{z}/{x}/{y}.png or https://example.org/style.json"
     if key.form == "mailbox" and not Mail.can_reach(str(value)):
         return "is no mail address"
     if key.form == "zone" and find_zone(str(value)) is None:

@@ -9,7 +9,7 @@ The docstring of a field is the sentence that `motorpool settings` prints; `Meta
 - `unit`: the unit of a number.
 - `choices`: the values allowed.
 - `form`: a further check of the text: "address", "url", "service", "mailbox", "networks", "zone",
-  "forward", "topic" or "database".
+  "forward", "topic", "tiles" or "database".
 - `key`: the attribute of devices and groups that goes before the setting.
 - `secret`: the value is never printed, not even in an error.
 """
@@ -55,6 +55,7 @@ __all__ = [
     "LogSettings",
     "LoginSettings",
     "MailSettings",
+    "MapSettings",
     "OpenIdSettings",
     "PushoverSettings",
     "Settings",
@@ -238,6 +239,18 @@ class GeocoderSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MapSettings:
+    """What the console's map shows besides outlines and cities (docs/console.md#map)."""
+
+    tiles: Annotated[str | None, Meta(extra={"form": "tiles"})] = None
+    """URL of raster or vector tiles with {z}, {x} and {y}, or of a MapLibre style, which ends with .json."""
+    attribution: str | None = None
+    """Whom the map names as the source of `tiles` or `file`."""
+    file: Path | None = None
+    """PMTiles file in the data folder, such as `map/region.pmtiles`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class LogSettings:
     """The log, on standard error."""
 
@@ -275,6 +288,7 @@ class Settings:
     telegram: TelegramSettings = field(default_factory=TelegramSettings)
     pushover: PushoverSettings = field(default_factory=PushoverSettings)
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
+    map: MapSettings = field(default_factory=MapSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)
     notifications: NotificationSettings = field(default_factory=NotificationSettings)
     expirations: ExpirationSettings = field(default_factory=ExpirationSettings)

@@ -1,17 +1,71 @@
 import gzip
 import re
+from pathlib import Path
 
 import pytest
 from quart_trio import QuartTrio
 
+from motorpool.api.http import console_files
 from motorpool.api.http.console_files import add_console_routes
+from motorpool.api.program.configuration import load
+from motorpool.api.program.errors import SettingsError
+from motorpool.api.program.settings import MapSettings, Settings
+
+PLACES = [
+    "fleet",
+    "login",
+    "account",
+    "vehicles/12/live",
+    "live",
+    "events/881",
+    "event/881",
+    "share",
+    "zones/4",
+]
+POLICY = (
+    "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; media-src 'self' blob:; style-src 'self'; font-src 'self'; "
+    "manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; object-src 'none'"
+)
+NO_TILES = MapSettings()
+AS_PAGE = {"Accept": "text/html"}
 
 
 @pytest.fixture
-def client(tmp_path):
-    app = QuartTrio(__name__, static_folder=None)
-    add_console_routes(app, tmp_path / "override")
-    return app.test_client()
+def make_client(tmp_path):
+    def make(maps=NO_TILES):
+        app = QuartTrio(__name__, static_folder=None)
+        add_console_routes(app, Settings(data=tmp_path, map=maps), tmp_path / "override")
+        return app.test_client()
+
+    return make
+
+
+@pytest.fixture
+def client(make_client):
+    return make_client()
+
+
+@pytest.fixture
+def built(monkeypatch, tmp_path):
+    """A console with a build that has a script, whether or not this one is built."""
+    folder = tmp_path / "api" / "console"
+    for name, content in {
+        "classic/index.html": b"<h1>Classic",
+        "absent.html": b"not built: make install",
+        "dist/index.html": b"<h1>New",
+        "dist/assets/index-abc.js": b"import 1;" * 100,
+        "dist/assets/index-abc.js.gz": gzip.compress(b"import 1;" * 100, 9),
+        "dist/world/cities.json": b"{}",
+        "dist/manifest.webmanifest": b"{}",
+        "dist/chunks.json": b"{}",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    monkeypatch.setattr(console_files, "files", lambda _: tmp_path / "api")
+    console_files._load.cache_clear()
+    yield folder
+    console_files._load.cache_clear()
 
 
 async def test_the_page_loads_only_what_the_server_has_itself(client):
@@ -61,10 +115,84 @@ async def test_nothing_else_of_the_folder_is_served(client, name):
     assert answer.status_code != 200
 
 
-@pytest.mark.parametrize("path", ["fleet", "login", "vehicles/12/live", "events/881", "share", "zones/4"])
-async def test_the_new_console_is_at_its_addresses(client, path):
-    page = await client.get(f"/{path}", headers={"Accept": "text/html"})
-    assert page.status_code == 200
-    text = (await page.get_data()).decode()
-    assert 'src="/console/console.js"' not in text
-    assert 'src="/console/assets/' in text or "make install" in text
+@pytest.mark.parametrize("path", PLACES)
+async def test_the_new_console_is_at_its_addresses(built, make_client, path):
+    page = await make_client().get(f"/{path}", headers=AS_PAGE)
+    assert (page.status_code, await page.get_data()) == (200, b"<h1>New")
+    assert page.headers["Content-Security-Policy"] == POLICY
+    assert page.headers["Cache-Control"] == "no-cache"
+
+
+async def test_the_classic_page_is_at_all_others(built, make_client):
+    for path in ("", "reset-password", "settings/notifications", "reports"):
+        page = await make_client().get(f"/{path}", headers=AS_PAGE)
+        assert (page.status_code, await page.get_data()) == (200, b"<h1>Classic")
+
+
+async def test_without_a_build_its_addresses_say_what_to_do(built, make_client):
+    (built / "dist" / "index.html").unlink()
+    client = make_client()
+    page = await client.get("/fleet", headers=AS_PAGE)
+    assert (page.status_code, await page.get_data()) == (200, b"not built: make install")
+    assert (await client.get("/console/assets/index-abc.js")).status_code == 500
+
+
+async def test_files_with_a_digest_in_their_names_are_never_asked_for_again(built, make_client):
+    client = make_client()
+    answer = await client.get("/console/assets/index-abc.js", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert await answer.get_data() == (built / "dist/assets/index-abc.js.gz").read_bytes()
+    plain = await client.get("/console/assets/index-abc.js")
+    assert await plain.get_data() == b"import 1;" * 100
+    world = await client.get("/console/world/cities.json")
+    assert (world.headers["Cache-Control"], world.content_type) == ("no-cache", "application/json")
+    again = await client.get("/console/world/cities.json", headers={"If-None-Match": world.headers["ETag"]})
+    assert again.status_code == 304
+    manifest = await client.get("/console/manifest.webmanifest")
+    assert manifest.content_type == "application/manifest+json"
+
+
+@pytest.mark.parametrize(
+    ("tiles", "host"),
+    [
+        ("https://tiles.example.org/{z}/{x}/{y}.png?key=1", "https://tiles.example.org"),
+        ("http://127.0.0.1:8081/style.json", "http://127.0.0.1:8081"),
+    ],
+)
+async def test_only_the_host_of_the_tiles_enters_the_policy(built, make_client, tiles, host):
+    client = make_client(MapSettings(tiles=tiles, attribution="© Somebody"))
+    policy = (await client.get("/fleet", headers=AS_PAGE)).headers["Content-Security-Policy"]
+    assert policy == POLICY.replace("connect-src 'self'", f"connect-src 'self' {host}").replace(
+        "data: blob:;", f"data: blob: {host};"
+    )
+    described = await client.get("/console/map.json")
+    assert await described.get_json() == {"tiles": tiles, "attribution": "© Somebody", "file": None}
+
+
+async def test_the_file_of_the_map_is_served_by_ranges_and_nothing_beside_it(make_client, tmp_path):
+    (tmp_path / "map").mkdir()
+    (tmp_path / "map" / "region.pmtiles").write_bytes(bytes(range(256)))
+    (tmp_path / "map" / "secret.pmtiles").write_bytes(b"secret")
+    client = make_client(MapSettings(file=Path("map/region.pmtiles")))
+    assert (await (await client.get("/console/map.json")).get_json())["file"] == "/map/region.pmtiles"
+    part = await client.get("/map/region.pmtiles", headers={"Range": "bytes=16-19"})
+    assert (part.status_code, await part.get_data()) == (206, bytes([16, 17, 18, 19]))
+    assert part.headers["Content-Range"] == "bytes 16-19/256"
+    assert (await client.get("/map/secret.pmtiles")).status_code == 500
+    assert (await make_client().get("/map/region.pmtiles")).status_code == 500
+
+
+@pytest.mark.parametrize(
+    "tiles",
+    [
+        "tiles.example.org/{z}/{x}/{y}.png",
+        "https://user@tiles.example.org/{z}/{x}/{y}.png",
+        "https://tiles.example.org; script-src *//{z}",
+        "https://tiles.example.org;x/{z}",
+        "https://tiles.example.org/",
+        "ftp://tiles.example.org/style.json",
+    ],
+)
+def test_a_wrong_address_of_tiles_is_refused_at_the_start(tiles, tmp_path):
+    with pytest.raises(SettingsError, match="is no address such as https://tiles"):
+        load(None, {"MOTORPOOL_MAP_TILES": tiles, "MOTORPOOL_DATA": str(tmp_path)})
