@@ -256,7 +256,9 @@ def fleet_tree(
                     expiry_mails_spec(database, outgoing, settings.expirations),
                     webhook_sender_spec(database, outgoing, settings.tickets.webhook_log_days),
                     timed_events_spec(database, settings.rules),
-                    ticket_creator_spec(database, business_calendars, ticket_mails),
+                    ticket_creator_spec(
+                        database, business_calendars, ticket_mails, settings.tickets.created_per_hour
+                    ),
                     ticket_clock_spec(database, ticket_batches),
                     ticket_recalculations_spec(database, ticket_batches),
                     ticket_pictures_spec(

@@ -8,7 +8,8 @@ from motorpool.storage.queries import Queries, Row
 __all__ = [
     "NOBODY",
     "Standing",
-    "add_manager",
+    "add_creator",
+    "created_by",
     "delete_with_everything",
     "lock_configuration",
     "standing",
@@ -93,8 +94,15 @@ def with_role(role: str) -> Condition:
     return Condition(_ROLES, (role,))
 
 
-async def add_manager(q: Queries, user_id: int, company_id: int) -> None:
-    """Link a user to a company as its manager."""
+async def created_by(q: Queries, user_id: int) -> int:
+    """Return how many companies there are that a user has created."""
+    found: int = await q.fetch_value("select count(*) from companies where creator_id = $1", user_id)
+    return found
+
+
+async def add_creator(q: Queries, user_id: int, company_id: int) -> None:
+    """Note who has created a company, and link them to it as its manager."""
+    await q.execute("update companies set creator_id = $1 where id = $2", user_id, company_id)
     sql = "insert into user_company (user_id, company_id, manager) values ($1, $2, true)"
     await q.execute(sql, user_id, company_id)
 

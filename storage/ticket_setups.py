@@ -1,11 +1,12 @@
 """What companies configure, as far as changes of their tickets depend on it."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from motorpool.storage.queries import Queries, Row
 
-__all__ = ["LockedCompany", "lock", "read", "store_last_numbers"]
+__all__ = ["LockedCompany", "TicketCounter", "lock", "read", "store_counters"]
 
 COMPANY_KEYS = ("autoCloseDays", "reopenDays", "ticketWebhook", "timezone")
 PRIORITY_KEYS = (
@@ -61,7 +62,7 @@ _READ = f"select {_SETUP} from companies where companies.id = any($1::bigint[])"
 # The numbers of a company are assigned by who holds its row. A row that was changed between the start of the
 # statement and its lock is read again, so the last number is the present one.
 _LOCK = f"""
-    select {_SETUP}, companies.last_ticket_number,
+    select {_SETUP}, companies.last_ticket_number, companies.tickets_counted_from, companies.tickets_counted,
         array(select nextval('tickets_id_seq') from unnest($3::bigint[]) as each (id)
             where each.id = companies.id) as ticket_ids
     from companies where companies.id = any($3::bigint[]) order by companies.id
@@ -70,13 +71,22 @@ _LOCK = f"""
 _SKIP = " skip locked"
 
 
+class TicketCounter(NamedTuple):
+    """How many tickets a company has had."""
+
+    last_number: int
+    """The number of its latest ticket."""
+    counted_from: datetime | None
+    """Since when tickets are counted for the limit per hour; None: never."""
+    counted: int
+
+
 class LockedCompany(NamedTuple):
     """A company whose tickets the transaction may number."""
 
     setup: Row
     """What it configures, like a row of `read`."""
-    last_number: int
-    """The number of its latest ticket."""
+    counter: TicketCounter
     ticket_ids: list[int]
     """Ids for new tickets."""
 
@@ -104,14 +114,22 @@ async def lock(
         [user_id for _, user_id in pairs],
         list(company_ids),
     )
-    return {row["id"]: LockedCompany(row, row["last_ticket_number"], row["ticket_ids"]) for row in rows}
+    columns = ("last_ticket_number", "tickets_counted_from", "tickets_counted")
+    return {
+        row["id"]: LockedCompany(row, TicketCounter(*(row[name] for name in columns)), row["ticket_ids"])
+        for row in rows
+    }
 
 
-async def store_last_numbers(q: Queries, numbers: Mapping[int, int]) -> None:
-    """Store the numbers of the latest tickets of locked companies, with the transaction."""
+async def store_counters(q: Queries, counters: Mapping[int, TicketCounter]) -> None:
+    """Store the counters of locked companies, with the transaction."""
     await q.defer_to_commit(
-        "update companies set last_ticket_number = new.number"
-        " from unnest($1::bigint[], $2::bigint[]) as new (id, number) where companies.id = new.id",
-        list(numbers),
-        list(numbers.values()),
+        "update companies set last_ticket_number = new.number, tickets_counted_from = new.counted_from,"
+        "  tickets_counted = new.counted"
+        " from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::integer[])"
+        "  as new (id, number, counted_from, counted) where companies.id = new.id",
+        list(counters),
+        [counter.last_number for counter in counters.values()],
+        [counter.counted_from for counter in counters.values()],
+        [counter.counted for counter in counters.values()],
     )

@@ -1,7 +1,7 @@
 """Creates tickets in a transaction: for requests, and for rules that open tickets."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -16,8 +16,21 @@ from motorpool.runtime import NodeLocal, Request
 from motorpool.storage import ticket_setups
 from motorpool.storage.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.queries import Queries
+from motorpool.storage.ticket_setups import TicketCounter
 
-__all__ = ["CreateTicket", "create_ticket", "create_tickets"]
+__all__ = ["CreateTicket", "TooManyTickets", "create_ticket", "create_tickets"]
+
+
+HOUR = timedelta(hours=1)
+
+
+class TooManyTickets(TicketRefused):
+    """The company has had as many tickets within an hour as it may have."""
+
+    def __init__(self, text: str, seconds: float) -> None:
+        super().__init__(text)
+        self.seconds = seconds
+        """How long until it may have another one."""
 
 
 class CreateTicket(msgspec.Struct, Request[Change | None], NodeLocal, frozen=True, gc=False):
@@ -45,12 +58,14 @@ async def create_tickets(
     now: datetime,
     mails: TicketMails | None = None,
     without_waiting: bool = False,
+    most_per_hour: int = 0,
 ) -> list[Change | TicketRefused | None]:
     """Number and store tickets; return for each the change, why it is refused, or None.
 
     None stands for a company that does not exist. With `without_waiting` it stands as well for what would
-    hold up the others: a company whose row another transaction has locked, a calendar that is new. Call
-    `announce` after the commit.
+    hold up the others: a company whose row another transaction has locked, a calendar that is new. With
+    `most_per_hour` these tickets count, and a company gets no more within an hour. Call `announce` after the
+    commit.
 
     Raises:
         Conflict: A ticket of the company has the same `unique_id`.
@@ -74,21 +89,21 @@ async def create_tickets(
     )
     results: list[Change | TicketRefused | None] = [None] * len(requests)
     decided: dict[int, Outcome] = {}
-    last_numbers: dict[int, int] = {}
+    counters: dict[int, TicketCounter] = {}
     for place, ticket in tickets.items():
         company = found[ticket.company_id]
         if ticket.priority_id in company.setup.priorities and ticket.priority_id not in hours:
             continue
-        number = last_numbers.get(ticket.company_id, company.last_number) + 1
         try:
-            decided[place] = _decide(requests[place], ticket, company, number, hours, now)
+            counter = _next(counters.get(ticket.company_id, company.counter), now, most_per_hour)
+            decided[place] = _decide(requests[place], ticket, company, counter.last_number, hours, now)
         except TicketRefused as refused:
             results[place] = refused
         else:
-            last_numbers[ticket.company_id] = number
+            counters[ticket.company_id] = counter
     written = await write(transaction, [Change(None, outcome) for outcome in decided.values()], now, mails)
-    if last_numbers:
-        await ticket_setups.store_last_numbers(transaction, last_numbers)
+    if counters:
+        await ticket_setups.store_counters(transaction, counters)
     for place, change in zip(decided, written, strict=True):
         results[place] = change
         also = requests[place].also
@@ -100,6 +115,22 @@ async def create_tickets(
 def _people(request: CreateTicket) -> list[int]:
     """Return the users that matter for a new ticket; 0: none."""
     return [request.ticket.assignee_id, request.author.user_id]
+
+
+def _next(counter: TicketCounter, now: datetime, most_per_hour: int) -> TicketCounter:
+    """Return the counter after another ticket."""
+    counter = counter._replace(last_number=counter.last_number + 1)
+    if not most_per_hour:
+        return counter
+    begun = counter.counted_from
+    if begun is None or not begun <= now < begun + HOUR:
+        return counter._replace(counted_from=now, counted=1)
+    if counter.counted >= most_per_hour:
+        raise TooManyTickets(
+            f"at most {most_per_hour} tickets an hour are created in a company",
+            (begun + HOUR - now).total_seconds(),
+        )
+    return counter._replace(counted=counter.counted + 1)
 
 
 def _decide(
@@ -114,7 +145,7 @@ def _decide(
     status = starting_status(company.setup, ticket.status_id)
     numbered = msgspec.structs.replace(
         ticket,
-        id=company.ticket_ids[number - company.last_number - 1],
+        id=company.ticket_ids[number - company.counter.last_number - 1],
         number=number,
         status_id=status.id,
     )

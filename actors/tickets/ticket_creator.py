@@ -55,8 +55,12 @@ class _Waiting(NamedTuple):
 class TicketCreator(Actor[CreateTicket]):
     """Answers each request after the commit of its ticket; one that fails does not fail others."""
 
-    def __init__(self, database: Database, calendars: BusinessCalendars, mails: TicketMails) -> None:
+    def __init__(
+        self, database: Database, calendars: BusinessCalendars, mails: TicketMails, most_per_hour: int
+    ) -> None:
+        """`most_per_hour` is how many tickets a company may get within an hour; 0: any number."""
         self._database = database
+        self._most_per_hour = most_per_hour
         self._calendars = calendars
         self._mails = mails
         self._queue: deque[_Waiting] = deque()
@@ -155,7 +159,13 @@ class TicketCreator(Actor[CreateTicket]):
         async with self._database.transaction() as transaction:
             await transaction.execute_with_next(f"set local lock_timeout = {round(seconds * 1000)}")
             results = await create_tickets(
-                transaction, requests, self._calendars, now=now, mails=self._mails, without_waiting=not apart
+                transaction,
+                requests,
+                self._calendars,
+                now=now,
+                mails=self._mails,
+                without_waiting=not apart,
+                most_per_hour=self._most_per_hour,
             )
         await announce(self.context.system, list(_changes(results)))
         return results
@@ -175,12 +185,12 @@ def _changes(results: Sequence[Change | TicketRefused | None]) -> Iterator[Chang
 
 
 def ticket_creator_spec(
-    database: Database, calendars: BusinessCalendars, mails: TicketMails
+    database: Database, calendars: BusinessCalendars, mails: TicketMails, most_per_hour: int = 0
 ) -> ChildSpec[CreateTicket]:
-    """Return the child spec of the creator."""
+    """Return the child spec of the creator; `most_per_hour` is how many tickets a company may get."""
     return ChildSpec(
         kind=TICKET_CREATOR,
-        factory=lambda: TicketCreator(database, calendars, mails),
+        factory=lambda: TicketCreator(database, calendars, mails, most_per_hour),
         resident=False,
         mailbox_size=MAX_WAITING,
     )

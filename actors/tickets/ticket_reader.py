@@ -14,6 +14,7 @@ from motorpool.actors.tickets.service_levels import Level
 from motorpool.storage import ticket_setups, tickets
 from motorpool.storage.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.queries import Queries, Row
+from motorpool.storage.ticket_setups import TicketCounter
 
 __all__ = ["NumberedCompany", "business_times_of", "level_of", "lock_companies", "lock_facts", "ticket_of"]
 
@@ -62,8 +63,7 @@ class NumberedCompany(NamedTuple):
     """A company whose tickets this transaction numbers."""
 
     setup: CompanySetup
-    last_number: int
-    """The number of its latest ticket."""
+    counter: TicketCounter
     ticket_ids: Sequence[int]
     """Ids for its new tickets."""
 
@@ -81,7 +81,7 @@ async def lock_companies(
     """
     found = await ticket_setups.lock(transaction, company_ids, sorted({*pairs}), skip_locked=skip_locked)
     return {
-        number: NumberedCompany(_setup(each.setup), each.last_number, each.ticket_ids)
+        number: NumberedCompany(_setup(each.setup), each.counter, each.ticket_ids)
         for number, each in found.items()
     }
 

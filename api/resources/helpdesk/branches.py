@@ -24,6 +24,8 @@ OPERATIONS = Operations("branches")
 class BranchPolicy(CompanyPolicy[Branch]):
     """Checks the zone; deleted branches leave their tickets."""
 
+    most = 10_000
+
     audited_attributes = (BRANCH_ZONE,)
 
     async def prepare(self, call: Call, transaction: Queries, new: Branch, old: Branch | None) -> Branch:

@@ -21,7 +21,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_standing import require_manager, standing_of, standings_of
 from motorpool.api.resources.helpdesk.company_policy import audited_values, narrowed, whole_number
 from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_rules
-from motorpool.storage import companies, company_tables, links
+from motorpool.storage import companies, company_tables, links, users
 from motorpool.storage.conditions import Condition
 from motorpool.storage.helpdesk_records import Company
 from motorpool.storage.queries import Queries
@@ -97,9 +97,10 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
 
     async def insert(self, call: Call, transaction: Queries, new: Company) -> Company:
         """Store; the creator is its manager."""
+        await _require_room(call, transaction)
         stored = await self.table.insert(transaction, new)
         assert isinstance(stored, Company)
-        await companies.add_manager(transaction, call.caller.id, stored.id)
+        await companies.add_creator(transaction, call.caller.id, stored.id)
         if RULES in stored.attributes:
             await keep_rules(transaction, stored.id, stored.attributes)
         return stored
@@ -143,6 +144,19 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
             _with_secrets(record) if record.id in found and found[record.id].manager else record
             for record in records
         ]
+
+
+async def _require_room(call: Call, transaction: Queries) -> None:
+    """Raise BadRequest if the caller may create no more companies.
+
+    Their row is locked, so that of parallel requests each counts what those before it have created.
+    """
+    if call.caller.administrator:
+        return
+    most = call.context.settings.tickets.companies_per_user
+    await users.TABLE.fetch(transaction, call.caller.id, lock=True)
+    if await companies.created_by(transaction, call.caller.id) >= most:
+        raise BadRequest(f"you have created {most} companies, which are the most a user may have")
 
 
 def _webhook_url(company: Company | None) -> str | None:

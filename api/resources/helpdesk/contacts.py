@@ -27,6 +27,8 @@ OPERATIONS = Operations("contacts")
 class ContactPolicy(CompanyPolicy[Contact]):
     """Agents write them as well."""
 
+    most = 100_000
+
     def __init__(self) -> None:
         super().__init__(
             company_tables.CONTACTS,

@@ -12,11 +12,12 @@ from quart import Response
 
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.facts import Author, Change, Outcome, TicketFacts, TicketRefused
+from motorpool.actors.tickets.ticket_creation import TooManyTickets
 from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_writer import announce, write
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.versions import require_version
-from motorpool.api.http.errors import BadRequest, ResourceNotFound
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.resources.helpdesk.caller_standing import require_linked, standing_of
 from motorpool.api.resources.helpdesk.idempotency import RepeatableRequest, repeatable
 from motorpool.api.resources.helpdesk.ticket_json import json_of
@@ -96,6 +97,8 @@ async def serve_once(call: Call, serve: Callable[[RepeatableRequest], Awaitable[
         while True:
             try:
                 return await serve(request)
+            except TooManyTickets as refused:
+                raise TooManyRequests(str(refused), refused.seconds) from None
             except TicketRefused as refused:
                 raise BadRequest(str(refused)) from None
             except Conflict as conflict:

@@ -7,6 +7,7 @@ from collections import Counter
 import msgspec
 import pytest
 import trio
+from tests.actors.conftest import NOW
 from tests.actors.tickets.clock.world import HOUR, World
 
 from motorpool.actors.mailings.ticket_mails import TicketMails
@@ -14,7 +15,7 @@ from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.tickets import ticket_creator
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.facts import SYSTEM, TicketRefused
-from motorpool.actors.tickets.ticket_creation import CreateTicket
+from motorpool.actors.tickets.ticket_creation import CreateTicket, TooManyTickets
 from motorpool.actors.tickets.ticket_creator import ANSWER_SECONDS, TICKET_CREATOR, ticket_creator_spec
 from motorpool.storage import company_tables
 from motorpool.storage.errors import Conflict, StatementRejected, StorageUnavailable
@@ -35,8 +36,9 @@ END:VCALENDAR
 """
 
 
-def creator_spec(database):
-    return ticket_creator_spec(database, BusinessCalendars(), TicketMails(OutgoingServices().mail))
+def creator_spec(database, most_per_hour=0):
+    mails = TicketMails(OutgoingServices().mail)
+    return ticket_creator_spec(database, BusinessCalendars(), mails, most_per_hour)
 
 
 def ticket(company, **fields):
@@ -226,3 +228,19 @@ async def test_in_an_outage_each_request_fails_and_later_ones_succeed(tree, data
         assert all(isinstance(each, StorageUnavailable) for each in found)
         (change,) = await outcomes(system, [ticket(world.company)])
     assert change.outcome.ticket.number == len(await stored(database))
+
+
+async def test_a_company_gets_so_many_tickets_within_an_hour(tree, clock, database, world):
+    other = World(database)
+    await other.make_company()
+    async with tree(creator_spec(database, 5)) as one, tree(creator_spec(database, 5)) as two:
+        clock.set_wall(NOW)
+        found = await outcomes(one, [ticket(world.company) for _ in range(4)])
+        found += await outcomes(two, [ticket(world.company) for _ in range(3)])
+        assert [isinstance(each, TooManyTickets) for each in found] == [False] * 5 + [True] * 2
+        assert 3500 < found[-1].seconds <= 3600
+        (change,) = await outcomes(one, [ticket(other.company)])
+        assert change.outcome.ticket.number == 1
+        clock.set_wall(NOW + HOUR)
+        (change,) = await outcomes(two, [ticket(world.company)])
+    assert change.outcome.ticket.number == 6

@@ -1,5 +1,11 @@
 """Companies: who sees and edits them, their secrets, and their end."""
 
+from dataclasses import replace
+
+import trio
+
+from motorpool.actors.settings import TicketSettings
+
 URL = "https://hooks.example.org/tickets"
 
 
@@ -201,3 +207,29 @@ async def test_the_audit_log_says_what_was_promised_before_and_after(desk):
             },
         ),
     ]
+
+
+async def test_a_user_creates_so_many_companies_and_administrators_any_number(desk, served):
+    served.context.settings = replace(served.context.settings, tickets=TicketSettings(companies_per_user=3))
+    answers = []
+
+    async def create(name):
+        answers.append(await desk.chief.post("/companies", json={"name": name}))
+
+    async with trio.open_nursery() as nursery:
+        for name in "abcde":
+            nursery.start_soon(create, name)
+    refused = [answer for answer in answers if answer.status != 200]
+    assert [(answer.status, answer.text) for answer in refused] == [
+        (400, "you have created 3 companies, which are the most a user may have")
+    ] * 3
+    # To leave a company makes no room, to delete it does.
+    link = {"userId": desk.chief.id, "companyId": desk.id}
+    assert (await desk.chief.delete("/permissions", json=link)).status == 204
+    assert (await desk.chief.post("/companies", json={"name": "f"})).status == 400
+    made = next(answer.json()["id"] for answer in answers if answer.status == 200)
+    assert (await desk.chief.delete(f"/companies/{made}")).status == 204
+    assert (await desk.chief.post("/companies", json={"name": "g"})).status == 200
+    assert (await desk.chief.post("/companies", json={"name": "h"})).status == 400
+    for _ in range(4):
+        assert (await served.admin.post("/companies", json={"name": "i"})).status == 200

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from motorpool.actors.settings import TicketSettings
+
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
@@ -502,3 +504,15 @@ async def test_what_is_looked_for_in_all_tickets_is_short(world: Any) -> None:
     tags = "&".join(f"tag={number}" for number in range(50))
     assert (await world.chief.get(f"/tickets?{tags}")).status == 200
     await refused(await world.chief.get(f"/tickets?{tags}&tag=50"), "tag", "50")
+
+
+async def test_a_company_gets_so_many_tickets_an_hour(starting: Any) -> None:
+    async with starting(tickets=TicketSettings(created_per_hour=1)) as served:
+        company = (await served.admin.post("/companies", json={"name": "North"})).json()["id"]
+        await served.admin.post("/tickets/defaults", json={"companyId": company})
+        body = {"companyId": company, "subject": "x"}
+        assert (await served.admin.post("/tickets", json=body)).status == 200
+        answer = await served.admin.post("/tickets", json=body)
+        assert answer.status == 429
+        assert answer.text == "at most 1 tickets an hour are created in a company"
+        assert 3000 < int(answer.headers["Retry-After"]) <= 3600
