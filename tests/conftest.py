@@ -239,6 +239,56 @@ REPORTED = ("server_version", "client_encoding", "standard_conforming_strings", 
 """Parameters that a client is told at the start and that the driver looks at."""
 
 
+RESET = (
+    "close all; unlisten *; reset session authorization; reset all;"
+    " select pg_advisory_unlock_all(); discard sequences; discard temp"
+)
+"""As DISCARD ALL, but that prepared statements and their plans are kept."""
+KEPT_STATEMENTS = 400
+"""How many prepared statements a session keeps: tests of many subjects use it one after another."""
+
+
+class PreparedBefore(asyncpg.Connection):
+    """A connection that goes on with the statements that were prepared in its session before."""
+
+    __slots__ = ("codecs", "prepared")
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.codecs: list[tuple[Any, ...]] = []
+        self.prepared: KeptStatements | None = None
+
+    async def set_type_codec(self, *args: Any, **options: Any) -> None:
+        # It empties the cache of statements, since those know the codecs of their time.
+        await super().set_type_codec(*args, **options)
+        self.codecs.append((args, options))
+        if self.prepared is not None and self.codecs == self.prepared.codecs:
+            for key, statement in self.prepared.statements:
+                self._stmt_cache.put(key, statement)
+            self._stmts_to_close.update(self.prepared.to_close)
+            self.prepared = None
+
+    def take_statements(self) -> "KeptStatements":
+        """Take the statements away from a connection that is about to be closed, which would close them."""
+        cache = self._stmt_cache
+        for entry in cache._entries.values():
+            cache._clear_entry_callback(entry)
+        taken = [
+            (key, entry._statement) for key, entry in cache._entries.items() if not entry._statement.closed
+        ]
+        cache._entries.clear()
+        return KeptStatements(self.codecs, taken, set(self._stmts_to_close))
+
+
+class KeptStatements(NamedTuple):
+    """Statements that are prepared in a session."""
+
+    codecs: list[tuple[Any, ...]]
+    """Arguments of set_type_codec(); the statements are good where it is called with the same."""
+    statements: list[tuple[Any, Any]]
+    to_close: set[Any]
+
+
 class KeptSession(NamedTuple):
     """A session of PostgreSQL whose client has left: its socket, and what the driver knew of it."""
 
@@ -247,10 +297,11 @@ class KeptSession(NamedTuple):
     pid: int
     greeting: bytes
     """What PostgreSQL says to a client that it lets in."""
+    statements: KeptStatements
 
     def reset(self) -> bool:
         """Make the session as good as new; return False where that fails."""
-        query = b"discard all\0"
+        query = RESET.encode() + b"\0"
         try:
             self.socket.settimeout(5.0)
             self.socket.sendall(b"Q" + struct.pack("!i", len(query) + 4) + query)
@@ -263,7 +314,8 @@ class KeptSession(NamedTuple):
                 answer += piece
         except OSError:
             return False
-        return answer.startswith(b"C")
+        # A message of an error would be the last before ReadyForQuery.
+        return answer.endswith(b"DISCARD TEMP\0Z\0\0\0\x05I")
 
     def is_alive(self) -> bool:
         self.socket.setblocking(False)
@@ -324,7 +376,8 @@ class KeptSessions:
                 break
             session.socket.close()
         else:
-            connection = await self._connect(dsn, **options)
+            cached = {"statement_cache_size": KEPT_STATEMENTS, "connection_class": PreparedBefore}
+            connection = await self._connect(dsn, **{**cached, **options})
         self._of[connection] = key
         return connection
 
@@ -340,9 +393,8 @@ class KeptSessions:
 
         transport, protocol = await loop.create_unix_connection(make_protocol, sock=handed_over)
         await let_in
-        connection = asyncpg.Connection(
-            protocol, transport, loop, driver._addr, driver._config, driver._params
-        )
+        connection = PreparedBefore(protocol, transport, loop, driver._addr, driver._config, driver._params)
+        connection.prepared = session.statements
         protocol.set_connection(connection)
         return connection
 
@@ -362,7 +414,8 @@ class KeptSessions:
         greeting += _message(b"K", struct.pack("!ii", protocol.backend_pid, protocol.backend_secret))
         greeting += _message(b"Z", b"I")
         duplicate = driver._transport.get_extra_info("socket").dup()
-        self._left[key[0]].append((key[1], KeptSession(driver, duplicate, protocol.backend_pid, greeting)))
+        session = KeptSession(driver, duplicate, protocol.backend_pid, greeting, driver.take_statements())
+        self._left[key[0]].append((key[1], session))
         # Else the driver would say farewell.
         driver._transport.abort()
 
