@@ -50,6 +50,7 @@ from motorpool.actors.tickets.rule_follower import ticket_rules_spec
 from motorpool.actors.tickets.rule_tickets import RuleTickets
 from motorpool.actors.tickets.ticket_captures import ticket_captures_spec
 from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
+from motorpool.actors.tickets.ticket_commands import ticket_commands_spec
 from motorpool.actors.tickets.ticket_creator import ticket_creator_spec
 from motorpool.actors.tickets.ticket_pictures import PictureFiles, ticket_pictures_spec
 from motorpool.actors.tickets.webhook_sender import webhook_sender_spec
@@ -268,6 +269,7 @@ def fleet_tree(
                         ticket_mails,
                     ),
                     ticket_zones_spec(database, ticket_batches),
+                    ticket_commands_spec(database, ticket_batches),
                     ticket_captures_spec(
                         database, media_folder(settings.data), business_calendars, ticket_mails
                     ),

@@ -45,10 +45,18 @@ MAX_QUEUED = 1000
 
 _QUEUED = Table("queued_commands", QueuedCommand, sort="id", keywords=())
 _ENQUEUE = f"""
-    insert into queued_commands (device_id, type, text_channel, attributes, created, expires, run_id, user_id)
-    select $1, $2, $3, $4, coalesce($5, now()), $6, $7, $8
-    where (select count(*) from queued_commands where device_id = $1) < {MAX_QUEUED}
-    returning {_QUEUED.select_list()}
+    with queued as (
+        insert into queued_commands
+            (device_id, type, text_channel, attributes, created, expires, run_id, user_id)
+        select $1, $2, $3, $4, coalesce($5, now()), $6, $7, $8
+        where (select count(*) from queued_commands where device_id = $1) < {MAX_QUEUED}
+        returning {_QUEUED.select_list()}
+    ),
+    linked as (
+        update ticket_commands command set status = 'queued', queued_command_id = queued.id
+        from queued where command.id = $9
+    )
+    select * from queued
 """  # noqa: S608 - constants
 # Runs are locked before the queue, in the same order as by statements that cancel. A step that has just been
 # cancelled is not claimed.
@@ -75,11 +83,19 @@ _CLAIM = f"""
             time = $2
         from judged where r.id = judged.run_id and r.status = 'queued'
         returning r.id
+    ),
+    gone as (
+        delete from queued_commands q using judged
+        where q.id = judged.id and (q.run_id is null or q.run_id in (select id from claimed))
+        returning {_QUEUED.select_list(of="q")}, coalesce(q.run_id, 0) as run_id,
+            coalesce(q.user_id, 0) as user_id, judged.is_expired, judged.is_forbidden
+    ),
+    linked as (
+        update ticket_commands command set status = 'sending', changed_at = $2, queued_command_id = null
+        from gone where command.queued_command_id = gone.id
+        returning command.id
     )
-    delete from queued_commands q using judged
-    where q.id = judged.id and (q.run_id is null or q.run_id in (select id from claimed))
-    returning {_QUEUED.select_list(of="q")}, coalesce(q.run_id, 0), coalesce(q.user_id, 0),
-        judged.is_expired, judged.is_forbidden
+    select gone.*, coalesce((select id from linked), 0) from gone
 """  # noqa: S608 - constants
 _WAITING = f"""
     select {_QUEUED.select_list(of="q")}, q.created, q.expires, coalesce(q.user_id, 0),
@@ -120,6 +136,8 @@ class ClaimedCommand(msgspec.Struct, frozen=True):
     """Who queued it; 0 for a step, or if it was queued by an earlier release."""
     is_forbidden: bool = False
     """Whether it must not be sent: the user with whose rights it was queued has lost them."""
+    ticket_command_id: int = 0
+    """Of its row in `ticket_commands`, if it was sent for a ticket; else 0."""
 
 
 class WaitingCommand(QueuedCommand, frozen=True, rename="camel"):
@@ -142,10 +160,12 @@ async def enqueue(
     expires: datetime | None = None,
     run_id: int = 0,
     user_id: int = 0,
+    ticket_command_id: int = 0,
 ) -> QueuedCommand:
     """Append a command to the queue of its device; return it with its id.
 
     `run_id` is its run record if it is a step of a scheduled command, else 0; `user_id` is who queues it.
+    `ticket_command_id` is its row in `ticket_commands`, if it is sent for a ticket.
 
     Raises:
         StatementRejected: There is no such device, or its queue is full.
@@ -160,6 +180,7 @@ async def enqueue(
         expires,
         run_id or None,
         user_id or None,
+        ticket_command_id or None,
     )
     if row is None:
         raise StatementRejected(f"{MAX_QUEUED} commands wait for the device already")
@@ -221,8 +242,10 @@ async def claim(q: Queries, queued_id: int, now: datetime) -> ClaimedCommand | N
     row = await q.fetch_row(_CLAIM, queued_id, now)
     if row is None:
         return None
-    *values, run_id, user_id, is_expired, is_forbidden = row.values()
-    return None if is_expired else ClaimedCommand(QueuedCommand(*values), run_id, user_id, is_forbidden)
+    *values, run_id, user_id, is_expired, is_forbidden, ticket_command_id = row.values()
+    if is_expired:
+        return None
+    return ClaimedCommand(QueuedCommand(*values), run_id, user_id, is_forbidden, ticket_command_id)
 
 
 async def remove_runs(q: Queries, run_ids: Sequence[int]) -> None:

@@ -67,6 +67,8 @@ _DELETED_BY_COMPANY = (
     "ticket_rule_tickets",
     "ticket_files",
     "ticket_captures",
+    "ticket_commands",
+    "ticket_command_news",
     "ticket_categories",
     "ticket_statuses",
     "ticket_priorities",

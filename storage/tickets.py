@@ -262,6 +262,8 @@ _DELETE = (
     "delete from ticket_rule_tickets where ticket_id = $1",
     "delete from ticket_files where ticket_id = $1",
     "delete from ticket_captures where ticket_id = $1",
+    "delete from ticket_commands where ticket_id = $1",
+    "delete from ticket_command_news where ticket_id = $1",
     "delete from tickets where id = $1",
 )
 _ORPHAN = """

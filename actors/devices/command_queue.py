@@ -6,9 +6,11 @@ The queue is in the database; the actor only remembers whether there may be any.
 from collections.abc import Callable
 from typing import Any
 
+from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsChanged
 from motorpool.actors.messages.uplink import DeviceMessage, SendCommand
+from motorpool.actors.record_json import format_time
 from motorpool.runtime import Context
-from motorpool.storage import audit, commands, runs
+from motorpool.storage import audit, commands, runs, ticket_commands
 from motorpool.storage.commands import ClaimedCommand
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -55,7 +57,12 @@ class CommandQueue:
                 minutes=message.queue_minutes,
             )
         else:
-            stored = await commands.enqueue(self._database, queued, user_id=message.user_id)
+            stored = await commands.enqueue(
+                self._database,
+                queued,
+                user_id=message.user_id,
+                ticket_command_id=message.ticket_command_id,
+            )
         self.waiting = self.waiting or stored is not None
         return stored
 
@@ -95,6 +102,16 @@ class CommandQueue:
 
     async def _store_outcome(self, claimed: ClaimedCommand, refused: str) -> None:
         now = self._context.clock.now()
+        if claimed.ticket_command_id:
+            said = {"status": "refused", "reason": refused} if refused else {"status": "delivered"}
+            await ticket_commands.note(
+                self._database,
+                claimed.ticket_command_id,
+                {**said, "time": format_time(now)},
+                becomes="over" if refused else "sent",
+                now=now,
+            )
+            self._context.system.ref(TICKET_COMMANDS).offer(TicketCommandsChanged())
         if claimed.run_id:
             outcome = Outcome(claimed.run_id, "delivered")
             if refused:

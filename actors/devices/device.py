@@ -194,6 +194,7 @@ class DeviceActor(BaseDevice):
             self._connections.attach(message.connection, message.unique_ids)
             return None
         self._connections.connect(message)
+        self._commands.connection_changed()
         self._presence.mark_seen(self._now())
         return self._commands.drain() if self._commands.queue.waiting else None
 
@@ -256,6 +257,7 @@ class DeviceActor(BaseDevice):
 
     def _command_answered(self, message: CommandAnswered) -> object:
         result = message.result
+        self._commands.answered(result)
         text = result.text or ("ok" if result.ok else "failed")
         report = PositionReport({"result": text}, located=False, receipt=result.receipt)
         event = self._event("commandResult", {"result": text})

@@ -17,7 +17,13 @@ from motorpool.actors.devices.command_validation import (
     refusal,
     text_refusal,
 )
-from motorpool.actors.messages.downlink import ConnectionMessage, EncodingRefused, Transmit, TransmitOutcome
+from motorpool.actors.messages.downlink import (
+    ConnectionMessage,
+    EncodingRefused,
+    Transmit,
+    TransmitOutcome,
+    Transmitted,
+)
 from motorpool.actors.messages.live_stream import (
     STREAM,
     HoldStream,
@@ -31,6 +37,7 @@ from motorpool.actors.messages.playback import (
     PlaybackRequested,
 )
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
+from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandAnswered
 from motorpool.actors.messages.uplink import (
     CommandOutcome,
     CommandQueued,
@@ -45,7 +52,7 @@ from motorpool.actors.video.playback_control import parse_control
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.reports import DeviceCommand, MediaAddress
+from motorpool.codecs.reports import CommandResult, DeviceCommand, MediaAddress
 from motorpool.runtime import ActorError, ActorStopped, Context, Deferred, Failure, Ref
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -59,6 +66,10 @@ VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
 """The purpose of the media that each of these commands requests."""
 MEDIA_COMMANDS = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
 """Commands of which streams and playbacks are notified."""
+MAX_REFERENCES = 32
+"""Commands of tickets whose answers are expected; the oldest is forgotten first."""
+MAX_ANSWER = 1000
+"""Characters of an answer that the history of a ticket has."""
 CONNECTION_ENDED = "the device's connection has just ended ({})"
 
 
@@ -95,6 +106,7 @@ class DeviceCommands:
         "_has_text_channel",
         "_media",
         "_session",
+        "_ticket_references",
         "queue",
     )
 
@@ -115,6 +127,8 @@ class DeviceCommands:
         self._media = media
         self._has_text_channel = has_text_channel
         self._context = context
+        self._ticket_references: dict[int, int] | None = None
+        """Commands of tickets by what their answers repeat, the oldest first; None: there are none."""
         self.queue = CommandQueue(device_id, database, context, publish)
 
     def types(self) -> tuple[str, ...]:
@@ -145,7 +159,9 @@ class DeviceCommands:
             )
         except ActorError as error:
             return CommandRefused(CONNECTION_ENDED.format(error))
-        return self._await_outcome(outcome) if isinstance(outcome, Coroutine) else _command_outcome(outcome)
+        if isinstance(outcome, Coroutine):
+            return self._await_outcome(outcome, message.ticket_command_id)
+        return self._command_outcome(outcome, message.ticket_command_id)
 
     def _send_text(self, row: Device, message: SendCommand) -> CommandRefused | Deferred[CommandOutcome]:
         """Have a command sent as a text message, whether or not the device is connected."""
@@ -163,9 +179,11 @@ class DeviceCommands:
             return CommandRefused("too many text messages wait for the SMS gateway")
         return reply
 
-    async def _await_outcome(self, outcome: Awaitable[TransmitOutcome]) -> CommandOutcome:
+    async def _await_outcome(
+        self, outcome: Awaitable[TransmitOutcome], ticket_command_id: int
+    ) -> CommandOutcome:
         try:
-            return _command_outcome(await outcome)
+            return self._command_outcome(await outcome, ticket_command_id)
         except ActorError as error:
             return CommandRefused(CONNECTION_ENDED.format(error))
 
@@ -173,7 +191,11 @@ class DeviceCommands:
         self, connection: Ref[ConnectionMessage], message: SendCommand
     ) -> CommandOutcome:
         not_sent = await self.transmit(
-            connection, message.type, message.attributes, by_reader=message.by_reader
+            connection,
+            message.type,
+            message.attributes,
+            by_reader=message.by_reader,
+            ticket_command_id=message.ticket_command_id,
         )
         return CommandSent() if not_sent is None else CommandRefused(not_sent.reason)
 
@@ -196,6 +218,7 @@ class DeviceCommands:
         attributes: Mapping[str, Any],
         *,
         by_reader: bool = False,
+        ticket_command_id: int = 0,
     ) -> NotSent | None:
         """Send a command and notify its stream or playback; return why it was not sent, or None."""
         assert self._session.row is not None
@@ -221,6 +244,7 @@ class DeviceCommands:
         try:
             outcome = await connection.ask(Transmit(command))
             not_sent = NotSent(outcome.reason) if isinstance(outcome, EncodingRefused) else None
+            self._expect_answer(outcome, ticket_command_id)
         except ActorError as error:
             not_sent = NotSent(CONNECTION_ENDED.format(error), connection_ended=True)
         if kind == "videoPlayback":
@@ -278,17 +302,43 @@ class DeviceCommands:
             if claimed is None:
                 return
             queued = claimed.command
-            not_sent = await self.transmit(self._session.connection, queued.type, queued.attributes)
+            not_sent = await self.transmit(
+                self._session.connection,
+                queued.type,
+                queued.attributes,
+                ticket_command_id=claimed.ticket_command_id,
+            )
             await self.queue.settle(claimed, "" if not_sent is None else not_sent.reason)
             if not_sent is not None and not_sent.connection_ended:
                 return
+
+    def _command_outcome(self, outcome: TransmitOutcome, ticket_command_id: int) -> CommandOutcome:
+        self._expect_answer(outcome, ticket_command_id)
+        return CommandRefused(outcome.reason) if isinstance(outcome, EncodingRefused) else CommandSent()
+
+    def _expect_answer(self, outcome: TransmitOutcome, ticket_command_id: int) -> None:
+        if ticket_command_id and isinstance(outcome, Transmitted) and outcome.reference is not None:
+            known = self._ticket_references or {}
+            known[outcome.reference] = ticket_command_id
+            if len(known) > MAX_REFERENCES:
+                del known[next(iter(known))]
+            self._ticket_references = known
+
+    def answered(self, result: CommandResult) -> None:
+        """Report the answer to a command that was sent for a ticket; others concern no ticket."""
+        known = self._ticket_references
+        if known is None or result.reference is None or result.reference not in known:
+            return
+        answer = TicketCommandAnswered(known[result.reference], result.ok, result.text[:MAX_ANSWER])
+        if not self._context.system.ref(TICKET_COMMANDS).offer(answer):
+            self._context.log.warning("an answer to a command of a ticket is not entered in its history")
+
+    def connection_changed(self) -> None:
+        """Expect no answers to what was sent on an earlier connection: their numbers begin again."""
+        self._ticket_references = None
 
     def response_text(self, queued: QueuedCommand) -> str:
         """Return the content of a queued command that the device takes in the response to its request."""
         assert self._session.row is not None
         attributes = fill_placeholders(queued.type, queued.attributes, self._session.row.unique_id)
         return str(attributes.get("data", ""))
-
-
-def _command_outcome(outcome: TransmitOutcome) -> CommandOutcome:
-    return CommandRefused(outcome.reason) if isinstance(outcome, EncodingRefused) else CommandSent()

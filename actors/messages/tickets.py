@@ -14,6 +14,7 @@ from motorpool.runtime import Kind
 __all__ = [
     "TICKET_CAPTURES",
     "TICKET_CLOCK",
+    "TICKET_COMMANDS",
     "TICKET_PICTURES",
     "TICKET_RECALCULATIONS",
     "TICKET_RULES",
@@ -21,6 +22,8 @@ __all__ = [
     "WEBHOOK_SENDER",
     "AttachPicture",
     "TicketCapturesWaiting",
+    "TicketCommandAnswered",
+    "TicketCommandsChanged",
     "TicketMessagesWaiting",
     "WakeTicketClock",
 ]
@@ -56,6 +59,22 @@ class TicketCapturesWaiting(msgspec.Struct, frozen=True, gc=False):
 
 
 TICKET_CAPTURES: Kind[None, TicketCapturesWaiting] = Kind("ticket_captures")
+
+
+class TicketCommandAnswered(msgspec.Struct, frozen=True, gc=False):
+    """A device has answered a command that was sent for a ticket."""
+
+    id: int
+    """Of its row in `ticket_commands`."""
+    ok: bool
+    text: str
+
+
+class TicketCommandsChanged(msgspec.Struct, frozen=True, gc=False):
+    """News of commands of tickets was stored."""
+
+
+TICKET_COMMANDS: Kind[None, TicketCommandAnswered | TicketCommandsChanged] = Kind("ticket_commands")
 
 
 class TicketMessagesWaiting(msgspec.Struct, frozen=True):

@@ -180,6 +180,8 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
     """The run of a scheduled command's step, stored as `sending`; 0 for other commands."""
     queue_minutes: int = 0
     """Minutes that such a step may wait in the queue."""
+    ticket_command_id: int = 0
+    """Of its row in `ticket_commands`, if it is sent for a ticket; else 0."""
 
 
 class DeliverQueued(msgspec.Struct, frozen=True, gc=False):

@@ -9,6 +9,7 @@ from quart import Response
 
 from motorpool.actors.messages.uplink import (
     DEVICE,
+    CommandOutcome,
     CommandQueued,
     CommandRefused,
     CommandSent,
@@ -24,7 +25,13 @@ from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
-from motorpool.api.resources.helpdesk.ticket_commands import add_command_entry, require_agent_of_ticket
+from motorpool.api.resources.helpdesk.ticket_commands import (
+    add_ticket_command,
+    announce_command_removed,
+    note_command_removed,
+    require_agent_of_ticket,
+    settle_ticket_command,
+)
 from motorpool.codecs.devices import CODECS
 from motorpool.storage import access, commands, devices, groups, links
 from motorpool.storage.commands import WaitingCommand
@@ -129,6 +136,8 @@ async def cancel_queued_command(call: Call) -> Response:
             raise ResourceNotFound("there is no such queued command")
         attributes = {"deviceId": queued.device_id, "type": queued.type, "userId": queued.user_id}
         await record_action(call, transaction, "remove", "queuedCommand", queued_id, attributes=attributes)
+        await note_command_removed(call, transaction, queued_id)
+    announce_command_removed(call)
     return no_content()
 
 
@@ -160,14 +169,14 @@ async def list_sendable_commands(call: Call) -> Response:
 async def send_command(call: Call) -> Response:
     """Send a command now, or keep it for a device that is offline.
 
-    With `ticketId`, for agents of the ticket's company, the ticket's history says what was sent.
+    With `ticketId`, for agents of the ticket's company, the ticket's history says what was sent, and
+    what became of it.
     """
     query = call.query(SendQuery)
     # A known client sends the device id as text.
     body = await call.body(CommandBody, strict=False)
     ticket_id = query.ticket_id or body.ticket_id
-    if ticket_id:
-        await require_agent_of_ticket(call, ticket_id)
+    company_id = await require_agent_of_ticket(call, ticket_id) if ticket_id else 0
     command = await _command(call, body)
     if query.group_id is not None:
         if ticket_id:
@@ -175,13 +184,17 @@ async def send_command(call: Call) -> Response:
         return await _send_to_group(call, command, query.group_id)
     await _require_device(call, body.device_id)
     command = msgspec.structs.replace(command, device_id=body.device_id)
-    outcome = await _send(call, command, body.device_id)
-    await record_action(
-        call, call.context.database, "command", "device", body.device_id, attributes={"type": command.type}
-    )
+    row_id = await add_ticket_command(call, company_id, ticket_id, command) if ticket_id else 0
+    outcome = await _send(call, command, body.device_id, ticket_command_id=row_id)
+    if not isinstance(outcome, CommandRefused):
+        attributes = {"type": command.type, **({"ticketId": ticket_id} if ticket_id else {})}
+        await record_action(
+            call, call.context.database, "command", "device", body.device_id, attributes=attributes
+        )
     if ticket_id:
-        await add_command_entry(call, ticket_id, command, outcome)
-    return as_json(command) if outcome is None else as_json(outcome, 202)
+        await settle_ticket_command(call, ticket_id, row_id, command, outcome)
+    queued = _queued(outcome)
+    return as_json(command) if queued is None else as_json(queued, 202)
 
 
 async def _command(call: Call, body: CommandBody) -> Command:
@@ -202,15 +215,22 @@ async def _command(call: Call, body: CommandBody) -> Command:
     )
 
 
-async def _send(call: Call, command: Command, device_id: int) -> QueuedCommand | None:
-    """Send to one device; return the row of the queue if the device is offline. BadRequest says why not."""
+async def _send(
+    call: Call, command: Command, device_id: int, *, ticket_command_id: int = 0
+) -> CommandOutcome:
+    """Send to one device; return whether it was sent, queued or refused."""
     request = SendCommand(
         type=command.type,
         attributes=command.attributes,
         text_channel=command.text_channel,
         user_id=call.caller.id,
+        ticket_command_id=ticket_command_id,
     )
-    outcome = await call.context.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
+    return await call.context.system.ref(DEVICE, device_id).ask(request, seconds=SEND_SECONDS)
+
+
+def _queued(outcome: CommandOutcome) -> QueuedCommand | None:
+    """Return the row of the queue if the device is offline. BadRequest says why it was not sent."""
     match outcome:
         case CommandSent():
             return None
@@ -234,7 +254,7 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
     async def send_to_some(device_ids: Iterator[int]) -> None:
         for device_id in device_ids:
             try:
-                outcomes[device_id] = await _send(call, command, device_id)
+                outcomes[device_id] = _queued(await _send(call, command, device_id))
             except BadRequest as error:
                 outcomes[device_id] = error
 

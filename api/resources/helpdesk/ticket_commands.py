@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsChanged
+from motorpool.actors.messages.uplink import CommandOutcome, CommandQueued, CommandRefused
+from motorpool.actors.record_json import format_time
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.evidence import add_evidence
 from motorpool.actors.tickets.facts import Change
@@ -11,45 +14,96 @@ from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_standing import standing_of
 from motorpool.api.resources.helpdesk.ticket_changes import author_of, require_agent
-from motorpool.storage import tickets
-from motorpool.storage.records import Command, QueuedCommand
+from motorpool.storage import ticket_commands, tickets
+from motorpool.storage.queries import Queries
+from motorpool.storage.records import Command
 
-__all__ = ["add_command_entry", "require_agent_of_ticket"]
+__all__ = [
+    "add_ticket_command",
+    "announce_command_removed",
+    "note_command_removed",
+    "require_agent_of_ticket",
+    "settle_ticket_command",
+]
 
 
-async def require_agent_of_ticket(call: Call, ticket_id: int) -> None:
-    """Raise BadRequest unless the ticket exists and the caller handles tickets of its company."""
+async def require_agent_of_ticket(call: Call, ticket_id: int) -> int:
+    """Return the company of a ticket.
+
+    Raises:
+        BadRequest: The ticket does not exist, or the caller does not handle tickets of its company.
+    """
     company_id = await tickets.company_of(call.context.database, ticket_id)
     standing = await standing_of(call, company_id) if company_id is not None else None
-    if standing is None or not standing.linked:
+    if company_id is None or standing is None or not standing.linked:
         raise BadRequest("ticketId: no access to it, or no such")
     require_agent(standing)
+    return company_id
 
 
-async def add_command_entry(
-    call: Call, ticket_id: int, command: Command, queued: QueuedCommand | None
+async def add_ticket_command(call: Call, company_id: int, ticket_id: int, command: Command) -> int:
+    """Store that a command is about to be sent for a ticket; return the id of its row.
+
+    Should this server end before `settle_ticket_command`, the history says that what became of it is unknown.
+    """
+    return await ticket_commands.add(
+        call.context.database, company_id, ticket_id, _attributes(command), now=call.now
+    )
+
+
+async def settle_ticket_command(
+    call: Call, ticket_id: int, row_id: int, command: Command, outcome: CommandOutcome
 ) -> None:
-    """Write into the history of a ticket that the caller sent a command; `queued` if it waits for the device.
+    """Enter how a command was handed over: sent, queued or refused.
 
     A ticket that was deleted meanwhile has no history.
     """
     context, now = call.context, to_milliseconds(call.now)
-    attributes: dict[str, Any] = {
-        "commandType": command.type,
-        "commandId": command.id,
-        "deviceId": command.device_id,
-        "status": "sent" if queued is None else "queued",
-    }
-    if command.description:
-        attributes["description"] = command.description
-    if queued is not None:
-        attributes["queuedCommandId"] = queued.id
+    attributes = _attributes(command)
+    match outcome:
+        case CommandQueued():
+            attributes |= {"status": "queued", "queuedCommandId": outcome.queued.id}
+        case CommandRefused():
+            attributes |= {"status": "refused", "reason": outcome.reason}
+        case _:
+            attributes["status"] = "sent"
+    is_over = isinstance(outcome, CommandRefused) and not outcome.uncertain
     async with context.database.transaction() as transaction:
         found = await lock_facts(transaction, [ticket_id], context.business_calendars, now=now)
+        await ticket_commands.settle(transaction, row_id, is_over=is_over, now=now)
         if ticket_id not in found:
             return
         facts = found[ticket_id]
         standing = await standing_of(call, facts.ticket.company_id, transaction)
-        outcome = add_evidence(facts, author_of(call, standing), now, attributes)
-        changes = await write(transaction, [Change(facts, outcome)], now, context.ticket_mails)
+        evidence = add_evidence(facts, author_of(call, standing), now, attributes)
+        changes = await write(transaction, [Change(facts, evidence)], now, context.ticket_mails)
     await announce(context.system, changes)
+    # An answer may have come before.
+    context.system.ref(TICKET_COMMANDS).offer(TicketCommandsChanged())
+
+
+async def note_command_removed(call: Call, transaction: Queries, queued_command_id: int) -> None:
+    """Store for its ticket, if it has one, that the caller has removed a command from a queue."""
+    attributes = {
+        "status": "removed",
+        "queuedCommandId": queued_command_id,
+        "userName": call.caller.user.name,
+        "time": format_time(call.now),
+    }
+    await ticket_commands.note_removed(transaction, queued_command_id, call.caller.id, attributes)
+
+
+def announce_command_removed(call: Call) -> None:
+    """Have the removal entered; after the commit."""
+    call.context.system.ref(TICKET_COMMANDS).offer(TicketCommandsChanged())
+
+
+def _attributes(command: Command) -> dict[str, Any]:
+    attributes: dict[str, Any] = {
+        "commandType": command.type,
+        "commandId": command.id,
+        "deviceId": command.device_id,
+    }
+    if command.description:
+        attributes["description"] = command.description
+    return attributes

@@ -14,6 +14,7 @@ from motorpool.actors.devices.rule_catalog import RuleCatalog, rule_catalog_spec
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL
+from motorpool.actors.messages.tickets import TICKET_COMMANDS
 from motorpool.actors.messages.uplink import DEVICE, Connected, SendCommand
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import ChildSpec, DynamicSpec
@@ -28,10 +29,11 @@ MINUTE = timedelta(minutes=1)
 class DeviceHarness:
     """A running tree of device actors, the probes around them, and their tables."""
 
-    def __init__(self, system, *, database, neighbours, streams, playbacks, folder, texts):
+    def __init__(self, system, *, database, neighbours, streams, playbacks, folder, texts, ticket_commands):
         self.system, self.database, self.neighbours = system, database, neighbours
         self.streams, self.playbacks, self.folder = streams, playbacks, folder
         self.texts = texts
+        self.ticket_commands = ticket_commands
         self._numbers = count(1)
 
     def device(self, row):
@@ -118,7 +120,7 @@ def make_known_device(database, make_device):
 @pytest.fixture
 def device_harness(database, neighbours, tree, tmp_path):
     """`async with device_harness() as running:` with settings of the device's spec."""
-    streams, playbacks, texts = {}, {}, Probe()
+    streams, playbacks, texts, ticket_commands = {}, {}, Probe(), Probe()
 
     def opened_for(probes):
         return lambda key: probes.setdefault(key, Probe())
@@ -141,6 +143,7 @@ def device_harness(database, neighbours, tree, tmp_path):
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
             neighbours.connections_spec,
             ChildSpec(kind=TEXT_CHANNEL, factory=lambda: texts, resident=False),
+            ChildSpec(kind=TICKET_COMMANDS, factory=lambda: ticket_commands, resident=False),
         )
         around = {
             "database": database,
@@ -149,6 +152,7 @@ def device_harness(database, neighbours, tree, tmp_path):
             "playbacks": playbacks,
             "folder": tmp_path,
             "texts": texts,
+            "ticket_commands": ticket_commands,
         }
         return _Opened(tree(*specs), partial(DeviceHarness, **around))
 

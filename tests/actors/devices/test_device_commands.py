@@ -1,4 +1,4 @@
-"""Steps of scheduled commands at their device: sent, kept, delivered or refused, and what is written of it.
+"""Steps of scheduled commands, and commands of tickets, at their device, and what is written of them.
 
 What holds for all commands is tested with the device.
 """
@@ -18,7 +18,9 @@ from motorpool.actors.messages.downlink import (
     Transmit,
     Transmitted,
 )
+from motorpool.actors.messages.tickets import TicketCommandAnswered, TicketCommandsChanged
 from motorpool.actors.messages.uplink import (
+    CommandAnswered,
     CommandQueued,
     CommandRefused,
     CommandSent,
@@ -28,9 +30,10 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     SendCommand,
 )
-from motorpool.codecs.reports import PositionReport
+from motorpool.codecs.reports import CommandResult, PositionReport
 from motorpool.runtime import Actor
-from motorpool.storage import commands, devices, runs, users
+from motorpool.runtime.testing import Probe
+from motorpool.storage import commands, devices, runs, ticket_commands, users
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import User
 
@@ -370,3 +373,62 @@ class TestDelivery:
         await time.settle()
         assert [type(message) for message in probe.messages] == [StopServing]
         assert (await running.run(run_id))[:2] == ("skipped", "device_not_found")
+
+
+class TestForTickets:
+    async def test_answers_to_commands_of_tickets_are_reported_and_no_others(self, running, row):
+        references = iter((7, 8, 9))
+
+        class Connection(Probe):
+            def handle(self, message):
+                super().handle(message)
+                return Transmitted(next(references)) if isinstance(message, Transmit) else None
+
+        ref = await running.system.start(CONNECTION, 70, lambda: Connection({Transmit: Transmitted(None)}))
+        await running.device(row).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+        device = running.device(row)
+        for kind, number in (("positionSingle", 31), ("videoStop", 32), ("positionSingle", 0)):
+            command = SendCommand(kind, {"channel": 1}, ticket_command_id=number)
+            assert await device.ask(command) == CommandSent()
+        results = (CommandResult(9, True), CommandResult(8, False, "busy"), CommandResult(7, True, "ok"))
+        for result in (*results, CommandResult(None, True)):
+            await device.tell(CommandAnswered(result, "jt808", ref))
+        await device.ask(GetCommandTypes())
+        reported = running.ticket_commands.messages
+        assert reported == [
+            TicketCommandAnswered(32, False, "busy"),
+            TicketCommandAnswered(31, True, "ok"),
+        ]
+        # The numbers of a new connection begin again.
+        await device.tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+        await device.tell(CommandAnswered(CommandResult(7, True), "jt808", ref))
+        await device.ask(GetCommandTypes())
+        assert len(reported) == 2
+
+    async def test_a_queued_command_is_delivered_or_refused_for_its_ticket(self, running, row, database):
+        rows = [await ticket_commands.add(database, 1, 1, {"deviceId": row.id}, now=NOW) for _ in range(2)]
+        for number in rows:
+            queued = await running.device(row).ask(SendCommand("positionSingle", ticket_command_id=number))
+            assert isinstance(queued, CommandQueued)
+        states = "select status from ticket_commands order by id"
+        assert [each[0] for each in await database.fetch(states)] == ["queued", "queued"]
+        answers = iter((Transmitted(5), EncodingRefused("too long")))
+
+        class Connection(Probe):
+            def handle(self, message):
+                super().handle(message)
+                return next(answers) if isinstance(message, Transmit) else None
+
+        ref = await running.system.start(CONNECTION, 70, lambda: Connection({Transmit: Transmitted(None)}))
+        await running.device(row).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+        await running.device(row).tell(CommandAnswered(CommandResult(5, True, "ok"), "jt808", ref))
+        await running.device(row).ask(GetCommandTypes())
+        news = await database.fetch("select command_id, attributes from ticket_command_news order by id")
+        known = [(each[0], each[1]["status"], each[1].get("reason")) for each in news]
+        assert known == [(rows[0], "delivered", None), (rows[1], "refused", "too long")]
+        assert [each[0] for each in await database.fetch(states)] == ["sent"]
+        assert running.ticket_commands.messages == [
+            TicketCommandsChanged(),
+            TicketCommandsChanged(),
+            TicketCommandAnswered(rows[0], True, "ok"),
+        ]

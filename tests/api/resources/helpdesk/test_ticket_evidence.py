@@ -190,3 +190,15 @@ async def test_a_command_for_a_ticket_is_in_its_history(desk, ticket):
     refused = await desk.stranger.post(f"/commands/send?ticketId={ticket['id']}", json=sent)
     assert (refused.status, refused.text) == (400, "ticketId: no access to it, or no such")
     assert await desk.database.fetch_value("select count(*) from queued_commands") == 2
+    unsent = {**sent, "attributes": {"data": "x", "noQueue": True}}
+    refused = await desk.chief.post(f"/commands/send?ticketId={ticket['id']}", json=unsent)
+    assert (refused.status, refused.text) == (400, "the device is offline")
+    removed = await desk.chief.delete(f"/commands/queue/{answer.json()['id']}")
+    assert removed.status == 204
+    with trio.fail_after(60):
+        while len(entries := await evidence_of(desk, ticket)) < 4:  # noqa: ASYNC110
+            await trio.sleep(0.01)
+    assert [entry["status"] for entry in entries] == ["queued", "queued", "refused", "removed"]
+    assert entries[2]["reason"] == "the device is offline"
+    assert entries[3]["queuedCommandId"] == answer.json()["id"]
+    assert await desk.database.fetch_value("select count(*) from ticket_commands") == 1
