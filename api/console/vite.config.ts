@@ -28,5 +28,6 @@ export default defineConfig({
     // `npm run dev` against a server that runs on this machine (motorpool serve --demo).
     proxy: { "/api": { target: "http://127.0.0.1:8082", ws: true } },
   },
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
+  // One worker for all files: the tests change nothing global.
+  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], isolate: false },
 });

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from motorpool.api.console import build
+from motorpool.api.console import build, nodejs
 
 CONSOLE = Path(str(files("motorpool.api") / "console"))
 
@@ -26,10 +26,10 @@ def test_node_of_the_machine_is_used_where_it_is_new_enough(monkeypatch, tmp_pat
         program = tmp_path / "node"
         program.write_text(f"#!/bin/sh\necho {version}\n")
         program.chmod(0o755)
-        monkeypatch.setattr(build.shutil, "which", lambda name: str(tmp_path / name))
-        monkeypatch.setattr(build, "_find_wheel", lambda: None)
-        found = build.find_node(install=False)
-        assert found == (build.Node(program, (str(tmp_path / "npm"),)) if used else None), version
+        monkeypatch.setattr(nodejs.shutil, "which", lambda name: str(tmp_path / name))
+        monkeypatch.setattr(nodejs, "_find_wheel", lambda: None)
+        found = nodejs.find_node(install=False)
+        assert found == (nodejs.Node(program, (str(tmp_path / "npm"),)) if used else None), version
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def without_network(monkeypatch):
 
     monkeypatch.setattr(build, "is_current", lambda _: False)
     monkeypatch.setattr(build, "write_types", lambda _: None)
-    monkeypatch.setattr(build, "_find_wheel", lambda: None)
-    monkeypatch.setattr(build.shutil, "which", lambda _: None)
-    monkeypatch.setattr(build.subprocess, "run", broken)
+    monkeypatch.setattr(nodejs, "_find_wheel", lambda: None)
+    monkeypatch.setattr(nodejs.shutil, "which", lambda _: None)
+    monkeypatch.setattr(nodejs.subprocess, "run", broken)
 
 
 def test_without_network_the_build_says_so_in_a_line_and_goes_on(without_network, capsys):
