@@ -60,6 +60,8 @@ REGISTRATION_SECONDS = 3600.0
 """The window of `users.registrations_per_address`."""
 WEBHOOK_TESTS = 6
 """Tests of a company's webhook within a minute."""
+DOWNLOAD_SECONDS = 600.0
+"""Within so long one user's requests for one capture are one download."""
 REFRESH_SECONDS = 5.0
 """After an attempt to read the server's settings that fails, in seconds until the next."""
 
@@ -107,6 +109,8 @@ class ServerContext:
     """Test messages sent by each user."""
     webhook_tests: RateLimit = field(init=False)
     """Tests of the webhook of each company."""
+    downloads: RateLimit = field(init=False)
+    """Downloads of captures that are audited, by user and file."""
     openid: OpenIdProvider | None = field(init=False)
     """The OpenID Connect provider; None where none is configured."""
     devices: RowCache[int, Versioned[Device]] = field(init=False)
@@ -155,6 +159,7 @@ class ServerContext:
         self.registrations = RateLimit(chosen.registrations_per_address, REGISTRATION_SECONDS, monotonic)
         self.message_tests = RateLimit(chosen.tests_per_hour, 3600.0, monotonic)
         self.webhook_tests = RateLimit(WEBHOOK_TESTS, 60.0, monotonic)
+        self.downloads = RateLimit(1, DOWNLOAD_SECONDS, monotonic)
         self.reports = Sources(
             system=self.system,
             database=self.database,

@@ -47,6 +47,15 @@ TEXT_TYPES = ("custom",)
 """The types of commands that can be sent as text messages."""
 MAX_CONCURRENT = 8
 """Devices of a group to which a command is sent at once."""
+_SPAN = ("channel", "index", "startTime", "endTime", "from", "to")
+AUDITED = {
+    "videoStart": ("channel", "index"),
+    "videoPlayback": _SPAN,
+    "videoPlaybackList": _SPAN,
+}
+"""The attributes of commands that the audit log has."""
+MAX_AUDITED = 64
+"""Characters of such a value; a longer one is left out."""
 SEND_SECONDS = 10.0
 """Limit for a device actor to write to its connection or to the queue, in seconds."""
 
@@ -187,7 +196,7 @@ async def send_command(call: Call) -> Response:
     row_id = await add_ticket_command(call, company_id, ticket_id, command) if ticket_id else 0
     outcome = await _send(call, command, body.device_id, ticket_command_id=row_id)
     if not isinstance(outcome, CommandRefused):
-        attributes = {"type": command.type, **({"ticketId": ticket_id} if ticket_id else {})}
+        attributes = _audited(command) | ({"ticketId": ticket_id} if ticket_id else {})
         await record_action(
             call, call.context.database, "command", "device", body.device_id, attributes=attributes
         )
@@ -195,6 +204,16 @@ async def send_command(call: Call) -> Response:
         await settle_ticket_command(call, ticket_id, row_id, command, outcome)
     queued = _queued(outcome)
     return as_json(command) if queued is None else as_json(queued, 202)
+
+
+def _audited(command: Command) -> dict[str, Any]:
+    """Return what the audit log says of a command: of video that is fetched also which."""
+    shown: dict[str, Any] = {"type": command.type}
+    for name in AUDITED.get(command.type, ()):
+        value = command.attributes.get(name)
+        if isinstance(value, int | str) and len(str(value)) <= MAX_AUDITED:
+            shown[name] = value
+    return shown
 
 
 async def _command(call: Call, body: CommandBody) -> Command:
@@ -267,7 +286,7 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
         f"device {each}: {error.text}" for each in visible if isinstance(error := outcomes[each], BadRequest)
     ]
     await record_action(
-        call, call.context.database, "command", "group", group_id, attributes={"type": command.type}
+        call, call.context.database, "command", "group", group_id, attributes=_audited(command)
     )
     if len(refused) == len(visible):
         raise BadRequest(refused[0])

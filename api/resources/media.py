@@ -2,11 +2,13 @@
 docs/server.md#files).
 """
 
+from fnmatch import fnmatchcase
 from functools import partial
 
 from quart import Response
 
 from motorpool.actors.files.media_files import device_folder, media_folder, save_image
+from motorpool.actors.video.capture_files import CAPTURE_NAMES
 from motorpool.api.access import confirm_device, may_see_device, require_device
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
@@ -68,7 +70,17 @@ async def get_media(call: Call) -> Response:
     response = await send_file(call.request, home, name, headers, kind, confirm)
     if response is None:
         raise ResourceNotFound("no such file")
+    if response.status_code in {200, 206} and fnmatchcase(name, CAPTURE_NAMES):
+        await _record_download(call, found[0], name)
     return response
+
+
+async def _record_download(call: Call, device_id: int, name: str) -> None:
+    """Write who fetches a capture: once in a while, because players fetch it in many parts."""
+    if call.request.method == "HEAD" or call.context.downloads.hit(f"{call.caller.id} {name}"):
+        return
+    attributes = {"fileName": name}
+    await record_action(call, call.context.database, "download", "device", device_id, attributes=attributes)
 
 
 @OPERATIONS.operation(

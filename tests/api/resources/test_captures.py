@@ -80,6 +80,27 @@ async def test_the_file_is_served_with_ranges_to_who_may_see_the_device(served):
     assert (await served.client().get(path)).status == 401
 
 
+async def test_who_downloads_a_capture_is_audited_once(served, database):
+    van = await served.device(served.admin, "van 1")
+    capture = (await start(served.admin, van)).json()
+    await stream(served, capture)
+    path = f"/media/van 1/{capture['fileName']}"
+    ann = await served.user("ann")
+    assert (await ann.get(path)).status == 404
+    assert (await served.admin.call("HEAD", f"/api{path}")).status == 200
+    linked = await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": van})
+    assert linked.status == 204, linked.text
+    for caller in (served.admin, ann, served.admin):
+        for part in ("bytes=0-9", "bytes=10-19"):
+            assert (await caller.get(path, headers={"Range": part})).status == 206
+    downloads = "select user_id, object_type, object_id, attributes from audit where action_type = 'download'"
+    name = {"fileName": capture["fileName"]}
+    assert [tuple(row.values()) for row in await database.fetch(f"{downloads} order by id")] == [
+        (served.admin_id, "device", van, name),
+        (ann.id, "device", van, name),
+    ]
+
+
 async def test_deleted_it_ends_and_keeps_what_arrived(served, van):
     filled, empty = [(await start(served.admin, van)).json() for _ in range(2)]
     await stream(served, filled, reason="")

@@ -55,6 +55,26 @@ async def test_what_cannot_be_sent_or_kept_is_400_with_the_reason(served):
         assert why in answer.text
 
 
+async def test_the_audit_log_says_which_video_was_asked_for(served, database):
+    number = await known_device(served, "1")
+    span = {"channel": 2, "startTime": "2026-05-01T10:00:00Z", "endTime": "2026-05-01T10:01:00Z"}
+    for kind, attributes in (
+        ("videoPlayback", {**span, "streamType": 1}),
+        ("videoStart", {"index": 3, "startTime": "x"}),
+        ("videoPlayback", {**span, "from": "x" * 65}),
+        ("engineStop", {"channel": 1}),
+    ):
+        sent = {"deviceId": number, "type": kind, "attributes": attributes}
+        assert (await served.admin.post("/commands/send", json=sent)).status == 202
+    rows = await database.fetch("select attributes from audit where action_type = 'command' order by id")
+    assert [row[0] for row in rows] == [
+        {"type": "videoPlayback", **span},
+        {"type": "videoStart", "index": 3},
+        {"type": "videoPlayback", **span},
+        {"type": "engineStop"},
+    ]
+
+
 async def test_a_device_of_others_or_none_is_400(served):
     number = await served.device(served.admin, "1")
     ann = await served.user("ann")
