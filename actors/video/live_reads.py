@@ -1,11 +1,14 @@
 """Reads of a live stream, answered at once or when what they ask for is there."""
 
 from collections.abc import Callable
+from datetime import datetime
 from math import inf
 from typing import Any
 
 from motorpool.actors.messages.live_stream import AwaitPlaylist, ExpireReads, ReadPart, WaitFailure
 from motorpool.actors.video.pending_reads import PendingReads
+from motorpool.actors.video.reload_pacing import ReloadPacing
+from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.runtime.actor import Context
 
@@ -25,6 +28,7 @@ class LiveReads(PendingReads):
         self._context = context
         self._playlist = playlist
         self._is_published = is_published
+        self._pacing = ReloadPacing()
         self._expire_at = inf
         """When `ExpireReads` comes, in monotonic seconds."""
 
@@ -36,6 +40,44 @@ class LiveReads(PendingReads):
         self._expire_at = inf if earliest is None else earliest
         if earliest is not None:
             self._context.after(earliest - now, ExpireReads())
+
+    def list_segment(self, segment: Segment, started_at: datetime) -> None:
+        """List the next segment, or the next part of one, whose first picture came at `started_at`."""
+        playlist, now = self._playlist, self._context.clock.monotonic()
+        count, index = len(playlist), playlist.next_index
+        playlist.append(segment, started_at)
+        if playlist.next_index > index:
+            self._pacing.note_listed(playlist.last_seconds, now, first=not count)
+            if not count and self.waiting and not playlist.has_parts:
+                self._expire_in(self._pacing.start_hold(now))
+        if self.waiting:
+            self.settle(now)
+
+    def read_playlist(self, start_seconds: float) -> object:
+        """Return the playlist once it has enough to begin with, after `start_seconds` as it is.
+
+        A request shortly before the next segment waits for that (`reload_pacing`).
+        """
+        playlist = self._playlist
+        if not self._may_begin():
+            return self.wait(start_seconds, self._may_begin, playlist.render)
+        hold = self._pacing.reload_hold(self._context.clock.monotonic())
+        if not hold or playlist.has_parts or not self._is_published():
+            return playlist.render()
+        index = playlist.next_index
+        return self.wait(
+            hold, lambda: playlist.next_index > index or not self._is_published(), playlist.render
+        )
+
+    def _may_begin(self) -> bool:
+        playlist = self._playlist
+        if not len(playlist):
+            return False
+        return (
+            playlist.has_parts
+            or not self._is_published()
+            or not self._pacing.start_hold(self._context.clock.monotonic())
+        )
 
     def await_playlist(self, message: AwaitPlaylist) -> object:
         """Return the playlist once it holds what is asked for, of a stream that is published."""
@@ -82,8 +124,12 @@ class LiveReads(PendingReads):
 
         Without `on_timeout` also then with `answer()`.
         """
+        return self.add(self._expire_in(seconds), is_ready, answer, on_timeout=on_timeout)
+
+    def _expire_in(self, seconds: float) -> float:
+        """See that `expire` is called after `seconds` at the latest; return when that is."""
         until = self._context.clock.monotonic() + seconds
         if until < self._expire_at:
             self._expire_at = until
             self._context.after(seconds, ExpireReads())
-        return self.add(until, is_ready, answer, on_timeout=on_timeout)
+        return until

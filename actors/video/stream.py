@@ -217,10 +217,8 @@ class Stream(Actor[StreamMessage]):
             return
         clock = self._clock
         age = timedelta(seconds=clock.monotonic() - segment.arrived_at)
-        self._playlist.append(segment, clock.now() - age)
+        self._reads.list_segment(segment, clock.now() - age)
         SEGMENTS_MADE.inc(segment.complete)
-        if self._reads.waiting:
-            self._reads.settle(clock.monotonic())
 
     # Readers
 
@@ -239,10 +237,9 @@ class Stream(Actor[StreamMessage]):
         return read()
 
     def _playlist_or_wait(self) -> object:
-        playlist = self._playlist
-        if len(playlist) or not self._expects_media():
-            return playlist.render()
-        return self._reads.wait(self._settings.start_seconds, lambda: len(playlist) > 0, playlist.render)
+        if not self._expects_media():
+            return self._playlist.render()
+        return self._reads.read_playlist(self._settings.start_seconds)
 
     def _expects_media(self) -> bool:
         return self._publisher is not None or self._camera.started_at is not None

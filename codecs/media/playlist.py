@@ -87,6 +87,16 @@ class LivePlaylist:
         return self._target_duration
 
     @property
+    def last_seconds(self) -> float:
+        """Length of the last listed segment; 0 where there is none."""
+        return self._listed[-1].segment.duration if self._listed else 0.0
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether parts of segments are listed."""
+        return self._part_seconds > 0
+
+    @property
     def next_discontinuity(self) -> int:
         """The first discontinuity sequence for a later actor of the stream."""
         growing = self._growing is not None and self._growing.discontinuity

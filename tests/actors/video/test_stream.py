@@ -70,6 +70,20 @@ class House:
     async def playlist(self, **fields):
         return m3u8.loads(await self.ref.ask(ReadPlaylist(**fields), seconds=60))
 
+    async def listed(self):
+        """What is listed once a reader gets it; time passes while they wait."""
+        read = []
+        async with trio.open_nursery() as nursery:
+
+            async def reader():
+                read.append(await self.playlist())
+
+            nursery.start_soon(reader)
+            await self.time.settle()
+            while not read:
+                await self.time.passes(0.25)
+        return read[0]
+
     async def take(self, name="taker"):
         """A taker's ref and probe."""
         ref = self.system.ref(TAKER, name)
@@ -171,14 +185,52 @@ class TestReaders:
             await stream.show(camera, film(1))
             assert read == []
             await stream.show(camera, film(2)[5:6])
+            assert read == []  # with one segment alone, players that poll would run dry
+            await time.passes(0.4)
+            assert read == []
+            await time.passes(0.1)
             assert [numbers(each) for each in read] == [[0]] * 3
-            # Reading changes nothing.
+            # Reading changes nothing, also where the next segment is overdue.
+            await time.passes(1)
             assert (await stream.playlist()).dumps() == read[0].dumps()
             segment = await stream.ref.ask(ReadSegment(0))
             assert first_picture(segment) == (True, 5)
             assert read[0].segments[0].duration == 1.0
             assert await stream.ref.ask(ReadSegment(1)) is None
             assert stream.commands == ["videoStart"]
+
+    async def test_a_reload_just_before_the_next_segment_waits_for_it(self, house, film, time):
+        read = []
+        async with house() as stream, trio.open_nursery() as nursery:
+
+            async def reload():
+                read.append(await stream.playlist())
+
+            await stream.ref.tell(HoldStream())
+            camera, _, _ = await stream.publish()
+            units = film(5)
+            await stream.show(camera, units[:11])
+            await time.passes(0.4)
+            await reload()
+            await time.passes(0.2)
+            nursery.start_soon(reload)
+            await time.passes(0.5)
+            assert [numbers(each) for each in read] == [[0, 1]]
+            await stream.show(camera, units[11:16])
+            assert [numbers(each) for each in read] == [[0, 1], [0, 1, 2]]
+            # It does not wait for a segment that does not come, nor for a camera that has left.
+            await time.passes(0.9)
+            nursery.start_soon(reload)
+            await time.passes(0.7)
+            assert numbers(read[2]) == [0, 1, 2]
+            await stream.show(camera, units[16:21])
+            await time.passes(0.9)
+            nursery.start_soon(reload)
+            await time.settle()
+            assert len(read) == 3
+            await stream.ref.tell(PublisherLeft(camera))
+            await time.settle()
+            assert len(read) == 4
 
     async def test_without_a_picture_the_reader_gets_an_empty_playlist_in_time(self, house, time):
         read = []
@@ -237,6 +289,7 @@ class TestReaders:
             camera, probe, wanted = await stream.publish()
             assert wanted
             await stream.show(camera, film(2))
+            await time.passes(2)
             assert numbers(await stream.playlist()) == [0]
             await time.passes(600, step=60)
             assert stream.commands == []
@@ -299,7 +352,7 @@ class TestPublishers:
             await stream.show(older, film(4)[10:])  # its last words
             await stream.ref.tell(PublisherLeft(older))
             await stream.show(newer, film(2, start=900_000))
-            playlist = await stream.playlist()
+            playlist = await stream.listed()
             assert newer_probe.messages == []
             assert numbers(playlist) == [0, 1, 2]
             assert [segment.discontinuity for segment in playlist.segments] == [False, False, True]
@@ -319,7 +372,7 @@ class TestPublishers:
             await time.settle()
             replaced = Close("replaced by a newer media connection of the same channel", 1)
             assert [probe.messages for probe in probes] == [[replaced]] * 29 + [[]]
-            playlist = await stream.playlist()
+            playlist = await stream.listed()
             # Ten short ones, ten of a segment and a rest; the last connection's rest is open yet.
             assert numbers(playlist) == list(range(29))
             assert [each.discontinuity for each in playlist.segments].count(True) == 20
@@ -339,16 +392,16 @@ class TestPublishers:
             assert await stream.ref.ask(Publish(older, is_retry=True)) is True
             assert newer_probe.messages == []
             await stream.show(older, film(2))
-            assert len((await stream.playlist()).segments) == 1
+            assert len((await stream.listed()).segments) == 1
 
     async def test_a_publisher_that_leaves_closes_the_open_segment_and_may_come_back(self, house, film, time):
         async with house() as stream:
             await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish(1)
             await stream.show(camera, film(2)[:8])
-            assert numbers(await stream.playlist()) == [0]
+            assert numbers(await stream.listed()) == [0]
             await stream.ref.tell(PublisherLeft(camera))
-            playlist = await stream.playlist()
+            playlist = await stream.listed()
             assert [segment.duration for segment in playlist.segments] == pytest.approx([1.0, 0.6])
             _, _, wanted = await stream.publish(2)
             assert wanted
@@ -360,7 +413,7 @@ class TestPublishers:
             camera, _, _ = await stream.publish()
             await stream.show(camera, units[:7])
             await stream.show(camera, units[12:21], lossy=True)  # from the middle of a group
-            playlist = await stream.playlist()
+            playlist = await stream.listed()
             assert [segment.duration for segment in playlist.segments] == pytest.approx([1.0, 0.4, 1.0])
             assert [segment.discontinuity for segment in playlist.segments] == [False, False, True]
             assert first_picture(await stream.ref.ask(ReadSegment(2))) == (True, 5)
@@ -372,10 +425,10 @@ class TestPublishers:
             await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await stream.show(camera, units)
-            playlist = await stream.playlist()
+            playlist = await stream.listed()
             while len(playlist.segments) < 2:
                 await trio.testing.wait_all_tasks_blocked(0.01)
-                playlist = await stream.playlist()
+                playlist = await stream.listed()
             assert numbers(playlist) == [0, 1]
             with av.open(io.BytesIO(await stream.ref.ask(ReadSegment(1)))) as container:
                 assert {each.type for each in container.streams} == {"video", "audio"}
@@ -387,7 +440,7 @@ class TestPublishers:
             await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await stream.show(camera, units)
-            while len((await stream.playlist()).segments) < 3:
+            while len((await stream.listed()).segments) < 3:
                 await trio.testing.wait_all_tasks_blocked(0.01)
             times = []
             for index in range(3):
@@ -404,7 +457,7 @@ class TestNumbers:
             await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
             await stream.show(camera, film(40))
-            playlist = await stream.playlist()
+            playlist = await stream.listed()
             assert numbers(playlist) == [36, 37, 38]
             assert not playlist.discontinuity_sequence
             kept = [index for index in range(45) if await stream.ref.ask(ReadSegment(index)) is not None]
@@ -419,7 +472,7 @@ class TestNumbers:
             await again.ref.tell(HoldStream())
             camera, _, _ = await again.publish()
             await again.show(camera, film(2))
-            playlist = await again.playlist()
+            playlist = await again.listed()
             assert numbers(playlist) == [3]
             assert playlist.segments[0].discontinuity
 
@@ -430,7 +483,7 @@ class TestNumbers:
                 await stream.ref.tell(HoldStream())
                 camera, _, _ = await stream.publish(number)
                 await stream.show(camera, film(4))
-                playlist = await stream.playlist()
+                playlist = await stream.listed()
                 assert len(playlist.segments) == 3
                 assert not highest or numbers(playlist)[0] > highest[-1]
                 highest.append(numbers(playlist)[-1])
@@ -454,7 +507,7 @@ class TestNumbers:
             for second in range(12):
                 await stream.show(camera, film(12)[5 * second : 5 * second + 5])
                 if second:
-                    assert numbers(await stream.playlist())[-1] == second - 1
+                    assert numbers(await stream.listed())[-1] == second - 1
                 assert await mark() > second - 1
         assert await mark() == 11
 
@@ -465,7 +518,7 @@ class TestNumbers:
             camera, _, _ = await stream.publish()
             with outage():
                 await stream.show(camera, film(6))
-                assert numbers(await stream.playlist()) == [0, 1, 2, 3, 4]
+                assert numbers(await stream.listed()) == [0, 1, 2, 3, 4]
         assert "numbers were not written down" in caplog.text
 
     async def test_an_idle_stream_leaves_and_a_held_one_stays_as_long_as_its_device(self, house, time):
@@ -542,7 +595,7 @@ class TestTakers:
             await stream.take()
             camera, _, _ = await stream.publish()
             await stream.show(camera, film(8))
-            assert len((await stream.playlist()).segments) == 6
+            assert len((await stream.listed()).segments) == 6
             assert "captures are too slow" in caplog.text
             stuck.free.set()
             await time.settle()
