@@ -88,6 +88,12 @@ async def accounts(q: Queries, user_ids: Sequence[int]) -> dict[int, Account]:
     return found
 
 
+async def names(q: Queries, user_ids: Sequence[int]) -> dict[int, str]:
+    """Return the names of these users by id; unknown ids are left out."""
+    rows = await q.fetch("select id, name from users where id = any($1::bigint[])", list(user_ids))
+    return {row["id"]: row["name"] for row in rows}
+
+
 async def id_by_email(q: Queries, email: str) -> int | None:
     """Return the id of the user with this e-mail address or login name."""
     found: int | None = await q.fetch_value(_ID_BY_EMAIL, email.strip())

@@ -48,7 +48,7 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.actors.video.camera_control import requested_channel
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaRequested
-from motorpool.actors.video.playback_control import parse_control
+from motorpool.actors.video.playback_control import parse_control, parse_time
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
@@ -196,6 +196,7 @@ class DeviceCommands:
             message.attributes,
             by_reader=message.by_reader,
             ticket_command_id=message.ticket_command_id,
+            user_id=message.user_id,
         )
         return CommandSent() if not_sent is None else CommandRefused(not_sent.reason)
 
@@ -219,6 +220,7 @@ class DeviceCommands:
         *,
         by_reader: bool = False,
         ticket_command_id: int = 0,
+        user_id: int = 0,
     ) -> NotSent | None:
         """Send a command and notify its stream or playback; return why it was not sent, or None."""
         assert self._session.row is not None
@@ -236,11 +238,14 @@ class DeviceCommands:
                 )
             )
         if kind == "videoPlayback":
-            await self._tell_playback(attributes, PlaybackRequested())
+            start = parse_time(attributes, "startTime", "from")
+            end = parse_time(attributes, "endTime", "to")
+            await self._tell_playback(attributes, PlaybackRequested(start, end, user_id))
         elif kind == "videoPlaybackControl" and not by_reader:
             control = parse_control(attributes)
             if control is not None:
-                await self._tell_playback(attributes, PlaybackControlSent(*control))
+                time = parse_time(attributes, "time", "time")
+                await self._tell_playback(attributes, PlaybackControlSent(*control, time))
         try:
             outcome = await connection.ask(Transmit(command))
             not_sent = NotSent(outcome.reason) if isinstance(outcome, EncodingRefused) else None

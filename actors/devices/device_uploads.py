@@ -150,7 +150,7 @@ class DeviceUploads:
             for recording in message.list.recordings
         ]
         try:
-            await recordings.save(self._database, self._device_id, listed)
+            await recordings.save(self._database, self._device_id, listed, self._context.clock.now())
         except StorageError as error:
             self._context.log.error("cannot store a list of %d recordings: %s", len(listed), error)
             return

@@ -1,5 +1,8 @@
 """Messages to the playback of one channel. They carry media bytes and refs, and stay on their node."""
 
+from datetime import datetime
+from typing import Literal
+
 import msgspec
 
 from motorpool.actors.messages.publishing import PublisherMessage, Subscribe, Unsubscribe
@@ -9,10 +12,12 @@ __all__ = [
     "PLAYBACK",
     "CheckPlayback",
     "FindSegment",
+    "GetPlaybackState",
     "PlaybackCommandCompleted",
     "PlaybackControlSent",
     "PlaybackMessage",
     "PlaybackRequested",
+    "PlaybackState",
     "ReadPlayback",
     "SegmentsEvicted",
 ]
@@ -20,6 +25,12 @@ __all__ = [
 
 class PlaybackRequested(msgspec.Struct, frozen=True, gc=False):
     """`videoPlayback` is about to be sent: what publishes now begins a new session."""
+
+    start_time: datetime | None = None
+    end_time: datetime | None = None
+    """The span that is asked for, as far as it is known."""
+    user_id: int = 0
+    """Who asks; 0 if nobody does."""
 
 
 class PlaybackCommandCompleted(msgspec.Struct, frozen=True, gc=False):
@@ -35,6 +46,26 @@ class PlaybackControlSent(msgspec.Struct, frozen=True, gc=False):
     """0 to 6 (JT/T 1078-2016, message 0x9202)."""
     speed: int = 1
     """Multiple, of forward and rewind."""
+    time: datetime | None = None
+    """Where a seek goes; None where it is unknown."""
+
+
+class PlaybackState(msgspec.Struct, frozen=True, gc=False):
+    """What became of the latest `videoPlayback`."""
+
+    requested: PlaybackRequested
+    status: Literal["WAITING", "RUNNING", "PAUSED", "ENDED"]
+    """WAITING: nothing has arrived. PAUSED: by a viewer."""
+    arrived_to: datetime | None
+    """When the end of what has arrived was recorded; None where nothing has arrived or it is unknown."""
+    seconds: float
+    """Length of what has arrived and is still kept."""
+    reason: str | None
+    """Why it has ended."""
+
+
+class GetPlaybackState(msgspec.Struct, Request[PlaybackState | None], frozen=True, gc=False):
+    """Return the state of the latest playback; None where there is none, or it is no longer kept."""
 
 
 class ReadPlayback(msgspec.Struct, Request[str], frozen=True, gc=False):
@@ -67,6 +98,7 @@ PlaybackMessage = (
     PublisherMessage
     | FindSegment
     | ReadPlayback
+    | GetPlaybackState
     | PlaybackRequested
     | PlaybackCommandCompleted
     | PlaybackControlSent

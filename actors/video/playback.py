@@ -12,6 +12,7 @@ from motorpool.actors.messages.playback import (
     PLAYBACK,
     CheckPlayback,
     FindSegment,
+    GetPlaybackState,
     PlaybackCommandCompleted,
     PlaybackControlSent,
     PlaybackMessage,
@@ -31,13 +32,12 @@ from motorpool.actors.messages.uplink import DEVICE, SendCommand
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.pending_reads import PendingReads
 from motorpool.actors.video.playback_control import END
-from motorpool.actors.video.playback_session import PREFIX, PlaybackSession
+from motorpool.actors.video.playback_session import PlaybackSession, empty_playlist
 from motorpool.actors.video.segment_builder import SegmentBuilder
 from motorpool.actors.video.segment_store import SEGMENT_STORE, DeleteSessions, EndSession, StoreSegment
 from motorpool.actors.video.sequence_allocator import SequenceAllocator
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
-from motorpool.codecs.media.event_playlist import EventPlaylist
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import Actor, ActorError, DynamicSpec, Ref, Restart
 from motorpool.storage.database import Database
@@ -70,8 +70,10 @@ class Playback(Actor[PlaybackMessage]):
         self._next = (0, 0)
         """Index and discontinuity sequence of the next session."""
         self._session: PlaybackSession | None = None
-        self._requested_at: float | None = None
-        """When a command was on its way to the device, in monotonic seconds; None: no command is."""
+        self._requested: PlaybackRequested | None = None
+        """The command that is on its way to the device."""
+        self._requested_at = 0.0
+        """When it was sent, in monotonic seconds."""
         self._subscribers = Subscribers()
         self._reads = PendingReads()
         """Of the first segment of a session."""
@@ -114,8 +116,10 @@ class Playback(Actor[PlaybackMessage]):
             case PublisherLeft():
                 return self._publisher_left(message)
             case PlaybackRequested():
-                self._requested_at = self.context.clock.monotonic()
+                self._requested, self._requested_at = message, self.context.clock.monotonic()
                 return None
+            case GetPlaybackState():
+                return self._session and self._session.state()
             case PlaybackCommandCompleted():
                 return self._command_completed(message)
             case PlaybackControlSent():
@@ -135,12 +139,12 @@ class Playback(Actor[PlaybackMessage]):
         return StreamEnded(reason, self._session.peek() if self._session else None)
 
     def _command_completed(self, message: PlaybackCommandCompleted) -> object:
-        requested_at, self._requested_at = self._requested_at, None
-        return self._start_session() if requested_at is not None and message.sent else None
+        requested, self._requested = self._requested, None
+        return self._start_session(requested) if requested is not None and message.sent else None
 
-    async def _start_session(self) -> PlaybackSession:
+    async def _start_session(self, requested: PlaybackRequested) -> PlaybackSession:
         """Replace the session by a new one."""
-        self._requested_at = None
+        self._requested = None
         if self._session is not None and self._session.is_running:
             await self._end(self._session, "replaced by a new playback", superseded=True)
         await self._store.tell(DeleteSessions(self.context.ref))
@@ -154,6 +158,7 @@ class Playback(Actor[PlaybackMessage]):
             self.context.clock.monotonic(),
             first_index=first_index,
             first_discontinuity=first_discontinuity,
+            requested=requested,
         )
         return self._session
 
@@ -163,17 +168,17 @@ class Playback(Actor[PlaybackMessage]):
             return None
         if message.control == END:
             return self._end(session, "stopped")
-        session.control_sent(message.control, message.speed, self.context.clock.monotonic())
+        session.control_sent(message, self.context.clock.monotonic())
         return None
 
     async def _publish(self, message: Publish) -> bool:
         session = self._session
-        if self._requested_at is not None:
-            session = await self._start_session()
+        if self._requested is not None:
+            session = await self._start_session(self._requested)
         elif session is None or not session.is_running:
             if not self._settings.unrequested or message.is_retry:
                 return False
-            session = await self._start_session()
+            session = await self._start_session(PlaybackRequested())
         if session.publisher is not None and session.publisher != message.connection:
             if message.is_retry:
                 return False
@@ -205,7 +210,7 @@ class Playback(Actor[PlaybackMessage]):
     async def _append(self, session: PlaybackSession, fragments: list[MediaFragment]) -> bool:
         """Store and list the segments of fragments. False: the disk is full, and the session has ended."""
         for fragment in fragments:
-            playlist = session.playlist
+            playlist, recorded_at = session.playlist, session.recorded_at(fragment)
             if not self._numbers.has_room(playlist.next_index):
                 await self._numbers.reserve(playlist.next_index, playlist.next_discontinuity)
             segment = await self._builder.build_slowly(fragment)
@@ -220,9 +225,7 @@ class Playback(Actor[PlaybackMessage]):
                 self.context.log.error("a segment was not kept: %s", error)
                 await self._end(session, f"the disk does not take it: {error}", by_server=True, flush=False)
                 return False
-            playlist.append(
-                segment.duration, discontinuity=segment.discontinuity, container=segment.container
-            )
+            session.list_segment(segment, recorded_at)
             playlist.drop_before(first_kept)
             SEGMENTS_MADE.inc()
             if self._reads:
@@ -244,7 +247,7 @@ class Playback(Actor[PlaybackMessage]):
         now = self.context.clock.monotonic()
         publisher = session.publisher
         ended = StreamEnded(reason, session.peek())
-        session.end(now)
+        session.end(reason, now)
         self.context.log.info("ended after %.0f s of film: %s", session.playlist.seconds, reason)
         await self._store.tell(EndSession(session.name))
         if superseded:
@@ -281,13 +284,7 @@ class Playback(Actor[PlaybackMessage]):
     def _read(self) -> object:
         session = self._session
         if session is None:
-            index, discontinuity = self._next
-            return EventPlaylist(
-                target_seconds=self._settings.segment_seconds,
-                prefix=PREFIX,
-                first_index=index,
-                first_discontinuity=discontinuity,
-            ).render()
+            return empty_playlist(self._settings, self._next).render()
         now = session.read_at = self.context.clock.monotonic()
         until = session.started_at + self._settings.start_seconds
         if len(session.playlist) or not session.is_running or now >= until:
@@ -313,8 +310,8 @@ class Playback(Actor[PlaybackMessage]):
             if now >= at:
                 del self._closing[connection]
                 connection.offer(Close("the playback has ended", self._channel))
-        if self._requested_at is not None and now - self._requested_at >= COMMAND_SECONDS:
-            self._requested_at = None
+        if self._requested is not None and now - self._requested_at >= COMMAND_SECONDS:
+            self._requested = None
         session = self._session
         if session is None:
             return None

@@ -5,13 +5,15 @@ is looked for in the units.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-from motorpool.codecs.devices.jt808.video_commands import CONTROLS
+from motorpool.codecs.devices.jt808.video_commands import CONTROLS, read_time
+from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.numbers import whole_number
 
-__all__ = ["END", "PlaybackControlTracker", "parse_control"]
+__all__ = ["END", "SEEK", "PlaybackControlTracker", "parse_control", "parse_time"]
 
 RESUME, PAUSE, END, FORWARD, REWIND, SEEK, KEYFRAMES = range(7)
 
@@ -30,6 +32,14 @@ def parse_control(attributes: Mapping[str, Any]) -> tuple[int, int] | None:
     if control is None or speed is None:
         return None
     return (control, speed) if RESUME <= control <= KEYFRAMES else None
+
+
+def parse_time(attributes: Mapping[str, Any], name: str, short_name: str) -> datetime | None:
+    """Return a time of a playback command as the codec reads it; None where it is absent or invalid."""
+    try:
+        return read_time(attributes, name, short_name)
+    except UnsupportedCommand:
+        return None
 
 
 class PlaybackControlTracker:

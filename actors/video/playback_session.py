@@ -4,16 +4,22 @@ No message says that a recording has been played to its end (docs/protocols/jt10
 terminal closes, falls silent, or is stopped.
 """
 
+from datetime import datetime, timedelta
+from typing import Literal
+
 from motorpool.actors.messages.downlink import ConnectionMessage
+from motorpool.actors.messages.playback import PlaybackControlSent, PlaybackRequested, PlaybackState
 from motorpool.actors.settings import VideoSettings
-from motorpool.actors.video.playback_control import PlaybackControlTracker
+from motorpool.actors.video.playback_control import SEEK, PlaybackControlTracker
+from motorpool.actors.video.recording_clock import RecordingClock
 from motorpool.codecs.media.event_playlist import EventPlaylist
 from motorpool.codecs.media.fragments import MediaFragment
+from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Ref
 
-__all__ = ["PlaybackSession"]
+__all__ = ["PlaybackSession", "empty_playlist"]
 
 CONNECT_SECONDS = 120.0
 """For a terminal to connect after the command: its disk may have to spin up first."""
@@ -22,23 +28,38 @@ LOOP_MS = 30_000
 """A recording that repeats sooner looks like a clock that is set back with each key frame."""
 SAME_MS = 1_000
 """A picture stamped this near to the first one is the first one again."""
+UNREQUESTED = PlaybackRequested()
+
+
+def empty_playlist(settings: VideoSettings, numbers: tuple[int, int]) -> EventPlaylist:
+    """Return a playlist whose first segment and discontinuity will have these numbers."""
+    first_index, first_discontinuity = numbers
+    return EventPlaylist(
+        target_seconds=settings.segment_seconds,
+        prefix=PREFIX,
+        first_index=first_index,
+        first_discontinuity=first_discontinuity,
+    )
 
 
 class PlaybackSession:
     """Turns access units into fragments and keeps the playlist; reads no clock."""
 
     def __init__(
-        self, name: str, settings: VideoSettings, now: float, *, first_index: int, first_discontinuity: int
+        self,
+        name: str,
+        settings: VideoSettings,
+        now: float,
+        *,
+        first_index: int,
+        first_discontinuity: int,
+        requested: PlaybackRequested = UNREQUESTED,
     ) -> None:
         """`name` is that of its files; `now` in monotonic seconds, as all times here."""
         self.name = name
+        self.requested = requested
         self.control = PlaybackControlTracker()
-        self.playlist = EventPlaylist(
-            target_seconds=settings.segment_seconds,
-            prefix=PREFIX,
-            first_index=first_index,
-            first_discontinuity=first_discontinuity,
-        )
+        self.playlist = empty_playlist(settings, (first_index, first_discontinuity))
         self.started_at = now
         self.read_at: float | None = None
         self.ended_at: float | None = None
@@ -51,6 +72,11 @@ class PlaybackSession:
         self._stamps: tuple[int, int] | None = None
         """Of this publisher's first and last picture."""
         self._repeats = False
+        self._recording_clock = RecordingClock(requested.start_time)
+        self._seek_to: datetime | None = None
+        """Of a seek whose effect has not come yet."""
+        self._arrived_to: datetime | None = None
+        self._reason: str | None = None
 
     @property
     def is_running(self) -> bool:
@@ -70,24 +96,33 @@ class PlaybackSession:
         self.publisher = None
         self._active_at = now
 
-    def control_sent(self, control: int, speed: int, now: float) -> None:
+    def control_sent(self, message: PlaybackControlSent, now: float) -> None:
         """Note a control that a viewer sent, other than the end."""
-        self.control.note_sent(control, speed, now)
+        self.control.note_sent(message.control, message.speed, now)
+        if message.control == SEEK:
+            self._seek_to = message.time
         self._active_at = now
 
     def push(self, units: list[AccessUnit], now: float) -> list[MediaFragment]:
         """Take units; return the fragments they complete."""
         self._active_at = now
         fragments: list[MediaFragment | None] = []
+        segmenter = self._segmenter
         for unit in units:
             is_requested = self.control.breaks_before(unit, now)
             if is_requested:
-                fragments.append(self._segmenter.discontinuity())
+                fragments.append(segmenter.discontinuity())
+                self._recording_clock.seek(self._seek_to)
+                self._seek_to = None
             if unit.coding.is_video:
                 self._detect_loop(unit, is_requested=is_requested)
             if self._repeats:
                 break
-            fragments.append(self._segmenter.push(unit, now))
+            keyframe = segmenter.last_keyframe
+            fragments.append(segmenter.push(unit, now))
+            latest = segmenter.last_keyframe
+            if latest is not keyframe and latest is not None:
+                self._recording_clock.note_keyframe(unit.timestamp, latest.pts)
         return [fragment for fragment in fragments if fragment is not None]
 
     def _detect_loop(self, unit: AccessUnit, *, is_requested: bool) -> None:
@@ -97,6 +132,32 @@ class PlaybackSession:
         if unit.keyframe and last - first >= LOOP_MS and abs(stamp - first) <= SAME_MS and not is_requested:
             self._repeats = True
         self._stamps = first, stamp
+
+    def recorded_at(self, fragment: MediaFragment) -> datetime | None:
+        """Return when a fragment begins in the recording; None if that is unknown."""
+        return self._recording_clock.time_of(fragment.start)
+
+    def list_segment(self, segment: Segment, recorded_at: datetime | None) -> None:
+        """Add a segment to the playlist, which begins at `recorded_at` in the recording."""
+        self.playlist.append(
+            segment.duration,
+            discontinuity=segment.discontinuity,
+            container=segment.container,
+            recorded_at=recorded_at,
+        )
+        if recorded_at is not None:
+            self._arrived_to = recorded_at + timedelta(seconds=segment.duration)
+
+    def state(self) -> PlaybackState:
+        """Return what viewers are shown of it."""
+        status: Literal["WAITING", "RUNNING", "PAUSED", "ENDED"] = "RUNNING"
+        if not self.is_running:
+            status = "ENDED"
+        elif self.control.is_paused:
+            status = "PAUSED"
+        elif not self._has_published:
+            status = "WAITING"
+        return PlaybackState(self.requested, status, self._arrived_to, self.playlist.seconds, self._reason)
 
     def peek(self) -> MediaFragment | None:
         """Return the open fragment, which stays open."""
@@ -120,9 +181,10 @@ class PlaybackSession:
             return "the device has hung up" if quiet >= self._settings.playback_return_seconds else ""
         return "the device sends nothing more" if quiet >= self._settings.playback_silence_seconds else ""
 
-    def end(self, now: float) -> None:
+    def end(self, reason: str, now: float) -> None:
         """End the session; its segments stay."""
         self.ended_at = now
+        self._reason = reason
         self.playlist.end()
         self.publisher = None
 

@@ -3,20 +3,24 @@
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+import msgspec
 import trio
+from quart import Response
 
 from motorpool.actors.messages.changes import CalendarChanged, changed_fields
-from motorpool.actors.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored
+from motorpool.actors.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored, zone_of
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
-from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.spans import Span
 from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.codecs.calendars.calendar import CalendarError
+from motorpool.api.http.responses import as_json
+from motorpool.codecs.calendars.calendar import CalendarError, Window
 from motorpool.storage import configuration_uses, links, plain_tables, scheduled_commands, scheduled_reports
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Calendar
@@ -29,6 +33,10 @@ SHORT_GAP = timedelta(seconds=60)
 """A gap between two windows that is this short gives a warning."""
 GAP_SEARCH = timedelta(days=400)
 """How far ahead short gaps are searched."""
+LONGEST_SPAN = timedelta(days=366)
+"""Windows are listed for at most a year."""
+MOST_WINDOWS = 10_000
+"""In one answer; a year of hours has 8,784."""
 
 
 class CalendarPolicy(ValidatedPolicy[Calendar]):
@@ -53,6 +61,19 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
             raise BadRequest(f"data: {error}") from None
         require_time_zone(TIME_ZONE, sent.attributes, {})
         return sent
+
+    async def windows(self, call: Call, sent: Calendar, span: Span) -> list[Window]:
+        """Return the windows of a calendar, in the zones in which schedules read it."""
+        zone = zone_of(sent.attributes, call.context.server.attributes)
+
+        def compute() -> list[Window]:
+            return read_stored(sent.data).windows(span.start, span.end, zone=zone)
+
+        try:
+            with call.until_disconnected():
+                return await trio.to_thread.run_sync(compute, limiter=self._parser_limit)
+        except CalendarError as error:
+            raise BadRequest(f"data: {error}") from None
 
     async def warning(self, call: Call, stored: Calendar) -> str:
         """Warn of short gaps, such as a day from 00:00 to 23:59 leaves (docs/calendars.md#windows)."""
@@ -92,13 +113,46 @@ def _short_gap(data: str, now: datetime) -> tuple[datetime, datetime] | None:
     return next((gap for gap in gaps if gap[1] - gap[0] <= SHORT_GAP), None)
 
 
+POLICY = CalendarPolicy()
 CALENDARS = Resource(
     name="calendar",
     path="calendars",
     shape=Calendar,
     table=plain_tables.CALENDARS,
     change=CalendarChanged,
-    policy=CalendarPolicy(),
+    policy=POLICY,
     parameters=COMMON_PARAMETERS,
 )
 add_resource_operations(CALENDARS, OPERATIONS)
+
+
+class CalendarWindow(msgspec.Struct, frozen=True, rename="camel"):
+    """A span of time in which a calendar is open."""
+
+    start_time: datetime
+    end_time: datetime
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/calendars/windows",
+    query=Span,
+    body=Calendar,
+    body_rules=BodyRules(required=("data",)),
+    answer=list[CalendarWindow],
+)
+async def list_windows(call: Call) -> Response:
+    """The windows of a calendar, saved or not, between two instants; stores nothing.
+
+    As scheduled commands follow them: merged, in order, clipped to the span. A span of at most a year, and
+    at most 10,000 windows.
+    """
+    span = call.query(Span)
+    if not timedelta(0) < span.end - span.start <= LONGEST_SPAN:
+        raise BadRequest("from, to: a span of at most 366 days, and its end after its start")
+    sent = await call.body(Calendar)
+    require_time_zone(TIME_ZONE, sent.attributes, {})
+    windows = await POLICY.windows(call, sent, span)
+    if len(windows) > MOST_WINDOWS:
+        raise BadRequest(f"from, to: {len(windows)} windows; ask for a shorter span")
+    return as_json([CalendarWindow(*window) for window in windows])

@@ -25,6 +25,7 @@ from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_vers
 from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
 from motorpool.api.program.version import INTERFACE
+from motorpool.codecs.devices import CODECS
 from motorpool.storage import scheduled_commands, server
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ServerSettings
@@ -167,6 +168,35 @@ async def list_timezones(call: Call) -> Response:
 @cache
 def _timezones() -> list[str]:
     return sorted(available_timezones())
+
+
+class Protocol(msgspec.Struct, frozen=True, rename="camel"):
+    """How devices of one protocol reach this server."""
+
+    name: str
+    transport: str
+    port: int
+    identity: str
+    enabled: bool
+    host: str | None
+
+
+@OPERATIONS.operation("GET", "/server/protocols", answer=list[Protocol])
+async def list_protocols(call: Call) -> Response:
+    """The protocols that devices speak, and the ports that they connect to."""
+    settings = call.context.settings
+    listed = [
+        Protocol(
+            name=name,
+            transport=codec.transport,
+            port=codec.port + settings.port.offset,
+            identity=codec.identity,
+            enabled=settings.protocols is None or name in settings.protocols,
+            host=settings.public.host,
+        )
+        for name, codec in sorted(CODECS.items())
+    ]
+    return as_json(listed)
 
 
 @OPERATIONS.operation("GET", "/server/gc", answers={200: Content(media_type="text/plain")}, errors=(400, 403))

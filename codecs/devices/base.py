@@ -34,7 +34,7 @@ import abc
 import secrets
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, EncodedCommand, Receipt, Report
@@ -47,6 +47,10 @@ class DeviceCodec(abc.ABC):
     """The protocol's name in settings and positions: "jt808"."""
     port: ClassVar[int]
     """Its usual port."""
+    transport: ClassVar[Literal["tcp", "http"]] = "tcp"
+    """How devices reach the port; default: "tcp"."""
+    identity: ClassVar[Literal["phone", "text"]] = "text"
+    """What devices call themselves: a telephone number of up to 20 digits, or any text. Default: "text"."""
     commands: ClassVar[frozenset[str]]
     """Command types of the API that `encode` supports."""
     request_response: ClassVar[bool] = False

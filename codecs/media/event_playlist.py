@@ -5,6 +5,7 @@ room for it), the type goes too, as section 4.3.3.5 requires: the rest is a play
 """
 
 import math
+from datetime import datetime
 from itertools import islice
 
 import msgspec
@@ -76,8 +77,15 @@ class EventPlaylist:
     def __contains__(self, index: int) -> bool:
         return self._first_index <= index < self.next_index
 
-    def append(self, seconds: float, *, discontinuity: bool = False, container: Container = MPEG_TS) -> int:
-        """List the next segment; returns its index.
+    def append(
+        self,
+        seconds: float,
+        *,
+        discontinuity: bool = False,
+        container: Container = MPEG_TS,
+        recorded_at: datetime | None = None,
+    ) -> int:
+        """List the next segment, whose first picture was recorded at `recorded_at`; returns its index.
 
         Raises:
             ValueError: the playlist has ended.
@@ -86,6 +94,8 @@ class EventPlaylist:
             raise ValueError("the playlist has ended")
         index = self.next_index
         mark = "#EXT-X-DISCONTINUITY\n" if discontinuity else ""
+        if recorded_at is not None:
+            mark += f"#EXT-X-PROGRAM-DATE-TIME:{recorded_at.isoformat(timespec='milliseconds')}\n"
         lines = f"{mark}#EXTINF:{seconds:.6f},\n{self._prefix}{index}.{container.suffix}\n"
         self._listed.append(_Listed(lines, discontinuity, seconds))
         self._target_duration = max(self._target_duration, math.floor(seconds + 0.5))

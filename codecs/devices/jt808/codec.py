@@ -60,6 +60,7 @@ class Jt808(DeviceCodec):
 
     name = "jt808"
     port = 5015
+    identity = "phone"
     commands = COMMANDS
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:

@@ -95,7 +95,7 @@ def live_stop(command: DeviceCommand, _: VideoContext) -> bytes:
 def list_query(command: DeviceCommand, context: VideoContext) -> bytes:
     """Return the body of 0x9205, a query for recordings: without times the last 24 hours."""
     attributes = command.attributes
-    start, end = _time(attributes, "startTime", "from"), _time(attributes, "endTime", "to")
+    start, end = read_time(attributes, "startTime", "from"), read_time(attributes, "endTime", "to")
     if end is None and context.utc_now is not None:
         now = context.utc_now()
         end = now if start is None or start < now else None
@@ -118,7 +118,7 @@ def list_query(command: DeviceCommand, context: VideoContext) -> bytes:
 def playback_request(command: DeviceCommand, context: VideoContext) -> bytes:
     """Return the body of 0x9201, a request for a playback."""
     attributes = command.attributes
-    start = _time(attributes, "startTime", "from")
+    start = read_time(attributes, "startTime", "from")
     if start is None:
         raise UnsupportedCommand("startTime is required: the start of a recording, or a time inside it")
     address = _media(command)
@@ -134,7 +134,7 @@ def playback_request(command: DeviceCommand, context: VideoContext) -> bytes:
             method,
             _speed(attributes) if method in (1, 2) else 0,
         )
-        + _span(start, _time(attributes, "endTime", "to"), context.clock)
+        + _span(start, read_time(attributes, "endTime", "to"), context.clock)
     )
 
 
@@ -148,7 +148,7 @@ def playback_control(command: DeviceCommand, context: VideoContext) -> bytes:
             control = integer(attributes, "control", 0, 0, 6)
         except UnsupportedCommand:
             raise UnsupportedCommand(f"control must be 0 to 6 or one of {', '.join(CONTROLS)}") from None
-    time = _time(attributes, "time", "time")
+    time = read_time(attributes, "time", "time")
     if control == 5 and time is None:
         raise UnsupportedCommand("time is required to seek")
     return pack("BBB", channel(command), control, _speed(attributes) if control in (3, 4) else 0) + (
@@ -176,7 +176,12 @@ def _speed(attributes: Mapping[str, Any]) -> int:
     return code
 
 
-def _time(attributes: Mapping[str, Any], name: str, short_name: str) -> datetime | None:
+def read_time(attributes: Mapping[str, Any], name: str, short_name: str) -> datetime | None:
+    """Return an instant among the attributes of a command, None where it is absent.
+
+    Raises:
+        UnsupportedCommand: it is no time with a zone.
+    """
     value = attributes.get(name, attributes.get(short_name))
     if value is None or value == "":
         return None

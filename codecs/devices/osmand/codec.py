@@ -64,6 +64,7 @@ class OsmAnd(DeviceCodec):
 
     name = "osmand"
     port = 5055
+    transport = "http"
     commands = frozenset(("custom",))
     request_response = True
 

@@ -766,7 +766,7 @@ class TestCommands:
             assert running.streams[(row.id, 3)].messages == [HoldStream()]
             messages = running.playbacks[(row.id, 4)].messages
             assert messages == [
-                PlaybackRequested(),
+                PlaybackRequested(datetime(2026, 6, 15, 10, tzinfo=UTC)),
                 PlaybackCommandCompleted(sent=True),
                 PlaybackControlSent(1),
             ]
@@ -818,17 +818,28 @@ class TestCommands:
             await running.connect(row)
             device = running.device(row)
             start = {"channel": 2, "startTime": "2026-06-15T10:00:00Z"}
-            await device.ask(SendCommand("videoPlayback", start))
+            end = {"to": "2026-06-15T12:30:00+02:00"}
+            await device.ask(SendCommand("videoPlayback", {**start, **end}, user_id=7))
             messages = running.playbacks[(row.id, 2)].messages
-            assert messages == [PlaybackRequested(), PlaybackCommandCompleted(sent=True)]
-            for attributes in ({"control": "pause"}, {"control": 3, "speed": "4"}, {"control": "nonsense"}):
+            ten = datetime(2026, 6, 15, 10, tzinfo=UTC)
+            assert messages == [
+                PlaybackRequested(ten, ten.replace(minute=30), 7),
+                PlaybackCommandCompleted(sent=True),
+            ]
+            for attributes in (
+                {"control": "pause"},
+                {"control": 3, "speed": "4"},
+                {"control": "nonsense"},
+                {"control": "seek", "time": "2026-06-15T10:05:00Z"},
+            ):
                 await device.ask(SendCommand("videoPlaybackControl", {"index": 2, **attributes}))
-            assert messages[2:] == [PlaybackControlSent(1), PlaybackControlSent(3, 4)]
+            sought = PlaybackControlSent(5, time=ten.replace(minute=5))
+            assert messages[2:] == [PlaybackControlSent(1), PlaybackControlSent(3, 4), sought]
             # What the playback itself has sent it knows.
             stop = SendCommand("videoPlaybackControl", {"channel": 2, "control": "stop"}, by_reader=True)
             await device.ask(stop)
             await device.ask(SendCommand("videoStop", {"channel": 2}))
-            assert len(messages) == 4
+            assert len(messages) == 5
             assert running.streams.keys() == {(row.id, 2)}
 
     async def test_a_playback_is_notified_before_the_command_is_sent_and_of_a_refusal(
@@ -1039,7 +1050,8 @@ class TestRecordings:
                 received = RecordingList(7, listed, receipt=number)
                 await running.device(row).tell(RecordingListReceived(received, "jt808", connection))
                 await time.settle()
-                kept = await recordings.load(database, row.id, Recording)
+                kept, received_at = await recordings.load(database, row.id, Recording)
+                assert received_at is not None
                 assert [each.size for each in kept] == [5_000] * len(listed)
                 assert probe.messages[-1] == AcknowledgeStored((number,))
 
@@ -1051,7 +1063,7 @@ class TestRecordings:
             listed = RecordingList(None, tuple(found))
             await running.device(row).tell(RecordingListReceived(listed, "jt808", connection))
             await time.settle()
-            kept = await recordings.load(database, row.id, Recording)
+            kept, _ = await recordings.load(database, row.id, Recording)
             assert [each.channel for each in kept] == [1, 2, 7]
             assert (kept[0].start_time, kept[0].alarm_flag, kept[0].size) == (NOW, 5, 999)
 

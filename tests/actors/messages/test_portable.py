@@ -37,6 +37,7 @@ CROSSING = (
     "GetCommandTypes",
     "GetDeviceStatuses",
     "GetLatestPositions",
+    "GetPlaybackState",
     "HoldStream",
     "ListCaptures",
     "MediaRequested",

@@ -1,6 +1,7 @@
 """Playback of one channel: bursts in, a playlist that grows and ends, on the virtual clock."""
 
 import io
+from datetime import UTC, datetime
 
 import av
 import m3u8
@@ -11,6 +12,7 @@ from motorpool.actors.messages.downlink import Close
 from motorpool.actors.messages.playback import (
     PLAYBACK,
     FindSegment,
+    GetPlaybackState,
     PlaybackCommandCompleted,
     PlaybackControlSent,
     PlaybackRequested,
@@ -428,6 +430,31 @@ class TestEnd:
             playlist = await playback.playlist()
             assert [entry.discontinuity for entry in playlist.segments] == [False, False, True, False, False]
             assert [pictures(await playback.segment(index)) for index in range(5)] == [5] * 5
+
+    async def test_segments_have_the_times_of_the_recording_also_after_a_seek(self, house, film, time):
+        noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
+        async with house() as playback:
+            await playback.ref.tell(PlaybackRequested(noon, noon.replace(hour=13), 7))
+            await playback.ref.tell(PlaybackCommandCompleted(sent=True))
+            waiting = await playback.ref.ask(GetPlaybackState())
+            assert (waiting.status, waiting.arrived_to, waiting.requested.user_id) == ("WAITING", None, 7)
+            camera, _, _ = await playback.publish()
+            await playback.send(camera, film(3))
+            assert (await playback.ref.ask(GetPlaybackState())).arrived_to == noon.replace(second=2)
+            await playback.ref.tell(PlaybackControlSent(PAUSE))
+            assert (await playback.ref.ask(GetPlaybackState())).status == "PAUSED"
+            await playback.ref.tell(PlaybackControlSent(SEEK, time=noon.replace(minute=30)))
+            await playback.send(camera, film(3, start=900_000))
+            await playback.ref.tell(PlaybackControlSent(STOP))
+            playlist = await playback.playlist()
+            half = noon.replace(minute=30)
+            assert [entry.program_date_time for entry in playlist.segments] == [
+                *(noon.replace(second=second) for second in range(3)),
+                *(half.replace(second=second) for second in range(3)),
+            ]
+            ended = await playback.ref.ask(GetPlaybackState())
+            assert (ended.status, ended.reason, ended.seconds) == ("ENDED", "stopped", 6.0)
+            assert ended.arrived_to == half.replace(second=3)
 
     async def test_a_change_of_speed_is_one_as_well(self, house, film, time):
         async with house() as playback:

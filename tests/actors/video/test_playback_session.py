@@ -2,6 +2,7 @@
 
 import pytest
 
+from motorpool.actors.messages.playback import PlaybackControlSent
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback_session import PlaybackSession
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
@@ -70,7 +71,7 @@ def test_a_recording_that_begins_again_is_over(run, film):
 def test_a_seek_to_the_beginning_and_a_clock_that_is_set_back_are_no_end(run, film):
     run.publish(CAMERA, 1001.0)
     run.push(film(40), 1001.0)
-    run.control_sent(SEEK, 1, 1001.0)
+    run.control_sent(PlaybackControlSent(SEEK), 1001.0)
     run.push(film(5), 1001.1)
     assert run.end_reason(1001.1) == ""
     run.publish(CAMERA, 1002.0)  # it comes back, and may have lost its place
@@ -83,7 +84,7 @@ def test_a_seek_to_the_beginning_and_a_clock_that_is_set_back_are_no_end(run, fi
 def test_a_cut_ends_where_a_seek_takes_hold(run, film):
     run.publish(CAMERA, 1001.0)
     run.push(film(1), 1001.0)
-    run.control_sent(SEEK, 1, 1001.0)
+    run.control_sent(PlaybackControlSent(SEEK), 1001.0)
     old, new = film(2)[5:8], film(1, start=900_000)
     fragments = run.push([*old, *new], 1001.1)
     assert [len(fragment.pictures) for fragment in fragments] == [5, 3]
@@ -113,9 +114,9 @@ def test_it_is_over_when_nothing_more_can_be_expected(run, steps, seconds, reaso
             case "leave":
                 run.publisher_left(now)
             case "pause":
-                run.control_sent(PAUSE, 1, now)
+                run.control_sent(PlaybackControlSent(PAUSE), now)
             case "resume":
-                run.control_sent(0, 1, now)
+                run.control_sent(PlaybackControlSent(0), now)
     assert run.end_reason(now + seconds - 0.1) == ""
     assert run.end_reason(now + seconds) == reason
 
@@ -124,7 +125,7 @@ def test_it_counts_as_unread_since_the_last_read_but_not_before_its_end(run):
     assert run.unread_seconds(1010.0) == 10
     run.read_at = 1020.0
     assert run.unread_seconds(1025.0) == 5
-    run.end(1100.0)
+    run.end("stopped", 1100.0)
     assert run.unread_seconds(1103.0) == 3
     run.read_at = 1200.0
     assert run.unread_seconds(1201.0) == 1

@@ -97,3 +97,65 @@ async def test_one_that_shuts_for_a_moment_is_kept_with_a_warning(served):
         whole = days.replace(b"T235900", b"T235859")
         kept = await getattr(served.admin, method)(path, json={"name": "x", "data": encoded(whole)})
         assert "X-Warning" not in kept.headers
+
+
+JUNE = "from=2026-06-01T00:00:00Z&to=2026-07-01T00:00:00Z"
+
+
+async def windows(client, text, span=JUNE, **attributes):
+    body = {"data": encoded(text), "attributes": attributes}
+    return await client.post(f"/calendars/windows?{span}", json=body)
+
+
+async def test_windows_are_merged_clipped_and_of_a_calendar_that_is_not_stored(served):
+    ann = await served.user("ann")
+    touching = TEXT.replace(
+        b"END:VCALENDAR",
+        (
+            b"BEGIN:VEVENT\nUID:1\nDTSTART;TZID=Europe/Berlin:20260601T170000\n"
+            b"DTEND;TZID=Europe/Berlin:20260601T180000\nEND:VEVENT\nEND:VCALENDAR"
+        ),
+    )
+    answer = await windows(ann, touching, "from=2026-06-01T09:00:00Z&to=2026-06-08T07:00:00Z")
+    assert answer.status == 200, answer.text
+    assert answer.json() == [
+        {"startTime": "2026-06-01T09:00:00Z", "endTime": "2026-06-01T16:00:00Z"},
+        {"startTime": "2026-06-08T06:00:00Z", "endTime": "2026-06-08T07:00:00Z"},
+    ]
+    assert (await served.admin.get("/calendars?all=true")).json() == []
+
+
+async def test_floating_times_are_in_the_zone_of_the_calendar_else_of_the_server(served):
+    floating = TEXT.replace(b";TZID=Europe/Berlin", b"")
+
+    async def first(**attributes):
+        return (await windows(served.admin, floating, **attributes)).json()[0]["startTime"]
+
+    assert await first() == "2026-06-01T08:00:00Z"
+    assert await first(timezone="America/New_York") == "2026-06-01T12:00:00Z"
+    server = (await served.admin.get("/server")).json()
+    await served.admin.put("/server", json={**server, "attributes": {"timezone": "Asia/Tokyo"}})
+    assert await first() == "2026-06-01T00:00:00Z"  # it opened an hour before
+    assert await first(timezone="America/New_York") == "2026-06-01T12:00:00Z"
+
+
+async def test_windows_of_bad_text_long_spans_and_too_many_are_refused(served):
+    long = "from=2026-01-01T00:00:00Z&to=2027-01-03T00:00:00Z"
+    back = "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"
+    # Two of them in an hour, which do not touch.
+    hourly = TEXT.replace(b"WEEKLY;BYDAY=MO", b"HOURLY").replace(b"T170000", b"T080500")
+    half = hourly.partition(b"BEGIN:VEVENT")[2].partition(b"END:VEVENT")[0].replace(b"T08", b"T09")
+    half = half.replace(b"0900", b"0930").replace(b"0905", b"0935").replace(b"UID:0", b"UID:1")
+    often = hourly.replace(b"END:VCALENDAR", b"BEGIN:VEVENT" + half + b"END:VEVENT\nEND:VCALENDAR")
+    year = "from=2026-02-01T00:00:00Z&to=2027-02-01T00:00:00Z"
+    span = "from, to: a span of at most 366 days, and its end after its start"
+    for text, asked, attributes, why in [
+        (b"x", JUNE, {}, "data: line 1"),
+        (TEXT, long, {}, span),
+        (TEXT, back, {}, span),
+        (TEXT, JUNE, {"timezone": "Mars"}, "attributes.timezone: not a known time zone"),
+        (often, year, {}, "from, to: 17518 windows; ask for a shorter span"),
+    ]:
+        refused = await windows(served.admin, text, asked, **attributes)
+        assert (refused.status, refused.text[: len(why)]) == (400, why)
+    assert (await served.admin.post(f"/calendars/windows?{JUNE}", json={"name": "x"})).status == 400

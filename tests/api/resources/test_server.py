@@ -1,4 +1,8 @@
+from dataclasses import replace
+
 import pytest
+
+from motorpool.actors.settings import PortSettings, PublicSettings
 
 
 async def test_anybody_reads_the_settings_with_the_interfaces_version(served):
@@ -62,6 +66,26 @@ async def test_timezones_are_names_of_zones(served):
     zones = (await served.admin.get("/server/timezones")).json()
     assert {"UTC", "Europe/Berlin", "Asia/Shanghai"} <= set(zones)
     assert zones == sorted(zones)
+
+
+async def test_protocols_are_listed_with_the_ports_that_devices_connect_to(served):
+    served.context.settings = replace(
+        served.context.settings,
+        protocols=("osmand", "jt1078"),
+        port=PortSettings(offset=100),
+        public=PublicSettings(host="fleet.example.org"),
+    )
+    listed = (await served.admin.get("/server/protocols")).json()
+    host = {"host": "fleet.example.org"}
+    assert listed == [
+        {"name": "jt808", "transport": "tcp", "port": 5115, "identity": "phone", "enabled": False, **host},
+        {"name": "osmand", "transport": "http", "port": 5155, "identity": "text", "enabled": True, **host},
+    ]
+
+
+async def test_without_settings_all_protocols_are_enabled_and_the_host_is_that_of_the_console(served):
+    listed = (await served.admin.get("/server/protocols")).json()
+    assert {(each["enabled"], each["host"]) for each in listed} == {(True, None)}
 
 
 async def test_the_actors_are_shown_to_administrators(served):

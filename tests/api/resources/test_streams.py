@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from motorpool.actors.messages.live_stream import (
     STREAM,
     HoldStream,
 )
+from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.settings import VideoSettings
 from motorpool.api.program.settings import HttpSettings
@@ -231,3 +233,33 @@ def coded_picture():
         plane.update(bytes([128]) * plane.buffer_size)
     (packet,) = encoder.encode(frame)
     return AccessUnit(2, Coding.H264, True, 0, bytes(packet))
+
+
+async def test_the_playbacks_of_a_device_say_what_is_asked_for_by_whom_and_start_nothing(served):
+    ann = await served.user("ann")
+    number = await served.device(served.admin, "van 1")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+    assert (await ann.get(f"/playbacks?deviceId={number}")).json() == []
+    playback = served.context.system.ref(PLAYBACK, (number, 3))
+    assert not playback.alive
+    noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    ann_id = ann.id
+    await playback.tell(PlaybackRequested(noon, noon.replace(hour=13), ann_id))
+    await playback.tell(PlaybackCommandCompleted(sent=True))
+    wanted = {
+        "deviceId": number,
+        "channel": 3,
+        "startTime": "2026-05-01T12:00:00Z",
+        "endTime": "2026-05-01T13:00:00Z",
+        "arrivedTo": None,
+        "seconds": 0.0,
+        "userId": ann_id,
+        "userName": "ann",
+        "status": "WAITING",
+        "reason": None,
+    }
+    assert (await ann.get(f"/playbacks?deviceId={number}")).json() == [wanted]
+    assert (await served.admin.get(f"/playbacks?deviceId={number}")).json() == [wanted]
+    bob = await served.user("bob")
+    assert (await bob.get(f"/playbacks?deviceId={number}")).status == 404
+    assert (await ann.get("/playbacks")).status == 400

@@ -1,4 +1,5 @@
 import math
+from datetime import UTC, datetime
 
 import m3u8
 import pytest
@@ -31,6 +32,25 @@ def test_a_growing_recording_is_an_event_and_ends_with_endlist() -> None:
     assert playlist.is_ended
     with pytest.raises(ValueError, match="ended"):
         playlist.append(1.0)
+
+
+def test_the_time_of_a_segment_in_the_recording_precedes_it_in_milliseconds() -> None:
+    playlist = EventPlaylist()
+    noon = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    playlist.append(2.0, recorded_at=noon)
+    playlist.append(2.0, discontinuity=True, recorded_at=noon.replace(microsecond=250_999))
+    playlist.append(2.0)
+    assert playlist.render().splitlines()[-9:] == [
+        "#EXT-X-PROGRAM-DATE-TIME:2026-05-01T12:00:00.000+00:00",
+        "#EXTINF:2.000000,",
+        "0.ts",
+        "#EXT-X-DISCONTINUITY",
+        "#EXT-X-PROGRAM-DATE-TIME:2026-05-01T12:00:00.250+00:00",
+        "#EXTINF:2.000000,",
+        "1.ts",
+        "#EXTINF:2.000000,",
+        "2.ts",
+    ]
 
 
 def test_without_its_beginning_it_is_no_event_any_more() -> None:

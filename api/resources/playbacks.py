@@ -1,0 +1,74 @@
+"""What viewers have of a device's recordings: the latest playback of each of its cameras."""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+from quart import Response
+
+from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
+from motorpool.api.access import require_device
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Operations
+from motorpool.api.http.responses import as_json
+from motorpool.codecs.channel_map import CHANNELS
+from motorpool.storage import users
+
+__all__ = ["OPERATIONS"]
+
+OPERATIONS = Operations("stream")
+
+
+class Playback(msgspec.Struct, frozen=True, rename="camel"):
+    """A playback that runs, or of which segments are kept."""
+
+    device_id: int
+    channel: int
+    start_time: datetime | None
+    end_time: datetime | None
+    arrived_to: datetime | None
+    seconds: float
+    user_id: int
+    user_name: str | None
+    status: Literal["WAITING", "RUNNING", "PAUSED", "ENDED"]
+    reason: str | None
+
+
+class PlaybacksQuery(msgspec.Struct, rename="camel"):
+    """Of which device."""
+
+    device_id: int
+
+
+@OPERATIONS.operation("GET", "/playbacks", query=PlaybacksQuery, answer=list[Playback], errors=(400, 404))
+async def list_playbacks(call: Call) -> Response:
+    """The latest playback of each camera of a device, while it is kept; those who see the device see it."""
+    device_id = call.query(PlaybacksQuery).device_id
+    await require_device(call, device_id)
+    found = {}
+    for channel in CHANNELS:
+        playback = call.context.system.ref(PLAYBACK, (device_id, channel))
+        # Nothing is started to be asked.
+        state = await playback.ask(GetPlaybackState()) if playback.alive else None
+        if state is not None:
+            found[channel] = state
+    names: dict[int, str] = {}
+    if found and not call.caller.user.temporary:
+        wanted = {state.requested.user_id for state in found.values()}
+        names = await users.names(call.context.database, sorted(wanted))
+    listed = [
+        Playback(
+            device_id=device_id,
+            channel=channel,
+            start_time=state.requested.start_time,
+            end_time=state.requested.end_time,
+            arrived_to=state.arrived_to,
+            seconds=state.seconds,
+            user_id=state.requested.user_id,
+            user_name=names.get(state.requested.user_id),
+            status=state.status,
+            reason=state.reason,
+        )
+        for channel, state in found.items()
+    ]
+    return as_json(listed)
