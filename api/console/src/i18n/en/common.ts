@@ -40,7 +40,7 @@ export const common = {
   "problem.wait": { one: "Try again in {count} second.", other: "Try again in {count} seconds." },
   "status.online": "Online",
   "status.offline": "Offline",
-  "status.unknown": "No word",
+  "status.unknown": "Silent",
   "compass.N": "north",
   "compass.NE": "north-east",
   "compass.E": "east",

@@ -18,7 +18,6 @@ const STATUSES = [
   ["", "fleet.all"],
   ["moving", "fleet.moving"],
   ["standing", "fleet.standing"],
-  ["online", "status.online"],
   ["offline", "status.offline"],
   ["unknown", "status.unknown"],
 ] as const;
