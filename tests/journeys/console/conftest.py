@@ -1,0 +1,125 @@
+"""The console in a real Chromium, one for all journeys of a worker, against servers of their own."""
+
+import asyncio  # noqa: TID251 - the loop of Playwright
+import os
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from motorpool.bench.load.browser import find_chromium
+from motorpool.bench.server import EMAIL
+
+CONSOLE = Path(__file__).parents[3] / "api" / "console"
+AXE = CONSOLE / "node_modules" / "axe-core" / "axe.min.js"
+NOBODY_YET = (404, "/api/session")
+"""Whether somebody is logged in; the answer for nobody."""
+
+# Finds what axe calls serious or critical, with the elements concerned.
+_AXE = """
+async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+  .filter(({ impact }) => impact === "serious" || impact === "critical")
+  .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 5).map(({ html }) => html).join("\\n")}`)
+"""
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A browser for all tests of the worker; its contexts share nothing."""
+    missing = [
+        what for what, there in (("Chromium", find_chromium()), ("axe-core", AXE.exists())) if not there
+    ]
+    if not (CONSOLE / "dist" / "index.html").exists():
+        missing.append("the built console")
+    if missing and os.environ.get("CI") != "true":
+        pytest.skip(f"missing: {', '.join(missing)}")
+    # Where trio-asyncio is imported it would make the loop, and wants one of Trio.
+    with patch.object(asyncio, "new_event_loop", asyncio.SelectorEventLoop):
+        playwright = sync_playwright().start()
+    browser = playwright.chromium.launch(
+        executable_path=find_chromium(),
+        args=[
+            *(["--no-sandbox"] if os.getuid() == 0 else []),
+            "--disable-gpu",
+            "--disable-quic",
+            "--disable-background-networking",
+            "--disable-component-update",
+        ],
+    )
+    yield browser
+    browser.close()
+    playwright.stop()
+
+
+@pytest.fixture
+def visitor(chromium):
+    """`visitor(server)`: a browser profile of its own; the test fails for errors on its page."""
+    visitors = []
+
+    def come(server, **options):
+        visitors.append(Visitor(chromium, server, options))
+        return visitors[-1]
+
+    yield come
+    for each in visitors:
+        each.context.close()
+    assert [complaint for each in visitors for complaint in each.complaints] == []
+
+
+class Visitor:
+    """A page of the console and what went wrong on it."""
+
+    def __init__(self, chromium, server, options):
+        self.server = server
+        self.complaints = []
+        self.expected = {NOBODY_YET}
+        """Refusals that the journey causes: status and path."""
+        self.context = chromium.new_context(
+            **{"viewport": {"width": 1400, "height": 860}, "locale": "en-US", "timezone_id": "UTC", **options}
+        )
+        self.context.add_init_script(path=AXE)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", self._heard)
+        self.page.on("response", self._answered)
+
+    def open(self, path):
+        """Go to an address of the console."""
+        self.page.goto(self.server.url + path)
+
+    def log_in(self, path="/fleet", email=EMAIL, password=None):
+        """Open an address, and log in where it asks for it."""
+        self.open(path)
+        self.page.get_by_label("E-mail").fill(email)
+        self.page.get_by_label("Password", exact=True).fill(password or self.server.password)
+        self.page.get_by_role("button", name="Log in").click()
+
+    def assert_accessible(self):
+        """Fail for serious findings of axe-core, in both themes."""
+        for scheme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            assert (scheme, self.page.evaluate(_AXE)) == (scheme, [])
+        self.page.emulate_media(color_scheme="light")
+
+    def assert_fits(self):
+        """Fail if the page can be scrolled sideways, or a button or label cuts its text off."""
+        assert self.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        cut = self.page.evaluate(
+            """() => [...document.querySelectorAll("button, label, h1, h2, dt, .rail-entry span")]
+              .filter((each) => each.clientWidth > 1 && each.scrollWidth > each.clientWidth + 1)
+              .filter((each) => getComputedStyle(each).textOverflow !== "ellipsis")
+              .map((each) => each.outerHTML.slice(0, 200))"""
+        )
+        assert cut == []
+
+    def _heard(self, message):
+        # What the browser says of refused requests, response handlers know better.
+        if message.type == "error" and not message.text.startswith("Failed to load resource"):
+            self.complaints.append(message.text)
+
+    def _answered(self, response):
+        path = response.url.removeprefix(self.server.url).partition("?")[0]
+        if response.status >= 400 and (response.status, path) not in self.expected:
+            self.complaints.append(f"{response.status} {path}")

@@ -1,0 +1,109 @@
+"""Journey 1: the ways in and out (docs/console.md#sources)."""
+
+import base64
+import hashlib
+import hmac
+import re
+import struct
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+SESSION = "/api/session"
+
+
+def one_time_code(secret):
+    """What an authenticator app shows now (RFC 6238, RFC 4226 section 5.3)."""
+    step = int(time.time()) // 30  # noqa: TID251 - that of the server's process
+    digest = hmac.digest(base64.b32decode(secret), struct.pack(">Q", step), hashlib.sha1)
+    start = digest[-1] & 0xF
+    number = struct.unpack(">I", digest[start : start + 4])[0] & 0x7FFFFFFF
+    return f"{number % 1_000_000:06d}"
+
+
+@pytest.fixture
+def clerk(server):
+    """A user of the test's own: name and password."""
+    email = f"clerk-{time.monotonic_ns()}@example.org"
+    with server.client() as client:
+        made = client.post("/users", json={"name": "Clerk", "email": email, "password": "parking garage 7"})
+        assert made.status_code == 200, made.text
+    return email, "parking garage 7"
+
+
+def test_a_wrong_password_is_refused_and_the_right_one_leads_to_the_address_that_was_asked_for(
+    server, visitor, clerk
+):
+    guest = visitor(server)
+    guest.expected.add((401, SESSION))
+    page = guest.page
+    guest.log_in("/account", clerk[0], "wrong")
+    expect(page.get_by_role("alert")).to_have_text("E-mail or password is wrong.")
+    guest.assert_accessible()
+    page.get_by_label("Password", exact=True).fill(clerk[1])
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Account")).to_be_visible()
+    assert page.url.endswith("/account")
+
+
+def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_nothing(
+    server, visitor, clerk
+):
+    guest = visitor(server)
+    guest.expected.add((401, SESSION))
+    page = guest.page
+    guest.log_in("/account", *clerk)
+    page.get_by_role("button", name="Set up").click()
+    expect(page.get_by_role("img", name="Picture of the key")).to_be_visible()
+    secret = re.sub(r"\s", "", page.locator("code").inner_text())
+    card = page.get_by_role("region", name="One-time codes")
+    card.get_by_label("Current password", exact=True).fill(clerk[1])
+    guest.assert_accessible()
+    page.get_by_role("button", name="Switch on").click()
+    expect(page.get_by_text("One-time codes are on.")).to_be_visible()
+
+    page.get_by_role("link", name="Fleet").click()
+    expect(page.get_by_text("No vehicles yet")).to_be_visible()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    assert page.url.endswith("/login")
+    page.go_back()
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    expect(page.get_by_text("No vehicles yet")).to_have_count(0)
+
+    page.get_by_label("E-mail").fill(clerk[0])
+    page.get_by_label("Password", exact=True).fill(clerk[1])
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_label("One-time code").fill("000000")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_have_text("The code is wrong or was used already.")
+    page.get_by_label("One-time code").fill(one_time_code(secret))
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Account")).to_be_visible()
+
+
+def test_a_token_logs_in_and_leaves_the_address(server, visitor):
+    with server.client() as client:
+        token = client.post("/session/token").text
+    guest = visitor(server)
+    guest.open(f"/fleet?keyword=van&token={token}")
+    expect(guest.page.get_by_label("Search name or number")).to_have_value("van")
+    assert guest.page.url == f"{server.url}/fleet?keyword=van"
+    expect(guest.page.get_by_role("button", name="Log out")).to_be_visible()
+
+
+def test_a_session_that_ended_is_asked_for_over_the_page_which_then_goes_on(server, visitor, clerk):
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in("/account", *clerk)
+    page.get_by_label("Name").fill("Clerk of the night")
+    with server.client() as client:
+        users = client.get("/users", params={"keyword": clerk[0], "all": True}).json()
+        for session in client.get("/sessions", params={"userId": users[0]["id"]}).json():
+            assert client.delete(f"/sessions/{session['id']}").status_code == 204
+    dialog = page.get_by_role("dialog", name="Your session has ended")
+    dialog.get_by_label("Password", exact=True).fill(clerk[1])
+    dialog.get_by_role("button", name="Log in").click()
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_label("Name")).to_have_value("Clerk of the night")
