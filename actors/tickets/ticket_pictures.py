@@ -18,6 +18,7 @@ from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.tickets import TICKET_PICTURES, AttachPicture
 from motorpool.actors.record_json import format_time
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
+from motorpool.actors.tickets.capture_evidence import file_attributes
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.evidence import add_evidence
 from motorpool.actors.tickets.facts import Author, Change
@@ -159,13 +160,7 @@ class TicketPictures(Actor[AttachPicture]):
 
 
 def _picture(device: Device, file: FileFacts, taken_at: datetime, channel: int = 0) -> _Picture:
-    attributes: dict[str, Any] = {
-        "deviceId": device.id,
-        "fileName": file.name,
-        "size": file.size,
-        "sha256": file.sha256,
-        "time": format_time(taken_at),
-    }
+    attributes = {**file_attributes(device, file), "time": format_time(taken_at)}
     return _Picture(file, {**attributes, "channel": channel} if channel else attributes)
 
 
