@@ -21,6 +21,7 @@ __all__ = [
     "Times",
     "breaches",
     "business_times",
+    "count_moves",
     "counts",
     "group_of",
     "names",
@@ -109,56 +110,54 @@ def _in_span(at: str) -> str:
     return f"({at} >= $1 and {at} < $2)"
 
 
-def _decided(first: int, target: str, name: str) -> str:
+def _decided(target: str, name: str) -> str:
+    """Return the period of the verdict on a target, and the verdict: 0 met, 1 breached, 2 excused."""
     return f"""
         case when {name}_verdict is not null and not is_cancelled and {_in_span(f"{name}_decided_at")}
             then width_bucket({name}_decided_at, $3::timestamptz[]) end as {name},
-        case when {name}_verdict = 'met' then {first}
-            when {name}_verdict is null then null
-            when excused ? '{target}' then {first + 2} else {first + 1} end as {name}_what
+        case when {name}_verdict = 'met' then 0 when excused ? '{target}' then 2 else 1 end as {name}_what
     """
 
 
-_WHAT = (
-    "created",
-    "resolved",
-    "closed",
-    "cancelled",
-    "reopened",
-    "firstResponse met",
-    "firstResponse breached",
-    "firstResponse excused",
-    "resolution met",
-    "resolution breached",
-    "resolution excused",
-)
-"""By the numbers of the statement, since numbers are faster than texts."""
+_TICKETS = {
+    "created": ("created", "true"),
+    **{
+        f"{target} {verdict}": (name, f"{name}_what = {number}")
+        for target, name in (("firstResponse", "first_response"), ("resolution", "resolution"))
+        for number, verdict in enumerate(("met", "breached", "excused"))
+    },
+}
+"""What is counted of tickets: the column of its period, and its condition."""
+_MOVES = {
+    "resolved": "counts and was_live and to_kind in ('resolved', 'closed')",
+    "closed": "counts and to_kind = 'closed' and from_kind <> 'closed'",
+    "cancelled": "to_kind = 'cancelled' and from_kind <> 'cancelled'",
+    "reopened": "counts and not was_live and to_kind in ('new', 'open', 'pending')",
+}
+"""What is counted of moves from status to status, and its condition; tickets that are cancelled now count as
+cancelled at least."""
 _INSTANTS = ("created_at", "first_response_decided_at", "resolution_decided_at")
-# Tickets are read and grouped once for all that is counted of them: most of their instants are in one period.
-_HAPPENED = f"""
-    select what, priority_id, team_id, branch_id, period, count
+# The figures of a ticket are columns: a row for each of them takes twice as long.
+_COUNT_TICKETS = f"""
+    select grouping({{groups}}) as grouped, {{groups}},
+        {", ".join(f"count({at}) filter (where {condition})" for at, condition in _TICKETS.values())}
     from (
-        select priority_id, team_id, branch_id,
+        select coalesce(priority_id, 0) as priority, coalesce(team_id, 0) as team, coalesce(zone, '') as zone,
             case when {_in_span("created_at")}
                 then width_bucket(created_at, $3::timestamptz[]) end as created,
-            {_decided(5, "firstResponse", "first_response")}, {_decided(8, "resolution", "resolution")},
-            count(*) as count
-        from scope
+            {_decided("firstResponse", "first_response")}, {_decided("resolution", "resolution")}
+        from scope left join zones on zones.id = branch_id
         where ($4 or not is_cancelled) and ({" or ".join(_in_span(at) for at in _INSTANTS)})
-        group by priority_id, team_id, branch_id,
-            created, first_response, first_response_what, resolution, resolution_what
-    ) grouped
-    cross join lateral (values
-        (0, created), (first_response_what, first_response), (resolution_what, resolution)
-    ) as each (what, period)
-    where period is not null
-    union all
-    select what, priority_id, team_id, branch_id, width_bucket(event_time, $3::timestamptz[]), count(*)
-    from moves group by 1, 2, 3, 4, 5
+    ) happened
+    group by grouping sets ((), {{sets}})
 """  # noqa: S608 - constants
-_COUNTS = f""",
-    moves as (
-        select what, priority_id, team_id, branch_id, event_time
+_COUNT_MOVES = f"""
+    select grouping({{groups}}) as grouped, {{groups}},
+        {", ".join(f"count(*) filter (where {condition})" for condition in _MOVES.values())}
+    from (
+        select coalesce(priority_id, 0) as priority, coalesce(team_id, 0) as team, coalesce(zone, '') as zone,
+            width_bucket(event_time, $3::timestamptz[]) as period, was_live, from_kind, to_kind,
+            ($4 or not is_cancelled) as counts
         from (
             select ticket_id, event_time, from_kind in ('new', 'open', 'pending') as was_live,
                 from_kind, to_kind
@@ -169,23 +168,9 @@ _COUNTS = f""",
                     or from_kind in ('resolved', 'closed', 'cancelled'))
         ) moved
         join scope on scope.id = ticket_id
-        cross join lateral unnest(
-            case when not $4 and is_cancelled then '{{}}'
-                when was_live and to_kind = 'resolved' then '{{1}}'
-                when was_live and to_kind = 'closed' then '{{1,2}}'
-                when to_kind = 'closed' and from_kind <> 'closed' then '{{2}}'
-                when not was_live and to_kind in ('new', 'open', 'pending') then '{{4}}'
-            end::integer[]
-            || case when to_kind = 'cancelled' and from_kind <> 'cancelled' then '{{3}}' end::integer[]
-        ) as what
-    )
-    select grouping({{groups}}) as grouped, {{groups}}, what, sum(count)::bigint as count
-    from (
-        select what, coalesce(priority_id, 0) as priority, coalesce(team_id, 0) as team,
-            coalesce(zone, '') as zone, period, count
-        from ({_HAPPENED}) each left join zones on zones.id = branch_id
-    ) happened
-    group by grouping sets ((what), {{sets}})
+        left join zones on zones.id = branch_id
+    ) moves
+    group by grouping sets ((), {{sets}})
 """  # noqa: S608 - constants
 _TIMES = """,
     places as (
@@ -230,16 +215,42 @@ _BREACHES = """
 
 
 async def counts(q: Queries, span: Span) -> list[Count]:
-    """Return what happened in the span, in all and by each of the span's groups."""
-    sql, args = statement_of(_grouped(_COUNTS, "what", span.groups), span, 5)
-    rows = await q.fetch(sql, span.starts[0], span.end, list(span.starts), span.with_cancelled, *args)
-    return [Count(*group_of(row, span.groups), _WHAT[row["what"]], row["count"]) for row in rows]
+    """Return what happened to tickets in the span, but their moves: in all and by each of its groups."""
+    periods = {column: column for column, _ in _TICKETS.values()} if span.by_period else {}
+    groups = (*(group for group in span.groups if group != "period"), *periods)
+    found = []
+    for row in await _fetch_counts(q, _COUNT_TICKETS, span, groups):
+        group, key = group_of(row, groups)
+        numbers = zip(_TICKETS.items(), list(row.values())[-len(_TICKETS) :], strict=True)
+        for (what, (column, _)), number in numbers:
+            # A ticket is created in one period, and its targets are decided in others.
+            if number and (group not in periods or group == column):
+                found.append(Count("period" if group in periods else group, key, what, number))
+    return found
+
+
+async def count_moves(q: Queries, span: Span) -> list[Count]:
+    """Return the moves of tickets from status to status in the span, in all and by each of its groups."""
+    found = []
+    for row in await _fetch_counts(q, _COUNT_MOVES, span, span.groups):
+        numbers = zip(_MOVES, list(row.values())[-len(_MOVES) :], strict=True)
+        found += [Count(*group_of(row, span.groups), what, number) for what, number in numbers if number]
+    return found
+
+
+async def _fetch_counts(q: Queries, sql: str, span: Span, groups: Sequence[str]) -> list[Row]:
+    sets = ", ".join(f"({group})" for group in groups)
+    sql = sql.replace("{groups}", ", ".join(groups)).replace("{sets}", sets)
+    sql, args = statement_of(sql, span, 5)
+    return await q.fetch(sql, span.starts[0], span.end, list(span.starts), span.with_cancelled, *args)
 
 
 async def business_times(q: Queries, span: Span) -> list[Times]:
     """Return how long targets took that were done in the span, in all and by each of the span's groups."""
     places = ["place" if group == "zone" else group for group in span.groups]
-    sql = _scope(span.condition.numbered(4)) + _grouped(_TIMES, "target", places)
+    sets = ", ".join(f"(target, {group})" for group in places)
+    sql = _TIMES.replace("{groups}", ", ".join(places)).replace("{sets}", sets)
+    sql = _scope(span.condition.numbered(4)) + sql
     rows = await q.fetch(sql, span.starts[0], span.end, list(span.starts), *span.condition.args)
     columns = ("done", "minutes", "median", "p90")
     return [
@@ -258,17 +269,11 @@ async def breaches(q: Queries, span: Span) -> Breaches:
 
 def statement_of(sql: str, span: Span, first: int) -> tuple[str, tuple[object, ...]]:
     """Return the statement on the tickets of a span, and its arguments from the `first` on."""
-    companies = span.companies.numbered(first + len(span.condition.args))
-    return _scope(span.condition.numbered(first)) + sql.replace("{companies}", companies), (
-        *span.condition.args,
-        *span.companies.args,
-    )
-
-
-def _grouped(sql: str, what: str, groups: Sequence[str]) -> str:
-    """Return the statement that counts `what` by each of these groups."""
-    sets = ", ".join(f"({what}, {group})" for group in groups)
-    return sql.replace("{groups}", ", ".join(groups)).replace("{sets}", sets)
+    scope, args = _scope(span.condition.numbered(first)), span.condition.args
+    if "{companies}" in sql:
+        sql = sql.replace("{companies}", span.companies.numbered(first + len(args)))
+        args = (*args, *span.companies.args)
+    return scope + sql, args
 
 
 def group_of(row: Row, groups: Sequence[str]) -> tuple[str, int | str]:

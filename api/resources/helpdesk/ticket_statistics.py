@@ -128,8 +128,8 @@ async def _count(database: Database, span: Span, now: datetime) -> _Counted:
     failures = list[StorageError]()
 
     async def count_happened() -> None:
-        found.happened = await ticket_statistics.counts(database, span)
-        found.breaches = await ticket_statistics.breaches(database, span)
+        counted = await ticket_statistics.counts(database, span)
+        found.happened = counted + await ticket_statistics.count_moves(database, span)
         if span.by_period:
             ends = [*span.starts[1:], span.end]
             found.at_ends = await ticket_backlog.backlog_at(database, span, ends)
@@ -137,6 +137,7 @@ async def _count(database: Database, span: Span, now: datetime) -> _Counted:
     async def count_times() -> None:
         found.times = await ticket_statistics.business_times(database, span)
         found.backlog = await ticket_backlog.backlog(database, span.condition, now)
+        found.breaches = await ticket_statistics.breaches(database, span)
 
     async def run(count: Callable[[], Awaitable[None]]) -> None:
         try:
