@@ -38,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schedules", type=int, default=10_000, help="scheduled commands (default 10000)")
     parser.add_argument("--tickets", type=int, default=200, help="tickets created a second (default 200)")
     parser.add_argument("--overdue", type=int, default=10_000, help="overdue tickets (default 10000)")
+    parser.add_argument(
+        "--breaches", type=int, default=0, help="tickets that breach within a minute (default 0)"
+    )
     parser.add_argument("--soak-streams", type=int, default=40, help="live streams of soak (default 40)")
     parser.add_argument(
         "--soak-requests", type=float, default=50.0, help="API requests a second of soak (default 50)"
@@ -79,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         schedules=args.schedules,
         tickets=args.tickets,
         overdue=args.overdue,
+        breaches=args.breaches,
         soak_streams=args.soak_streams,
         soak_requests=args.soak_requests,
         soak_sockets=args.soak_sockets,

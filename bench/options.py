@@ -24,6 +24,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Tickets a second that the scenario `tickets` creates."""
     overdue: int = 10_000
     """Tickets that are overdue when the server of the scenario `tickets` starts again."""
+    breaches: int = 0
+    """Tickets that breach within a minute in the scenario `tickets`."""
     soak_streams: int = 40
     """Live streams of the scenario `soak`; each has two viewers."""
     soak_requests: float = 50.0

@@ -2,7 +2,7 @@
 
 One server. Tickets are created through the API at a steady rate, each with its history and the message to
 its company's webhook, which a receiver on this machine takes. Then the server is stopped until thousands of
-tickets are overdue, and started again.
+tickets are overdue, and started again. With `--breaches` so many more breach within a minute.
 """
 
 import time
@@ -25,6 +25,14 @@ from motorpool.bench.load.plan import (
 )
 from motorpool.bench.load.program import LoadFailed, LoadProgram, run_program
 from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.phases.breaches import (
+    TARGET_MINUTES,
+    TicketCompany,
+    await_rows,
+    breach_within_a_minute,
+    count_rows,
+    settle_overdue,
+)
 from motorpool.bench.server import Server, run_server
 from motorpool.bench.usage import Usage, read_usage, usage_between
 
@@ -36,21 +44,9 @@ POSITIONS_RATE = 1000.0
 WARM_SECONDS = 2.0
 AHEAD_SECONDS = 6.0
 """So much longer do terminals report than tickets are created, which starts later."""
-OVERDUE_SECONDS = 5.0
-"""From when tickets get their due time until it passes: the server must be down by then."""
-TARGET_MINUTES = 60
-POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 120.0
 WEBHOOK_SECONDS = 600.0
 """Time for the webhooks of all overdue tickets, two for each."""
-
-
-class Company(msgspec.Struct, frozen=True):
-    """A company that the bench has made."""
-
-    id: int
-    priority_id: int
-    status_id: int
 
 
 def run(options: Options, report: Report, step: Step) -> None:
@@ -70,14 +66,17 @@ def run(options: Options, report: Report, step: Step) -> None:
             step("webhooks that wait are sent")
             _await_webhooks(report, server)
             step(f"{options.overdue:,} tickets are overdue at a restart")
-            _settle_overdue(report, server, companies, options.overdue)
+            settle_overdue(report, NAME, server, companies, options.overdue)
+            if options.breaches:
+                step(f"{options.breaches:,} tickets breach within a minute")
+                breach_within_a_minute(report, NAME, server, token, companies, options)
             _await_no_messages(server)
-            _report_webhooks(report, receiver, _count(server, "ticket_messages"))
+            _report_webhooks(report, receiver, count_rows(server, "ticket_messages"))
     except LoadFailed as error:
         raise BenchError(str(error)) from error
 
 
-def _make_companies(client: httpx.Client, url: str) -> list[Company]:
+def _make_companies(client: httpx.Client, url: str) -> list[TicketCompany]:
     companies = []
     for number in range(1, COMPANIES + 1):
         webhook = {"url": url, "secret": f"a-secret-of-the-bench-{number}"}
@@ -97,7 +96,7 @@ def _make_companies(client: httpx.Client, url: str) -> list[Company]:
         statuses = made["statuses"]
         assert isinstance(statuses, list)
         companies.append(
-            Company(
+            TicketCompany(
                 id=int(str(company_id)),
                 priority_id=int(str(_post(client, "/ticketpriorities", priority)["id"])),
                 status_id=next(status["id"] for status in statuses if status["kind"] == "new"),
@@ -114,7 +113,9 @@ def _post(client: httpx.Client, path: str, body: Mapping[str, object]) -> Mappin
     return record
 
 
-def _create(report: Report, server: Server, token: str, companies: list[Company], options: Options) -> None:
+def _create(
+    report: Report, server: Server, token: str, companies: list[TicketCompany], options: Options
+) -> None:
     """Create tickets while terminals report."""
     seconds = options.span(20.0)
     requests = RequestLoad(
@@ -140,9 +141,9 @@ def _create(report: Report, server: Server, token: str, companies: list[Company]
         ingest.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
         with run_program("requests", requests) as program:
             program.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
-            before, count = read_usage(server), _count(server, "tickets")
+            before, count = read_usage(server), count_rows(server, "tickets")
             program.wait_for(Mark, seconds + PATIENCE_SECONDS, lambda mark: mark.name == "end")
-            used, count = usage_between(before, read_usage(server)), _count(server, "tickets") - count
+            used, count = usage_between(before, read_usage(server)), count_rows(server, "tickets") - count
             result = program.wait_for(RequestResult, PATIENCE_SECONDS)
         stored = ingest.wait_for(TerminalResult, seconds + PATIENCE_SECONDS)
     report.add(NAME, "tickets asked for", float(options.tickets), "tickets/s")
@@ -151,7 +152,7 @@ def _create(report: Report, server: Server, token: str, companies: list[Company]
     _report_creation(report, result, stored, used)
 
 
-def _creation(company: Company, token: str) -> str:
+def _creation(company: TicketCompany, token: str) -> str:
     body = msgspec.json.encode(
         {
             "companyId": company.id,
@@ -186,7 +187,7 @@ def _report_creation(report: Report, result: RequestResult, stored: TerminalResu
 
 
 def _await_webhooks(report: Report, server: Server) -> None:
-    waiting = _count(server, "ticket_messages where state = 'waiting'")
+    waiting = count_rows(server, "ticket_messages where state = 'waiting'")
     report.add(NAME, "webhooks that wait at the end", float(waiting), "messages")
     begun = time.monotonic()
     _await_no_messages(server)
@@ -194,43 +195,7 @@ def _await_webhooks(report: Report, server: Server) -> None:
 
 
 def _await_no_messages(server: Server) -> None:
-    _await(server, "ticket_messages where state = 'waiting'", 0, WEBHOOK_SECONDS)
-
-
-def _settle_overdue(report: Report, server: Server, companies: list[Company], count: int) -> None:
-    """Let tickets become overdue while the server is down, and measure how long it takes to settle them."""
-    for place, company in enumerate(companies):
-        # Never looked at by the clock: they have no instant yet. All values are numbers of the bench's own.
-        share = count // len(companies) + (place < count % len(companies))
-        server.run_sql(
-            "with numbers as (update companies"  # noqa: S608
-            f"  set last_ticket_number = last_ticket_number + {share} where id = {company.id}"
-            f"  returning last_ticket_number - {share} as last)"
-            " insert into tickets (company_id, number, priority_id, status_id, status_kind, subject,"
-            "  created_at, updated_at, status_changed_at, first_response_target, attributes)"
-            f" select {company.id}, last + each, {company.priority_id}, {company.status_id}, 'new', 'Late',"
-            f"  now(), now(), now(), {TARGET_MINUTES}, '{{\"overdue\": true}}'"
-            f" from numbers, generate_series(1, {share}) each"
-        )
-    breaches = "ticket_breaches where target = 'firstResponse'"
-    before = _count(server, breaches)
-    server.run_sql(
-        "update tickets set first_response_due = now() + due, next_clock_at = now() + due + interval '1 ms',"  # noqa: S608
-        f" created_at = now() + due - interval '{TARGET_MINUTES} min'"
-        f" from (select interval '{OVERDUE_SECONDS} s' as due) as instants"
-        " where attributes ? 'overdue'"
-    )
-    server.restart(OVERDUE_SECONDS)
-    _await(server, breaches, before + count)
-    ended = time.time()
-    begun = server.fetch_sql(f"select extract(epoch from min(detected_at)) from {breaches}")[0][0]  # noqa: S608
-    report.add(NAME, "overdue tickets", float(count), "tickets")
-    report.add(NAME, "overdue tickets settled in", ended - float(begun), "s", goals=(Goal(10),))
-    twice = server.fetch_sql(
-        "select count(*) from (select ticket_id from ticket_events where type = 'slaBreached'"
-        " group by ticket_id having count(*) > 1) twice"
-    )
-    report.add(NAME, "overdue tickets breached twice", float(twice[0][0]), "tickets", goals=(Goal(0),))
+    await_rows(server, "ticket_messages where state = 'waiting'", 0, WEBHOOK_SECONDS)
 
 
 def _report_webhooks(report: Report, receiver: LoadProgram, expected: int) -> None:
@@ -241,15 +206,3 @@ def _report_webhooks(report: Report, receiver: LoadProgram, expected: int) -> No
     report.add(NAME, "webhooks missing", missing, "messages", goals=(Goal(0),))
     report.add(NAME, "webhooks out of order", float(result.out_of_order), "messages", goals=(Goal(0),))
     report.add(NAME, "webhooks received twice", float(result.repeated), "messages")
-
-
-def _count(server: Server, rows: str) -> int:
-    return int(server.fetch_sql(f"select count(*) from {rows}")[0][0])  # noqa: S608 - constant text
-
-
-def _await(server: Server, rows: str, count: int, seconds: float = PATIENCE_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while (found := _count(server, rows)) != count:
-        if time.monotonic() > deadline:
-            raise BenchError(f"after {seconds:g} s there are {found:,} and not {count:,} {rows}")
-        time.sleep(POLL_SECONDS)

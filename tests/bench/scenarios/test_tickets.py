@@ -7,6 +7,7 @@ import pytest
 
 from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
+from motorpool.bench.phases import breaches
 from motorpool.bench.scenarios import scenario, tickets
 from motorpool.bench.server import Server
 
@@ -17,7 +18,7 @@ def test_tickets_are_created_sent_to_webhooks_and_settled_after_a_restart(
     report, steps = Report({}), list[str]()
     monkeypatch.setattr(tickets, "run_server", start_server)
     monkeypatch.setattr(tickets, "COMPANIES", 3)
-    monkeypatch.setattr(tickets, "OVERDUE_SECONDS", 1.0)
+    monkeypatch.setattr(breaches, "OVERDUE_SECONDS", 1.0)
     monkeypatch.setattr(tickets, "AHEAD_SECONDS", 1.0)
     options = Options(seconds=0.5, terminals=5, tickets=20, overdue=30)
     scenario("tickets").run(options, report, steps.append)
