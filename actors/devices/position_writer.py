@@ -252,13 +252,8 @@ def attributes_size(attributes: Mapping[str, Any]) -> int:
     """Return about how many bytes the texts and nested values among the attributes take."""
     if _SIZED.isdisjoint(map(type, attributes.values())):
         return 0
-    size = 0
-    for value in attributes.values():
-        if value.__class__ is str:
-            size += len(value)
-        elif value.__class__ is dict or value.__class__ is list:
-            size += len(json_bytes(value))
-    return size
+    sized = [value for value in attributes.values() if value.__class__ in _SIZED]
+    return sum([len(value if value.__class__ is str else json_bytes(value)) for value in sized])
 
 
 def assign_id(row: Append, position_id: int) -> None:

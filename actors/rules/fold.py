@@ -112,25 +112,29 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
     if is_future:
         attributes["future"] = True
     geofences = rules.geofences
+    geofence_ids = None
+    if geofences is not EMPTY:
+        geofence_ids = geofences.containing(place.latitude, place.longitude, place.altitude) or None
+    # All fields in their order: by keyword it would take four times as long.
     position = Position(
-        device_id=context.device_id,
-        protocol=context.protocol,
-        server_time=server_time,
-        device_time=device_time,
-        fix_time=fix_time,
-        outdated=outdated,
-        valid=place.valid,
-        latitude=place.latitude,
-        longitude=place.longitude,
-        altitude=place.altitude,
-        speed=place.speed,
-        course=place.course,
-        accuracy=place.accuracy,
-        network=dict(report.network) if report.network is not None else None,
-        geofence_ids=(geofences.containing(place.latitude, place.longitude, place.altitude) or None)
-        if geofences is not EMPTY
-        else None,
-        attributes=attributes,
+        0,
+        context.device_id,
+        context.protocol,
+        server_time,
+        device_time,
+        fix_time,
+        outdated,
+        place.valid,
+        place.latitude,
+        place.longitude,
+        place.altitude,
+        place.speed,
+        place.course,
+        None,
+        place.accuracy,
+        dict(report.network) if report.network is not None else None,
+        geofence_ids,
+        attributes,
     )
     day = fix_time.toordinal()
     stored_that_day = state.stored_that_day if day == state.day else 0
