@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.actors.rules.area import read_area
+from motorpool.actors.rules.area_shapes import Corridor
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence, index_geofence
 from motorpool.storage.records import Geofence
 
@@ -209,6 +210,29 @@ def test_a_segment_crosses_what_a_point_of_it_lies_in(crowd, fleet):
     ends = held[0] | held[-1]
     assert through - ends <= set(found)
     assert not ends & set(found)
+
+
+@st.composite
+def small_corridors(draw):
+    """A corridor within two tenths of a degree, its half width, and a segment among it."""
+    latitude, longitude = draw(st.floats(-85, 85)), draw(st.floats(-180, 180))
+    spread = draw(st.sampled_from([0.001, 0.02, 0.09]))
+    point = st.tuples(st.floats(-spread, spread), st.floats(-spread, spread))
+    line, segment = draw(st.lists(point, min_size=2, max_size=4)), draw(st.tuples(point, point))
+    placed = [(latitude + north, longitude + east) for north, east in (*line, *segment)]
+    return Corridor(placed[:-2]), draw(st.floats(1, 10_000)), placed[-2], placed[-1]
+
+
+@given(small_corridors())
+@settings(max_examples=200)
+def test_a_segment_meets_a_small_corridor_that_a_point_of_it_lies_in(drawn):
+    corridor, metres, start, end = drawn
+    north, east = end[0] - start[0], end[1] - start[1]
+    held = [
+        corridor.contains(start[0] + north * i / 40, start[1] + east * i / 40, distance_metres=metres * 0.99)
+        for i in range(41)
+    ]
+    assert corridor.meets(start, end, distance_metres=metres) or not any(held)
 
 
 thousandths = st.integers(-1000, 1000).map(lambda number: number / 1000)
