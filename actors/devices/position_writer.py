@@ -47,7 +47,7 @@ QUEUE_BYTES = 64 << 20
 """Limit of the large rows in the queue."""
 LARGE_BYTES = 4096
 """Attributes from this size on count as large."""
-_SIZED = frozenset({str, dict, list})
+_SIZED: frozenset[Any] = frozenset({str, dict, list})
 """Types of values that may be large."""
 ID_BLOCK = 1_000
 """Position ids that are allocated at once."""
