@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
+from inspect import isawaitable
 from time import perf_counter
 
 import av
@@ -36,6 +37,8 @@ from motorpool.storage.records import Device
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 REAL_SECONDS = 0.001
 """Of quiet, in which the machine hands over what was sent to a socket of its own."""
+UNTIL_SECONDS = 120.0
+"""How long a test waits for what it expects, on the slowest machine."""
 
 
 @pytest.fixture
@@ -86,6 +89,8 @@ class Time(trio.abc.Clock):
 
     async def passes(self, seconds, step=None):
         """Let so many seconds pass, a step at a time."""
+        # Trio takes the clock from the arguments of a test, and not from those of its fixtures.
+        assert trio.lowlevel.current_clock() is self, "the test has to name the fixture `time` itself"
         left = seconds
         while left > 1e-9:
             await self.settle()
@@ -106,6 +111,25 @@ class Time(trio.abc.Clock):
 def time():
     """Time that stands still until `await time.passes(60, step=6)`."""
     return Time()
+
+
+@pytest.fixture
+def until(time):
+    """`await until(condition)`: let everything happen but the passing of time, until it holds.
+
+    The condition may be asynchronous. What never comes about fails after `UNTIL_SECONDS`, of the real time.
+    """
+
+    async def wait(condition):
+        deadline = perf_counter() + UNTIL_SECONDS
+        while True:
+            await time.settle()
+            found = condition()
+            if await found if isawaitable(found) else found:
+                return
+            assert perf_counter() < deadline, f"{condition.__name__} does not come about"
+
+    return wait
 
 
 @pytest.fixture

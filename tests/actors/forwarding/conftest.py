@@ -140,7 +140,10 @@ async def endpoint(web_server):
 
 @pytest.fixture(scope="session")
 def until():
-    """`await until(condition)`: look again and again, for as long as the test may take."""
+    """`await until(condition)`: look again and again, for as long as the test may take.
+
+    In real time, and without waiting for quiet: what is repeated at once leaves none.
+    """
 
     async def wait(condition):
         while not condition():  # noqa: ASYNC110 - what is waited for sets no event

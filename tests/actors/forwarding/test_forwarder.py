@@ -71,7 +71,7 @@ def store(time):
 
 
 async def test_a_position_and_its_events_are_sent_as_the_api_shows_them(
-    forwarding, endpoint, make_device, store
+    forwarding, endpoint, make_device, store, time
 ):
     device = await make_device(attributes={"fuel": 50})
     alarm = Event(type="alarm", event_time=NOON, device_id=device.id, attributes={"alarm": "sos"})
@@ -105,7 +105,7 @@ async def test_an_event_of_an_earlier_position_brings_it_along(
 
 
 async def test_a_change_of_the_device_holds_from_the_next_message_on(
-    forwarding, endpoint, make_device, database, store
+    forwarding, endpoint, make_device, database, store, time
 ):
     device = await make_device()
     async with forwarding(events=False) as system:
@@ -118,7 +118,9 @@ async def test_a_change_of_the_device_holds_from_the_next_message_on(
         assert (await endpoint.received(1))[0]["device"]["name"] == "Lorry"
 
 
-async def test_what_a_deleted_device_left_is_not_sent(forwarding, endpoint, make_device, database, store):
+async def test_what_a_deleted_device_left_is_not_sent(
+    forwarding, endpoint, make_device, database, store, time
+):
     gone, kept = await make_device("1"), await make_device("2")
     async with forwarding() as system:
         await devices.TABLE.delete(database, gone.id)
@@ -136,6 +138,7 @@ async def test_a_full_queue_drops_the_oldest_and_ingest_does_not_wait(
     async with forwarding(url=f"http://127.0.0.1:{hanging_port}", queue=10, connections=1) as system:
         for number in range(300):
             system.topic(POSITIONS).publish((position(device, id=number + 1),))
+        await time.settle()
         await store(system, position(device))
         await time.settle()
     # Ten wait to be sent, and one is being sent.
@@ -164,7 +167,7 @@ async def test_the_stop_sends_what_is_queued(forwarding, endpoint, make_device):
 
 
 async def test_a_device_has_a_url_of_its_own_where_that_is_allowed(
-    forwarding, endpoint, make_device, web_server, store
+    forwarding, endpoint, make_device, web_server, store, time
 ):
     own = web_server()
     device = await make_device(attributes={"forward.url": own.url + "/own"})
@@ -180,7 +183,7 @@ async def test_a_device_has_a_url_of_its_own_where_that_is_allowed(
 
 
 async def test_many_urls_of_devices_are_bounded(
-    forwarding, make_device, monkeypatch, web_server, caplog, store
+    forwarding, make_device, monkeypatch, web_server, caplog, store, time
 ):
     monkeypatch.setattr(destinations, "MAX_DEVICE_URLS", 2)
     own = web_server()

@@ -34,23 +34,6 @@ def ways(mail=None, sms=None, seconds=30.0):
 
 
 @pytest.fixture
-def until(time):
-    """`await until(condition)`: let everything happen but the passing of time, until it holds."""
-
-    async def wait(condition):
-        for _ in range(3000):
-            await time.settle()
-            found = condition()
-            if not isinstance(found, bool):
-                found = await found
-            if found:
-                return
-        raise AssertionError("it does not come about")
-
-    return wait
-
-
-@pytest.fixture
 def left(database):
     """How many wait."""
 

@@ -10,6 +10,7 @@ import trio.lowlevel
 from motorpool.actors.outgoing import DeliveryRefused, OutgoingServices, Unreachable, webhook
 from motorpool.actors.outgoing.errors import ReceiverGone
 from motorpool.actors.outgoing.webhook import check_url, sign, signing_key
+from motorpool.actors.outgoing.webhook_schedule import MAX_ATTEMPTS, delay_seconds
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -46,6 +47,16 @@ TICKET = b'{"type":"ticket.created","timestamp":"2026-10-12T08:00:00Z","data":{"
 def test_signatures_are_those_of_standard_webhooks(secret, message_id, timestamp, body, signature):
     assert sign((secret,), message_id, timestamp, body) == signature
     assert sign((secret, SECRET), message_id, timestamp, body).split(" ")[0] == signature
+
+
+def test_delays_after_failed_attempts():
+    """In all about three days; each is up to a fifth shorter or longer."""
+    hour = 3600
+    usual = [5, 300, 1800, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
+    assert [delay_seconds(failed, lambda least, most: (least + most) / 2) for failed in range(9)] == usual
+    assert delay_seconds(20, min) == pytest.approx(0.8 * usual[-1])
+    assert delay_seconds(0, max) == pytest.approx(1.2 * usual[0])
+    assert MAX_ATTEMPTS == 10
 
 
 @pytest.mark.parametrize("secret", ["", "short", "whsec_!", "fifteen letters", "whsec_", "whsec_c2hvcnQ="])

@@ -42,20 +42,6 @@ def put(database):
 
 
 @pytest.fixture
-def until(time):
-    """`await until(condition)`: let everything happen but the passing of time, until it holds."""
-
-    async def wait(condition):
-        for _ in range(3000):
-            await time.settle()
-            if await condition():
-                return
-        raise AssertionError("it does not come about")
-
-    return wait
-
-
-@pytest.fixture
 def attempts(database, until):
     """`await attempts(2, 0)`: until the messages that wait have so many failed attempts."""
 

@@ -4,18 +4,20 @@ from datetime import timedelta
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.actors.tickets import ticket_world as world
 from tests.actors.tickets.ticket_world import ANN, BOB, EVE, TEAM_A, TEAM_B, Desk
 
 from motorpool.actors.tickets import status_moves
 from motorpool.actors.tickets.assign import assign
 from motorpool.actors.tickets.comment import comment
-from motorpool.actors.tickets.create import create, with_category
+from motorpool.actors.tickets.create import create, starting_status, with_category
 from motorpool.actors.tickets.edit import edit
 from motorpool.actors.tickets.facts import Author, TicketRefused
 from motorpool.actors.tickets.settle import settle
 from motorpool.actors.tickets.transition import transition
-from motorpool.storage.helpdesk_records import Team, Ticket, TicketCategory, TicketPriority
+from motorpool.storage.helpdesk_records import Team, Ticket, TicketCategory, TicketPriority, TicketStatus
 
 DAY = timedelta(days=1)
 
@@ -268,3 +270,29 @@ def test_a_ticket_that_was_paused_too_often_only_ends(monkeypatch):
         with pytest.raises(TicketRefused, match="paused 3 times"):
             desk.do(transition, status_id=status)
     assert len(desk.facts.pauses) == 4
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["new", "open", "pending", "closed"]), st.integers(0, 3), st.booleans()),
+        max_size=6,
+    )
+)
+def test_a_ticket_starts_in_the_first_new_status_else_in_the_first_open_one(told):
+    statuses = {
+        number: TicketStatus(
+            id=number, company_id=1, name=f"{number}", kind=kind, sort_order=order, disabled=disabled
+        )
+        for number, (kind, order, disabled) in enumerate(told, start=1)
+    }
+    setup = msgspec.structs.replace(world.make_setup(), statuses=statuses)
+    ranked = sorted(
+        (kind != "new", order, number)
+        for number, (kind, order, disabled) in enumerate(told, start=1)
+        if kind in {"new", "open"} and not disabled
+    )
+    if ranked:
+        assert starting_status(setup, 0).id == ranked[0][2]
+    else:
+        with pytest.raises(TicketRefused, match="no starting status"):
+            starting_status(setup, 0)

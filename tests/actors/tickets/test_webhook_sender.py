@@ -1,6 +1,7 @@
 """Messages to the webhooks of companies: in order for each ticket, and no receiver is another's trouble."""
 
 import json
+import re
 from collections import Counter
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -51,20 +52,6 @@ def put(database):
             await ticket_messages.enqueue(transaction, rows, now=now)
 
     return enqueue
-
-
-@pytest.fixture
-def until(time):
-    """`await until(condition)`: let everything happen but the passing of time, until it holds."""
-
-    async def wait(condition):
-        for _ in range(3000):
-            await time.settle()
-            if await condition():
-                return
-        raise AssertionError("it does not come about")
-
-    return wait
 
 
 @pytest.fixture
@@ -171,7 +158,7 @@ async def is_sending():
     return OUTGOING.ticket_webhooks.sending > 0
 
 
-OUTGOING = OutgoingServices(allow=("127.0.0.0/8",))
+OUTGOING = OutgoingServices(allow=("127.0.0.0/8",), version="8")
 OUTGOING.ticket_webhooks = Counted(OUTGOING.ticket_webhooks)
 
 
@@ -225,6 +212,8 @@ async def test_messages_of_a_ticket_arrive_in_order_and_signed(
         name, timestamp = asked.headers["webhook-id"], int(asked.headers["webhook-timestamp"])
         assert asked.headers["webhook-signature"] == sign((SECRET,), name, timestamp, asked.body)
         assert asked.headers["Content-Type"] == "application/json"
+        assert asked.headers["User-Agent"] == "motorpool/8"
+        assert re.fullmatch(rf"msg_{company}_\d+", name)
     assert len({asked.headers["webhook-id"] for asked in server.asked}) == 60
 
 
@@ -486,6 +475,35 @@ async def test_four_messages_of_a_company_are_sent_at_the_same_time(
     assert most == {b"/a": 4, b"/b": 4}
 
 
+async def test_a_receiver_that_does_not_answer_takes_no_turn_from_others(
+    database, tree, make_company, put, states, nursery, monkeypatch
+):
+    monkeypatch.setattr(webhook_sender, "MAX_SENDING", 5)
+    asked = Counter()
+
+    async def serve(stream):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += await stream.receive_some(65536)
+        company = head.split()[1]
+        asked[company] += 1
+        if company == b"/slow":
+            await trio.sleep_forever()
+        await stream.send_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        await stream.aclose()
+
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    port = listeners[0].socket.getsockname()[1]
+    nursery.start_soon(trio.serve_listeners, serve, listeners)
+    for place, name in enumerate(("slow", "quick")):
+        company = await make_company(f"http://127.0.0.1:{port}/{name}")
+        for ticket in range(20):
+            await put(company, 100 * place + ticket + 1, 1)
+    async with tree(sender(database)):
+        await states(waiting=20, delivered=20)
+        assert asked == {b"/slow": 4, b"/quick": 20}
+
+
 async def test_the_log_tells_what_happened(
     database, tree, time, passes, web_server, hanging_port, resolve, make_company, put, edit, attempts, until
 ):
@@ -526,6 +544,42 @@ async def test_the_log_tells_what_happened(
     assert (delivery.state, delivery.reason) == ("waiting", "timeout")
     assert delivery.next_attempt is not None
     assert elsewhere.asked == []
+
+
+async def test_the_log_is_kept_for_thirty_days(
+    database, tree, time, passes, web_server, make_company, put, states
+):
+    company = await make_company(web_server().url)
+    await put(company, 7, 1)
+
+    async def logged():
+        rows = await database.fetch(
+            "select (select count(*) from ticket_messages), (select count(*) from ticket_message_attempts)"
+        )
+        return tuple(rows[0].values())
+
+    async with tree(sender(database)):
+        await states(delivered=1)
+        await passes(30 * 86400 - 600, step=86400)
+        assert await logged() == (1, 1)
+        await passes(1200, step=300)
+        assert await logged() == (0, 0)
+
+
+async def test_of_too_many_messages_the_oldest_are_dropped(
+    database, tree, time, passes, make_company, put, states, monkeypatch
+):
+    monkeypatch.setattr(webhook_sender, "MAX_WAITING", 3)
+    company = await make_company("https://example.org", disabled=True)
+    await put(company, 7, 1, 2, 3, 4, 5)
+    async with tree(sender(database)):
+        await states(waiting=3, dropped=2)
+        waiting = await database.fetch("select sequence from ticket_messages where state = 'waiting'")
+        assert sorted(row[0] for row in waiting) == [3, 4, 5]
+        assert await database.fetch_value("select dropped from ticket_webhooks") == 2
+        monkeypatch.setattr(webhook_sender, "MAX_LOGGED", 4)
+        await passes(300)
+        await states(waiting=3, dropped=1)
 
 
 async def test_redirects_are_failures_and_not_followed(
