@@ -155,3 +155,23 @@ def test_each_test_that_is_named_for_a_fault_exists():
             if not re.search(rf"^\s*(?:async )?(?:def|class) {last}\b", text, re.MULTILINE):
                 missing.append(f"{path}::{name}")
     assert missing == []
+
+
+TEST = re.compile(r"(?P<file>tests/[\w/]+\.py)|::(?P<test>test_\w+)")
+
+
+def test_a_page_names_tests_that_exist():
+    """`tests/…/test_x.py::test_a`, and `::test_b` after it for another one of the same file."""
+    wrong = []
+    for path in (ROOT / "docs").rglob("*.md"):
+        text = None
+        for place, line in _lines(path):
+            for found in TEST.finditer(line):
+                if found["file"]:
+                    named = ROOT / found["file"]
+                    text = named.read_text(encoding="utf-8") if named.is_file() else None
+                is_there = text is not None and (
+                    not found["test"] or re.search(rf"def {found['test']}\b", text)
+                )
+                wrong += [] if is_there else [f"{place}: {found[0]}"]
+    assert not wrong, "\n".join(wrong)
