@@ -11,7 +11,6 @@ import msgspec
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.access import ACCESS, MaySee
-from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.capture_evidence import author_of, entry_of
 from motorpool.actors.tickets.draft import to_milliseconds
@@ -26,6 +25,7 @@ from motorpool.actors.video.recording_capture import (
     begin_capture,
     capture_recording,
     end_capture,
+    is_playing,
 )
 from motorpool.runtime import System
 from motorpool.storage import audit, companies, devices, server, ticket_captures, users
@@ -73,7 +73,6 @@ class CaptureStarts:
         """
         found: list[TicketCapture] = []
         busy = {capture.device_id for capture in held if capture.rule and not capture.live}
-        busy |= {device_id for device_id, _ in self._system.keys(PLAYBACK)}
         last: TicketCapture | None = None
         while len(found) < PAGE:
             page = await ticket_captures.due(self._database, now=now, after=last, limit=PAGE)
@@ -81,11 +80,15 @@ class CaptureStarts:
             statuses = await self._system.ref(DIRECTORY).ask(GetDeviceStatuses(ids)) if ids else {}
             for capture in page:
                 status = statuses.get(capture.device_id)
-                is_connected = status is not None and status.status != "offline"
-                if is_connected and (capture.live or capture.device_id not in busy):
-                    found.append(capture)
-                    if not capture.live:
-                        busy.add(capture.device_id)
+                if status is None or status.status == "offline":
+                    continue
+                if not capture.live:
+                    if capture.device_id in busy:
+                        continue
+                    busy.add(capture.device_id)
+                    if await is_playing(self._system, capture.device_id, capture.channel):
+                        continue
+                found.append(capture)
             if len(page) < PAGE:
                 break
             last = page[-1]

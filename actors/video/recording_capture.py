@@ -3,12 +3,13 @@
 from datetime import datetime
 from typing import NamedTuple
 
+from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, SendCommand
 from motorpool.actors.video.capture import CAPTURE, EndCapture, start_capture
 from motorpool.actors.video.capture_list import CaptureRecord, OpenCapture
-from motorpool.runtime import ActorError, System
+from motorpool.runtime import ActorError, ActorStopped, System
 
-__all__ = ["NotCaptured", "begin_capture", "capture_recording", "end_capture"]
+__all__ = ["NotCaptured", "begin_capture", "capture_recording", "end_capture", "is_playing"]
 
 COMMAND_SECONDS = 10.0
 """For the command to be passed to the device's connection."""
@@ -34,6 +35,24 @@ async def begin_capture(system: System, request: OpenCapture) -> CaptureRecord |
     if record is None:
         return NotCaptured("the device has as many open captures as are allowed", may_pass=True)
     return record
+
+
+async def is_playing(system: System, device_id: int, channel: int) -> bool:
+    """Return whether a recording would disturb others: the device plays one, or one of the channel is kept.
+
+    Terminals play one recording at a time, and a new playback replaces that of its channel.
+    """
+    for key in system.keys(PLAYBACK):
+        if key[0] == device_id:
+            try:
+                state = await system.ref(PLAYBACK, key).ask(GetPlaybackState())
+            except ActorStopped:
+                continue
+            except ActorError:
+                return True
+            if state is not None and (state.status != "ENDED" or key[1] == channel):
+                return True
+    return False
 
 
 async def capture_recording(

@@ -11,7 +11,12 @@ from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.live_stream import STREAM
-from motorpool.actors.messages.playback import PLAYBACK
+from motorpool.actors.messages.playback import (
+    PLAYBACK,
+    GetPlaybackState,
+    PlaybackRequested,
+    PlaybackState,
+)
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
 from motorpool.actors.messages.topics import DeviceStatus
@@ -22,7 +27,8 @@ from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.ticket_captures import ticket_captures_spec
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld, file_retention_spec
 from motorpool.actors.video.capture import CAPTURE, capture_spec, start_capture
-from motorpool.actors.video.capture_list import OpenCapture, capture_list_spec
+from motorpool.actors.video.capture_files import CaptureWriter, new_file_name
+from motorpool.actors.video.capture_list import CaptureRecord, OpenCapture, capture_list_spec
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ChildSpec, DynamicSpec
@@ -68,6 +74,8 @@ class Server:
         self.online = set(online)
         self.neighbours = neighbours
         self.visible = True
+        self.playing = {}
+        """The states of playbacks, by device and channel."""
         self.sources = {}
         mails = TicketMails(OutgoingServices().mail)
         self.specs = (
@@ -97,7 +105,7 @@ class Server:
         return Access({MaySee: True})
 
     def _source(self, kind, key):
-        self.sources[kind, key] = Source({Subscribe: None})
+        self.sources[kind, key] = Source({Subscribe: None, GetPlaybackState: self.playing.get(key)})
         return self.sources[kind, key]
 
     def commands(self, device):
@@ -269,6 +277,25 @@ async def test_a_device_that_refuses_or_sends_nothing_leaves_the_reason(
     assert await waiting(database) == []
 
 
+@pytest.mark.parametrize(
+    ("status", "channel", "waits"),
+    [("RUNNING", 1, True), ("PAUSED", 2, True), ("ENDED", 2, True), ("ENDED", 1, False)],
+)
+async def test_what_others_watch_is_not_replaced(
+    database, tree, time, clock, chief, device, server, status, channel, waits
+):
+    await open_ticket(database, tree, time, clock, device)
+    server.online.add(device.id)
+    server.playing[device.id, channel] = PlaybackState(PlaybackRequested(), status, None, 0.0, None)
+    async with tree(*server.specs) as system:
+        await system.start(PLAYBACK, (device.id, channel))
+        await time.passes(60, step=5)
+        assert len(server.commands(device)) == (0 if waits else 1)
+        await system.ref(PLAYBACK, (device.id, channel)).stop()
+        await time.passes(10, step=5)
+        assert len(server.commands(device)) == 1
+
+
 async def test_without_the_right_nothing_is_captured_and_what_runs_is_ended(
     database, tree, time, clock, chief, device, server
 ):
@@ -363,6 +390,24 @@ async def test_the_end_of_a_capture_is_entered(database, tree, time, device, ser
     assert entry["status"] == ("COMPLETE" if streams else "FAILED")
     assert ("sha256" in entry) == streams
     assert await database.fetch_value("select internal from ticket_events where type = 'evidence'") is False
+
+
+async def test_after_a_crash_what_is_whole_of_the_file_is_evidence(
+    database, tree, time, device, server, followed, clock, tmp_path
+):
+    name = new_file_name(clock.now())
+    writer = CaptureWriter(tmp_path / "van 1", name)
+    segmenter = Segmenter(live=False)
+    writer.write(cut for unit in SOUND if (cut := segmenter.push(unit, 0.0)) is not None)
+    writer.close()
+    whole = writer.path.read_bytes()
+    writer.path.write_bytes(whole + whole[-100:])
+    await followed(CaptureRecord("lost", device.id, 1, name, clock.now()))
+    async with tree(*server.specs):
+        await time.passes(10, step=5)
+    (entry,) = await evidence(database)
+    assert (entry["status"], entry["sha256"]) == ("COMPLETE", hashlib.sha256(whole).hexdigest())
+    assert writer.path.read_bytes() == whole
 
 
 @pytest.mark.parametrize("is_written", [True, False])
