@@ -142,6 +142,8 @@ FIELDS: Mapping[str, str] = {
     "Position.network": "Cell towers and wireless networks around the device.",
     "Position.geofenceIds": "Geofences that hold the place; null for none.",
     "Event.eventTime": "When it happened.",
+    "DeviceMotion.moving": "Whether it drives, by the events of motion.",
+    "DeviceMotion.since": "When it started or stopped.",
     "Playback.deviceId": "The device whose recording it is.",
     "Playback.channel": "The camera, 1 to 31.",
     "Playback.startTime": "The asked start; null where it is unknown.",

@@ -31,6 +31,7 @@ OURS = {
     "get /server/actors",
     "get /server/protocols",
     "post /calendars/windows",
+    "get /devices/motion",
     "get /playbacks",
     "get /server/signingkeys",
     "post /server/signingkeys",

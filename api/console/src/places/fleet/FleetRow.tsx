@@ -1,10 +1,11 @@
-import type { Device, Position } from "../../api/types";
+import type { Device, DeviceMotion, Position } from "../../api/types";
 import { dateTime, duration, shortTime, utc } from "../../format/times";
 import { speed } from "../../format/units";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
 import { Icon } from "../../parts/Icon";
 import { device, position } from "../../state/fleet";
+import { useMotion } from "../../state/motion";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { StatusShape } from "../vehicle/StatusMark";
@@ -25,6 +26,7 @@ interface FleetRowProps {
 export function FleetRow({ id, to, chosen, current, onMenu }: FleetRowProps) {
   const found = device(id).value;
   const place = position(id).value;
+  const motion = useMotion(id);
   if (!found) return null;
   const moving = found.status === "online" && isMoving(place);
   const kind = moving ? "moving" : found.status;
@@ -42,7 +44,7 @@ export function FleetRow({ id, to, chosen, current, onMenu }: FleetRowProps) {
         <StatusShape status={kind} />
         <span class="fleet-row-name">{found.name}</span>
         <Report of={found} />
-        <span class="fleet-row-state">{stateOf(found, place, kind)}</span>
+        <span class="fleet-row-state">{stateOf(found, place, kind, motion.value)}</span>
         <span class="fleet-row-number">{found.uniqueId}</span>
       </Link>
       <button
@@ -71,7 +73,12 @@ function Report({ of }: { of: Device }) {
   );
 }
 
-function stateOf(found: Device, place: Position | undefined, kind: string): string {
+function stateOf(
+  found: Device,
+  place: Position | undefined,
+  kind: string,
+  since: DeviceMotion | undefined,
+): string {
   const word = t(
     kind === "moving"
       ? "fleet.moving"
@@ -84,8 +91,14 @@ function stateOf(found: Device, place: Position | undefined, kind: string): stri
   if (!place) return `${word} · ${t("fleet.noPlace")}`;
   if (!hasPlace(place)) return `${word} · ${t("fleet.noFix")}`;
   if (kind === "moving") return `${word} · ${speed(place.speed, style.value)}`;
-  if (found.status === "online") return t("fleet.standing");
+  if (found.status === "online") return standing(since);
   return found.lastUpdate
     ? `${word} · ${t("common.ago", { span: duration(now.value - Date.parse(found.lastUpdate), style.value) })}`
     : word;
+}
+
+/** A stop is known only some minutes after it began; until then there is no time to tell. */
+function standing(since: DeviceMotion | undefined): string {
+  if (!since || since.moving) return t("fleet.standing");
+  return t("fleet.standingFor", { span: duration(now.value - Date.parse(since.since), style.value) });
 }

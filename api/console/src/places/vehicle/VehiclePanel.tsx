@@ -12,6 +12,7 @@ import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { go, location, withQuery } from "../../router";
 import { device, loadDevice, loaded, position } from "../../state/fleet";
+import { useMotion } from "../../state/motion";
 import { useLoaded } from "../../state/saved";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
@@ -73,11 +74,20 @@ export function VehiclePanel({ id }: { id: number }) {
 
 function Facts({ of, at }: { of: Device; at: Position | undefined }) {
   const moving = of.status === "online" && isMoving(at);
+  const motion = useMotion(of.id).value;
+  const since = motion && motion.moving === moving ? Date.parse(motion.since) : null;
   return (
     <>
       <p class="vehicle-state">
         <StatusMark status={of.status} moving={moving} />
         {at && moving && <strong>{speed(at.speed, style.value)}</strong>}
+        {since !== null && (
+          <span class="vehicle-since" title={`${dateTime(since, style.value)} · ${utc(since)}`}>
+            {t(moving ? "fleet.movingFor" : "fleet.standingFor", {
+              span: duration(now.value - since, style.value),
+            })}
+          </span>
+        )}
         {of.disabled && <span class="badge">{t("vehicle.disabled")}</span>}
       </p>
       <dl class="facts">

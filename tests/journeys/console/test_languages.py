@@ -1,0 +1,83 @@
+"""Journey 23: a made-up language shows what was not translated or does not fit."""
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from motorpool.bench.server import EMAIL
+
+# Visible texts and labels without the brackets of the made-up language. Units, months, and the names of
+# languages, zones and programs are the same there.
+_UNTRANSLATED = r"""
+(data) => {
+  const found = new Set();
+  const same = /\b(Motorpool|English|Português|Chrome, Linux|US gal|imp gal|km\/h|mph|kn|km|mi|nmi|ft|min|[mshdlV]|UTC|[A-Z][a-z]{2}(?= \d))(?!\w)/g;
+  const add = (text) => {
+    if (text.includes("⟦")) return;
+    let rest = text;
+    for (const each of data) rest = rest.replaceAll(each, "");
+    if (/\p{L}/u.test(rest.replace(same, ""))) found.add(text.trim());
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const parent = walker.currentNode.parentElement;
+    if (!parent.closest("script, style, code, kbd, noscript")) add(walker.currentNode.data);
+  }
+  for (const name of ["aria-label", "placeholder", "title", "alt"]) {
+    for (const each of document.querySelectorAll(`[${name}]`)) add(each.getAttribute(name));
+  }
+  return [...found];
+}
+"""  # noqa: E501 - a pattern cannot be broken
+
+
+@pytest.fixture(scope="module")
+def fleet(server):
+    """A vehicle that has reported, for a user who reads the made-up language."""
+    with server.client() as client:
+        made = client.post("/devices", json={"name": "0815", "uniqueId": "4711", "model": "2024"})
+        assert made.status_code == 200, made.text
+        user = client.get("/session").json()
+        user["attributes"]["language"] = "qps"
+        assert client.put(f"/users/{user['id']}", json=user).status_code == 200
+    at = {"id": "4711", "lat": 52.5, "lon": 13.4, "speed": 20, "altitude": 30, "batt": 80}
+    sent = httpx.get(f"http://{server.host}:{server.osmand_port}/", params=at)
+    assert sent.status_code == 200
+    return made.json()["id"]
+
+
+def look(guest):
+    """Fail for what the page that is open says in another language, cuts off, or hides from some."""
+    assert guest.page.evaluate(_UNTRANSLATED, [EMAIL]) == []
+    guest.assert_fits()
+    if guest.page.viewport_size["width"] > 1000:
+        # The colors are the same everywhere.
+        guest.assert_accessible()
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, width):
+    guest = visitor(server, viewport={"width": width, "height": 844}, locale="pt-PT")
+    page = guest.page
+
+    guest.open("/fleet")
+    expect(page.get_by_role("button", name="Entrar")).to_be_visible()
+    page.get_by_label("E-mail").fill(EMAIL)
+    page.get_by_label("Palavra-passe", exact=True).fill(server.password)
+    page.get_by_role("button", name="Entrar").click()
+
+    page.get_by_role("link", name="0815").click()
+    expect(page.get_by_role("heading", name="0815")).to_be_visible()
+    expect(page.locator(".values")).to_be_visible()
+    look(guest)
+
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    look(guest)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+    guest.open("/account")
+    expect(page.locator(".records li")).not_to_have_count(0)
+    look(guest)
+    assert page.evaluate(_UNTRANSLATED, []) != []  # the name of the user
