@@ -78,7 +78,7 @@ def demonstration() -> Iterator[Access]:
 
 def log_in(context: BrowserContext, access: Access) -> None:
     """Give the browser a session."""
-    form = {"email": access.email, "password": access.password}
+    form: dict[str, str | float | bool] = {"email": access.email, "password": access.password}
     answer = context.request.post(f"{access.url}/api/session", form=form)
     if not answer.ok:
         sys.exit(f"the login was refused: {answer.text()}")

@@ -1,5 +1,6 @@
 import gzip
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,19 @@ async def test_without_a_build_its_addresses_say_what_to_do(built, make_client):
     page = await client.get("/fleet", headers=AS_PAGE)
     assert (page.status_code, await page.get_data()) == (200, b"not built: make install")
     assert (await client.get("/console/assets/index-abc.js")).status_code == 500
+
+
+async def test_the_page_without_a_build_says_make_install_and_leads_to_the_api(served):
+    """Journey 24: the server is as useful without its console."""
+    text = (files("motorpool.api") / "console" / "absent.html").read_text(encoding="utf-8")
+    assert "<code>make install</code>" in text
+    addresses = re.findall(r'href="([^"]+)"', text)
+    assert addresses == ["/api/server", "/api/openapi.json"]
+    for address in addresses:
+        assert (await served.client().call("GET", address)).status == 200
+    playlist = re.search(r"<code>/api(/stream[^<]+)</code>", text)[1]
+    document = (await served.client().get("/openapi.json")).json()
+    assert playlist in document["paths"]
 
 
 async def test_files_with_a_digest_in_their_names_are_never_asked_for_again(built, make_client):
