@@ -24,7 +24,7 @@ SUFFIXES = {
     ".yml",
     ".yaml",
 }
-CITATION = re.compile(r"docs/(?P<page>[a-z0-9/_-]+(?:\.(?:md|png))?)(?:#(?P<anchor>[a-z0-9-]+))?")
+CITATION = re.compile(r"docs/(?P<page>[a-z0-9/_-]+(?:\.(?:md|png|py))?)(?:#(?P<anchor>[a-z0-9-]+))?")
 LINK = re.compile(r"\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]+))?\)")
 # Pages that were once read beside the repository and are not in it.
 ABSENT = re.compile(
