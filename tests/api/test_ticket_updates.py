@@ -1,11 +1,15 @@
 """Changed tickets on the WebSocket, for those who may see them at that moment."""
 
 import pytest
+import trio
 from tests.api.test_websocket import connect, read_all, receive, receive_until, shake_hands
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.messages.changes import TicketChanged
+from motorpool.actors.messages.changes import LinkChanged, TicketChanged
 from motorpool.api import ticket_updates
+from motorpool.api.auth.caller import Caller
+from motorpool.api.ticket_updates import TicketUpdates
+from motorpool.storage import users
 
 
 @pytest.fixture
@@ -59,7 +63,16 @@ async def test_changes_of_tickets_reach_the_users_of_their_company_and_nobody_el
         assert (await changed(socket, ticket["id"]))["companyId"] == own
 
 
-async def test_a_link_to_the_company_counts_as_long_as_it_lasts(served):
+async def _unlink(served, link):
+    return await served.admin.delete("/permissions", json=link)
+
+
+async def _unlink_in_bulk(served, link):
+    return await served.admin.delete("/permissions/bulk", json=[link])
+
+
+@pytest.mark.parametrize("unlink", [_unlink, _unlink_in_bulk])
+async def test_a_link_to_the_company_counts_as_long_as_it_lasts(served, unlink):
     ann, ben = await served.user("ann"), await served.user("ben")
     company_id, own = await company_of(ann), await company_of(ben)
     link = {"userId": ben.id, "companyId": company_id}
@@ -73,11 +86,81 @@ async def test_a_link_to_the_company_counts_as_long_as_it_lasts(served):
         seen = await open_ticket(ann, company_id)
         message = await receive(socket)
         assert [each["id"] for each in message["tickets"]] == [seen["id"]]
-        assert (await served.admin.delete("/permissions", json=link)).status == 204
+        assert (await unlink(served, link)).status == 204
         await open_ticket(ann, company_id)
         last = await open_ticket(ben, own)
         message = await receive(socket)
         assert [each["id"] for each in message["tickets"]] == [last["id"]]
+
+
+async def test_what_waits_for_a_slow_client_is_not_sent_when_its_link_has_ended(served):
+    ann, ben = await served.user("ann"), await served.user("ben")
+    company_id = await company_of(ann)
+    await served.admin.post("/permissions", json={"userId": ben.id, "companyId": company_id})
+    caller = Caller(
+        user=await users.TABLE.fetch(served.context.database, ben.id), server=served.context.server
+    )
+    pending = trio.Event()
+    async with trio.open_nursery() as nursery:
+        updates = TicketUpdates(served.context, caller, pending.set)
+        await nursery.start(updates.follow)
+        await open_ticket(ann, company_id)
+        await pending.wait()
+        await served.admin.delete("/permissions", json={"userId": ben.id, "companyId": company_id})
+        updates.apply((LinkChanged("user", ben.id, "company", company_id),))
+        assert await updates.take() == []
+        nursery.cancel_scope.cancel()
+
+
+async def test_the_end_of_a_membership_takes_what_it_gave_and_leaves_the_link(served):
+    ann, ben = await served.user("ann"), await served.user("ben")
+    company_id = await company_of(ann)
+    team = (await ann.post("/teams", json={"companyId": company_id, "name": "Workshop"})).json()["id"]
+    for user in (ann, ben):
+        assert (await served.admin.put(f"/teams/{team}/members/{user.id}")).status == 204
+    ticket = await open_ticket(ann, company_id)
+    note = {"text": "Between us", "internal": True}
+    assert (await ann.post(f"/tickets/{ticket['id']}/comments", json=note)).status == 200
+
+    async def seen():
+        entries = (await ben.get(f"/tickets/{ticket['id']}/events")).json()
+        figures = await ben.get(f"/tickets/stats?companyId={company_id}")
+        return [entry["type"] for entry in entries], figures.status
+
+    async with connect(served, served.cookie(ben)) as socket:
+        await receive(socket)
+        assert await seen() == (["created", "comment"], 200)
+        assert (await ann.delete(f"/teams/{team}/members/{ben.id}")).status == 204
+        assert await seen() == (["created"], 400)
+        assert (await ben.post(f"/tickets/{ticket['id']}/comments", json=note)).status == 400
+        # Whoever is linked to the company sees its tickets.
+        last = await open_ticket(ann, company_id)
+        assert await changed(socket, last["id"]) == shown(last)
+
+
+async def test_who_came_by_a_share_link_hears_of_no_tickets(served):
+    ann = await served.user("ann", deviceLimit=-1)
+    company_id = await company_of(ann)
+    device = await served.device(ann, "1")
+    form = {"deviceId": str(device), "expiration": "2026-05-03T00:00:00Z"}
+    token = (await ann.post("/share/device", form=form)).text
+    guest = served.client({"Authorization": f"Bearer {token}"})
+    session = served.client()
+    assert (await session.get(f"/session?token={token}")).status == 200
+    async with (
+        connect(served, served.cookie(session)) as socket,
+        connect(served, served.cookie(ann)) as own,
+    ):
+        await receive(socket), await receive(own)
+        ticket = await open_ticket(ann, company_id)
+        assert await changed(own, ticket["id"]) == shown(ticket)
+        await served.report(served.position(device))
+        message = {}
+        while "positions" not in message:
+            message = await receive(socket)
+            assert "tickets" not in message
+    assert (await guest.get(f"/tickets/{ticket['id']}")).status == 400
+    assert (await guest.get("/tickets")).json() == []
 
 
 async def test_a_client_so_slow_that_tickets_would_be_lost_is_asked_to_connect_again(served, monkeypatch):
