@@ -250,7 +250,8 @@ def _description(event: Event, selection: Selection) -> str:
         return ""
     return (
         f"Maintenance {row.name} is due: {row.type} has reached {event.attributes.get(row.type)}.\n"
-        f"When it is done, reset it: set start to the present {row.type} (PUT /maintenance/{row.id})."
+        f"When it is done, resolve the ticket with resetMaintenance, or set start to the present {row.type}"
+        f" (PUT /maintenance/{row.id})."
     )
 
 

@@ -421,6 +421,8 @@ FIELDS: Mapping[str, str] = {
     "NewTransition.comment": "A comment, stored before.",
     "NewTransition.internal": "Whether the comment is only for agents and managers of the company.",
     "NewTransition.version": "The version that the ticket must have; 0: any.",
+    "NewTransition.resetMaintenance": "Whether the ticket's maintenance was done: its next period begins at"
+    " the value that the device has reported last. With a status of kind resolved or closed.",
     "NewTransition.attributes": "Further values for the entry of the history.",
     "NewAssignment.teamId": "The team; 0: none, absent: unchanged.",
     "NewAssignment.assigneeId": "The user; 0: nobody, absent: unchanged.",

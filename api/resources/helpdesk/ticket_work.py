@@ -5,7 +5,9 @@ from typing import Annotated, Any
 import msgspec
 from quart import Response
 
+from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.masking import without_secrets
+from motorpool.actors.messages.changes import MaintenanceChanged
 from motorpool.actors.tickets.assign import assign
 from motorpool.actors.tickets.comment import comment
 from motorpool.actors.tickets.facts import Outcome
@@ -17,6 +19,7 @@ from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY
+from motorpool.api.resources.helpdesk.maintenance_reset import find_reset, store_reset
 from motorpool.api.resources.helpdesk.ticket_changes import Situation, change_ticket, require_agent
 from motorpool.api.resources.helpdesk.ticket_evidence import (
     MAX_FILES,
@@ -65,6 +68,8 @@ class NewTransition(msgspec.Struct, frozen=True, rename="camel"):
     internal: bool = False
     version: Id = 0
     attributes: dict[str, Any] = {}
+    reset_maintenance: bool = False
+    """Whether the maintenance that the ticket is about was done: its next period begins now."""
 
 
 class NewAssignment(msgspec.Struct, frozen=True, rename="camel"):
@@ -130,28 +135,44 @@ async def comment_ticket(call: Call) -> Response:
 async def transition_ticket(call: Call) -> Response:
     """Move a ticket to a status that the workflow allows; the present one changes nothing.
 
-    Users who are no agents may reopen and cancel what they reported.
+    Users who are no agents may reopen and cancel what they reported. `resetMaintenance` resets the
+    maintenance that the ticket is about, with the value that its device has reported last.
     """
     body = await call.body(NewTransition)
     if not body.status_id:
         raise BadRequest("statusId: needed")
     check_size(body.attributes, MAX_ATTRIBUTES_BYTES)
+    published: list[MaintenanceChanged] = []
 
     async def decide(situation: Situation) -> Outcome:
         if body.internal:
             require_agent(situation.standing)
         _require_mover(situation, body.status_id)
-        return transition(
+        attributes = dict(without_secrets(body.attributes))
+        published.clear()
+        reset = None
+        if body.reset_maintenance and body.status_id != situation.ticket.status_id:
+            require_agent(situation.standing)
+            reset = await find_reset(situation, body.status_id)
+            attributes |= reset.attributes()
+        outcome = transition(
             situation.facts,
             situation.author,
             situation.now,
             status_id=body.status_id,
             comment=body.comment.strip(),
             internal=body.internal,
-            attributes=without_secrets(body.attributes),
+            attributes=attributes,
         )
+        if reset is not None:
+            await store_reset(situation, reset)
+            published.append(reset.change())
+        return outcome
 
-    return await change_ticket(call, decide, version=body.version)
+    response = await change_ticket(call, decide, version=body.version)
+    if published:
+        await publish_changes(call.context.system, *published)
+    return response
 
 
 @OPERATIONS.operation("POST", "/tickets/{id}/assign", body=NewAssignment, answers=TICKET, headers=HEADERS)

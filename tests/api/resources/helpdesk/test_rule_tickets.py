@@ -209,6 +209,51 @@ async def test_maintenance_opens_one_ticket_for_each_period(desk, truck):
     assert "PUT /maintenance/" in found[0]["description"]
 
 
+async def test_resolving_resets_the_maintenance_and_the_history_says_where(desk, truck):
+    body = {"name": "Oil", "type": "odometer", "start": 10000, "period": 5000, "attributes": {"oil": "5W30"}}
+    oil = (await desk.chief.post("/maintenance", json=body)).json()
+    await save_rules(desk, {"name": "Service", "when": {"eventTypes": ["maintenance"]}})
+    due = {"type": "maintenance", "maintenance_id": oil["id"], "attributes": {"odometer": 15001}}
+    await happen(desk.served, alarm(truck["id"], 901, **due))
+    (ticket,) = await tickets_of(desk)
+    listed = (await desk.chief.get(f"/ticketstatuses?companyId={desk.id}")).json()
+    status = {each["name"]: each["id"] for each in listed}
+    path = f"/tickets/{ticket['id']}/transition"
+
+    async def refused(who, name, text):
+        answer = await who.post(path, json={"statusId": status[name], "resetMaintenance": True})
+        assert (answer.status, answer.text) == (400, f"resetMaintenance: {text}")
+
+    await refused(desk.chief, "In progress", "only with a status of kind resolved or closed")
+    await refused(desk.chief, "Resolved", "the device has not reported odometer")
+    await desk.served.report(desk.served.position(truck["id"], attributes={"odometer": 15020.5}))
+    linked = await desk.link(desk.served.admin, userId=desk.ann.id, deviceId=truck["id"])
+    assert linked.status == 204, linked.text
+    await refused(desk.ann, "Resolved", "no access to the maintenance or the device, or no such")
+    sent = {"statusId": status["Resolved"], "resetMaintenance": True, "attributes": {"start": 1, "bill": 7}}
+    for _ in range(2):
+        answer = await desk.chief.post(path, json=sent)
+        assert answer.status == 200, answer.text
+    (entry,) = await history_of(desk, ticket, "statusChanged")
+    said = {
+        "maintenanceId": oil["id"],
+        "maintenanceType": "odometer",
+        "startBefore": 10000,
+        "start": 15020.5,
+        "bill": 7,
+    }
+    assert (entry["userId"], entry["attributes"] | said) == (desk.chief.id, entry["attributes"])
+    (stored,) = (await desk.chief.get("/maintenance")).json()
+    assert stored == {**oil, "start": 15020.5}
+    rows = "select attributes from audit where action_type = 'edit' and object_type = 'maintenance'"
+    assert [row[0] for row in await desk.database.fetch(rows)] == [
+        {"start": {"before": 10000, "after": 15020.5}, "ticketId": ticket["id"]}
+    ]
+    other = await desk.make("tickets", subject="Smoke")
+    path = f"/tickets/{other['id']}/transition"
+    await refused(desk.chief, "Resolved", "the ticket is not about the maintenance of a device")
+
+
 async def test_rules_are_checked_when_the_company_is_stored(desk):
     team = await desk.make("teams", name="Night", disabled=True)
     for rules, text in (
