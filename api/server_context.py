@@ -40,6 +40,7 @@ from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.open_sockets import OpenSockets
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
+from motorpool.api.search_room import SearchRoom
 from motorpool.runtime import Clock, LoopStops, System
 from motorpool.storage import devices, server
 from motorpool.storage.database import Database
@@ -131,6 +132,8 @@ class ServerContext:
     """Business hours of ticket priorities."""
     ticket_mails: TicketMails = field(init=False)
     """Mails to the assignees of tickets."""
+    search_room: SearchRoom = field(default_factory=SearchRoom)
+    """Searches and statistics of tickets that are being made."""
     keys_in_progress: dict[tuple[int, str, str], trio.Event] = field(default_factory=dict)
     """Requests with Idempotency-Key that are being served, by user, key and path; set when they have been."""
     position_json: PositionJsonCache = field(default_factory=PositionJsonCache)

@@ -9,6 +9,7 @@ from motorpool.storage.errors import (
     StatementRejected,
     StorageError,
     StorageUnavailable,
+    TookTooLong,
     VersionFound,
 )
 
@@ -33,7 +34,7 @@ _PASSING = (
     "40",  # two transactions that do not go together
     "42501",  # we lack a right now
     "53",  # disk, memory or connections are used up
-    "57",  # cancelled, or the server stops, starts or crashed
+    "57",  # the server stops, starts or crashed
     "58",  # the system under the server failed
     "XX",  # the server itself failed
 )
@@ -72,6 +73,8 @@ def translate(refusal: DriverError) -> StorageError:
         return StatementRejected(f"a value is not allowed ({refusal.constraint})")
     if state in _LOCKS:
         return LockNotAvailable(refusal.text)
+    if state == "57014":
+        return TookTooLong(refusal.text)
     if state.startswith(_REJECTED):
         return StatementRejected(refusal.text)
     if state.startswith(_PASSING):

@@ -9,6 +9,7 @@ __all__ = [
     "StatementRejected",
     "StorageError",
     "StorageUnavailable",
+    "TookTooLong",
     "VersionFound",
 ]
 
@@ -26,6 +27,10 @@ class StorageUnavailable(StorageError):
 
 class LockNotAvailable(StorageUnavailable):
     """A lock was not free in time, or two transactions waited for each other; nothing was written."""
+
+
+class TookTooLong(StorageUnavailable):
+    """A statement was cancelled, because it took longer than it may."""
 
 
 class NotFound(StorageError):

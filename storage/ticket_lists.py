@@ -3,10 +3,12 @@
 Conditions are on the columns of `tickets` by their bare names.
 """
 
+import math
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import NamedTuple
 
 from motorpool.storage.conditions import ALWAYS, Condition, all_of, any_of
 from motorpool.storage.helpdesk_records import Target, Ticket, TicketEvent
@@ -17,6 +19,7 @@ __all__ = [
     "LIVE",
     "SORT_KEYS",
     "UNDECIDED",
+    "Page",
     "between",
     "companies_of",
     "count",
@@ -66,14 +69,19 @@ _LEVELS = (
 
 
 @asynccontextmanager
-async def from_indexes(q: Queries) -> AsyncIterator[Queries]:
+async def from_indexes(q: Queries, *, seconds: float = 0.0) -> AsyncIterator[Queries]:
     """Begin a transaction in which lists and counts are answered from indexes.
+
+    A statement that takes longer than `seconds` raises TookTooLong; 0: the default timeout applies.
 
     A list may select most of the tickets there are. PostgreSQL would then read the whole table, unless it was
     vacuumed lately: of two servers with the same tickets one would, and the other not.
     """
     async with q.transaction() as transaction:
-        await transaction.execute("set local enable_seqscan = off")
+        settings = "set local enable_seqscan = off"
+        if seconds:
+            settings += f"; set local statement_timeout = {math.ceil(seconds * 1000)}"
+        await transaction.execute_with_next(settings)
         yield transaction
 
 
@@ -187,6 +195,14 @@ def has_keyword(keyword: str, scope: Condition) -> Condition:
     return any_of(*found)
 
 
+class Page(NamedTuple):
+    """Some of the tickets that meet a condition."""
+
+    tickets: list[Ticket]
+    total: int | None
+    """How many there are; None: not counted, or the page is empty."""
+
+
 async def list_page(
     q: Queries,
     condition: Condition,
@@ -196,24 +212,31 @@ async def list_page(
     limit: int,
     offset: int = 0,
     exclude_attributes: bool = False,
-) -> list[Ticket]:
+    counts: bool = False,
+) -> Page:
     """Return a page of tickets by a sort key, those without a value last, equal ones by id.
 
-    Only the rows of the page are read: the others are chosen and sorted in an index.
+    Only the rows of the page are read: the others are chosen and sorted in an index. With `counts` all are
+    counted by the same statement: what it has to find all the same, such as keywords, is not found twice.
     """
     direction = " desc" if is_descending else ""
     by_key = f"{direction} nulls last" if sort in _NULLABLE else direction
     first = len(condition.args) + 1
     sql = f"""
         with page as materialized (
-            select id, {SORT_KEYS[sort]} as sort_key from tickets{_LEVELS if sort == "level" else ""}
+            select id, {SORT_KEYS[sort]} as sort_key,
+                {"count(*) over ()" if counts else "null::bigint"} as total
+            from tickets{_LEVELS if sort == "level" else ""}
             where {condition.numbered()} order by sort_key{by_key}, id{direction}
             limit ${first} offset ${first + 1}
         )
-        select {TABLE.select_list(of="t", exclude_attributes=exclude_attributes)}
+        select {TABLE.select_list(of="t", exclude_attributes=exclude_attributes)}, total
         from page join tickets t on t.id = page.id order by page.sort_key{by_key}, page.id{direction}
     """  # noqa: S608 - constant names
-    return [TABLE.from_row(row) for row in await q.fetch(sql, *condition.args, limit, offset)]
+    rows = await q.fetch(sql, *condition.args, limit, offset)
+    found = [dict(row.items()) for row in rows]
+    totals = [values.pop("total") for values in found]
+    return Page([TABLE.from_row(values) for values in found], totals[0] if totals else None)
 
 
 async def count(q: Queries, condition: Condition) -> int:

@@ -7,6 +7,7 @@ from motorpool.storage.errors import (
     StatementRejected,
     StorageError,
     StorageUnavailable,
+    TookTooLong,
 )
 
 
@@ -17,7 +18,6 @@ from motorpool.storage.errors import (
         "53100",
         "53200",
         "53300",
-        "57014",
         "57P01",
         "57P02",
         "57P03",
@@ -36,6 +36,12 @@ def test_what_may_pass_is_unavailable(state):
 def test_a_lock_that_is_not_free_leaves_nothing_written(state):
     error = translate(DriverError(state, "canceling statement due to lock timeout"))
     assert type(error) is LockNotAvailable
+    assert isinstance(error, StorageUnavailable)
+
+
+def test_a_statement_that_takes_too_long_is_told_from_an_outage():
+    error = translate(DriverError("57014", "canceling statement due to statement timeout"))
+    assert type(error) is TookTooLong
     assert isinstance(error, StorageUnavailable)
 
 

@@ -19,6 +19,7 @@ from motorpool.api.resources.helpdesk.caller_standing import no_company, standin
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
 from motorpool.storage import ticket_lists, users
 from motorpool.storage.conditions import ALWAYS, Condition, all_of
+from motorpool.storage.errors import TookTooLong
 from motorpool.storage.helpdesk_records import TARGETS, StatusKind, Target, Ticket
 
 __all__ = ["OPERATIONS", "TicketFilters", "references", "ticket_scope"]
@@ -48,6 +49,8 @@ Ids = tuple[Id, ...]
 Texts = tuple[str, ...]
 MAX_KEYWORD = 128
 """Characters. The time to look for a text grows with its length times that of the texts it may be in."""
+SEARCH_SECONDS = 3.0
+"""A keyword whose parts are in most tickets takes longer: each of their texts is read."""
 MAX_TAGS = 50
 """Each is compared with each tag of a ticket."""
 
@@ -131,8 +134,21 @@ async def list_tickets(call: Call) -> Response:
     sent = call.query(TicketQuery)
     scope = await ticket_scope(call, sent.company_id, is_all=sent.is_all, user_id=sent.user_id)
     condition = all_of(scope, references(sent), _properties(sent, scope))
-    async with ticket_lists.from_indexes(call.context.database) as queries:
-        page = await ticket_lists.list_page(
+    if not sent.keyword.strip():
+        return await _answer(call, sent, condition)
+    async with call.context.search_room.enter(call.caller.id):
+        try:
+            return await _answer(call, sent, condition, seconds=SEARCH_SECONDS)
+        except TookTooLong:
+            raise BadRequest(
+                "keyword: the search takes too long; name a company or a span, or look for other words"
+            ) from None
+
+
+async def _answer(call: Call, sent: TicketQuery, condition: Condition, *, seconds: float = 0.0) -> Response:
+    """List the tickets that meet a condition; a search, which has a time limit, finds all in any case."""
+    async with ticket_lists.from_indexes(call.context.database, seconds=seconds) as queries:
+        page, total = await ticket_lists.list_page(
             queries,
             condition,
             sort=sent.sort.removeprefix("-"),
@@ -140,10 +156,12 @@ async def list_tickets(call: Call) -> Response:
             limit=sent.limit,
             offset=sent.offset,
             exclude_attributes=sent.exclude_attributes,
+            counts=bool(seconds),
         )
-        total = sent.offset + len(page)
-        if len(page) == sent.limit or (sent.offset and not page):
-            total = await ticket_lists.count(queries, condition)
+        if total is None:
+            total = sent.offset + len(page)
+            if len(page) == sent.limit or (sent.offset and not page):
+                total = await ticket_lists.count(queries, condition)
     answer = as_json([whole_seconds(ticket) for ticket in page])
     answer.headers[TOTAL] = str(total)
     return answer

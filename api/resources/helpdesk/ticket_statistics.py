@@ -90,7 +90,8 @@ async def get_ticket_statistics(call: Call) -> Response:
         with_cancelled=sent.include_cancelled,
         by_period=sent.period != "none",
     )
-    counted = await _count(database, span, now)
+    async with call.context.search_room.enter(call.caller.id):
+        counted = await _count(database, span, now)
     wanted = names_wanted(counted.happened, counted.times, counted.backlog)
     return as_json(
         assemble(

@@ -19,6 +19,9 @@ from tests.api.resources.helpdesk.ticket_world import (
     zone_of,
 )
 
+from motorpool.api import search_room
+from motorpool.api.resources.helpdesk import ticket_lists
+
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SORTS = [
     sign + key
@@ -325,6 +328,35 @@ async def test_what_lists_and_statistics_refuse(helpdesk):
         assert answer.status == 400, asked
         assert text in answer.text, asked
         assert "\n" not in answer.text, asked
+
+
+async def test_a_search_that_takes_too_long_is_refused(helpdesk, database, monkeypatch):
+    monkeypatch.setattr(ticket_lists, "SEARCH_SECONDS", 0.05)
+    async with database.transaction() as transaction:
+        await transaction.execute("lock table contacts in access exclusive mode")
+        answer = await helpdesk.agent.get("/tickets?keyword=xyz")
+    assert answer.status == 400
+    assert answer.text == (
+        "keyword: the search takes too long; name a company or a span, or look for other words"
+    )
+
+
+async def test_few_searches_and_statistics_are_made_at_once(helpdesk, served, monkeypatch):
+    monkeypatch.setattr(search_room, "WAIT_SECONDS", 0.01)
+    room = served.context.search_room
+    async with room.enter(-1), room.enter(-2):
+        for asked in ("/tickets?keyword=e", "/tickets/stats?companyId=1"):
+            answer = await helpdesk.agent.get(asked)
+            assert (answer.status, answer.text) == (503, "too many searches at once; try again")
+        assert (await helpdesk.agent.get("/tickets")).status == 200
+    assert (await helpdesk.agent.get("/tickets?keyword=e")).status == 200
+
+
+async def test_a_page_of_a_search_says_how_many_there_are(helpdesk):
+    whole = await helpdesk.agent.get("/tickets?keyword=e&limit=1000")
+    for query in ("limit=2", "limit=2&offset=3", "limit=5&offset=100000"):
+        part = await helpdesk.agent.get(f"/tickets?keyword=e&{query}")
+        assert part.headers["X-Total-Count"] == str(len(whole.json())) != "0"
 
 
 async def test_400_periods_are_served(helpdesk):
