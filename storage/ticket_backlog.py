@@ -8,7 +8,7 @@ from typing import Any
 from motorpool.storage.conditions import Condition
 from motorpool.storage.helpdesk_records import OUTSIDE_ZONE
 from motorpool.storage.queries import Queries
-from motorpool.storage.ticket_lists import LIVE, UNDECIDED
+from motorpool.storage.ticket_lists import LIVE, OPEN_DUE
 from motorpool.storage.ticket_statistics import Span, group_of, statement_of
 
 __all__ = ["AGES", "BACKLOG_GROUPS", "Backlog", "backlog", "backlog_at"]
@@ -125,8 +125,8 @@ async def backlog(q: Queries, condition: Condition, now: datetime) -> Backlog:
         left_alone=_LEFT_ALONE,
         late=_LATE,
         outside=OUTSIDE_ZONE,
-        first=UNDECIDED["firstResponse"],
-        resolution=UNDECIDED["resolution"],
+        first=OPEN_DUE["firstResponse"],
+        resolution=OPEN_DUE["resolution"],
         live=LIVE,
         condition=condition.numbered(2),
         groups=", ".join(BACKLOG_GROUPS),

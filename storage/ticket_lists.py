@@ -17,8 +17,8 @@ from motorpool.storage.tickets import TABLE
 
 __all__ = [
     "LIVE",
+    "OPEN_DUE",
     "SORT_KEYS",
-    "UNDECIDED",
     "Page",
     "between",
     "companies_of",
@@ -45,7 +45,7 @@ _BREACHED: Mapping[Target, str] = {
     "firstResponse": "first_response_breached",
     "resolution": "resolution_breached",
 }
-UNDECIDED: Mapping[Target, str] = {
+OPEN_DUE: Mapping[Target, str] = {
     "firstResponse": (
         f"case when {LIVE} and first_response_at is null and not first_response_breached"
         " then first_response_due end"
@@ -60,7 +60,7 @@ SORT_KEYS: Mapping[str, str] = {
     "level": "level",
     "firstResponseDue": "first_response_due",
     "resolutionDue": "resolution_due",
-    "nextDue": f"least({UNDECIDED['firstResponse']}, {UNDECIDED['resolution']})",
+    "nextDue": f"least({OPEN_DUE['firstResponse']}, {OPEN_DUE['resolution']})",
 }
 _NULLABLE = frozenset({"level", "firstResponseDue", "resolutionDue", "nextDue"})
 _LEVELS = (
@@ -152,7 +152,7 @@ def is_breached(wanted: bool, targets: Sequence[Target]) -> Condition:
 
 def due_before(instant: datetime, targets: Sequence[Target]) -> Condition:
     """Return the condition that one of these targets is due before, and can still be breached."""
-    return any_of(*(Condition(f"{UNDECIDED[target]} < {{0}}", (instant,)) for target in targets))
+    return any_of(*(Condition(f"{OPEN_DUE[target]} < {{0}}", (instant,)) for target in targets))
 
 
 def is_escalated(wanted: bool) -> Condition:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from motorpool.storage.queries import Queries, Row
 
-__all__ = ["LockedCompany", "TicketCounter", "lock", "read", "store_counters"]
+__all__ = ["PRIORITY_KEYS", "LockedCompany", "TicketCounter", "lock", "read", "store_counters"]
 
 COMPANY_KEYS = ("autoCloseDays", "reopenDays", "ticketWebhook", "timezone")
 PRIORITY_KEYS = (
@@ -17,6 +17,7 @@ PRIORITY_KEYS = (
     "pauseFirstResponse",
     "warnPercent",
 )
+"""The attributes of a priority by which its tickets are timed and escalated: what it promises."""
 STATUS_KEYS = ("next",)
 """The attributes that changes of tickets depend on; others may be long."""
 

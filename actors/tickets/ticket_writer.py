@@ -23,7 +23,7 @@ from motorpool.actors.messages.tickets import (
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.facts import Change, TicketFacts, TicketMessage
-from motorpool.actors.tickets.webhook_body import message_rows
+from motorpool.actors.tickets.webhook_body import message_rows, wanted_messages
 from motorpool.actors.tickets.webhook_settings import KEY, WebhookSettings, read_settings
 from motorpool.runtime import ActorError, Kind, System
 from motorpool.storage import ticket_messages, tickets
@@ -70,7 +70,10 @@ async def write(
         return list(changes)
     setups = {change.outcome.setup.company.id: change.outcome.setup for change in moved}.values()
     webhooks = {each.company.id: read_settings(each.company.attributes) for each in setups}
-    wanted = [_wanted(change, webhooks[change.outcome.ticket.company_id]) for change in moved]
+    wanted = [
+        wanted_messages(webhooks[change.outcome.ticket.company_id], change.outcome.messages)
+        for change in moved
+    ]
     stored: dict[int, int] = {}
     for is_new, store in ((True, tickets.insert), (False, tickets.update)):
         part = [
@@ -111,13 +114,6 @@ def _differs(change: Change) -> bool:
         or (before.first_response, before.resolution, before.next_clock_at, before.pauses)
         != (after.first_response, after.resolution, after.next_clock_at, after.pauses)
     )
-
-
-def _wanted(change: Change, webhook: WebhookSettings | None) -> list[TicketMessage]:
-    """Return the messages that the company's webhook gets."""
-    if webhook is None:
-        return []
-    return [message for message in change.outcome.messages if webhook.wants(message.type)]
 
 
 def _row(change: Change, messages: Sequence[TicketMessage]) -> dict[str, Any]:
@@ -180,12 +176,14 @@ async def _enqueue(
 ) -> None:
     rows: list[NewTicketMessage] = []
     for change, messages in zip(changes, wanted, strict=True):
-        rows += message_rows(
-            webhooks[change.outcome.ticket.company_id],
-            [_message_with_id(message, stored) for message in messages],
-            sequence=change.facts.message_sequence if change.facts else 0,
-            now=now,
-        )
+        webhook = webhooks[change.outcome.ticket.company_id]
+        if webhook is not None:
+            rows += message_rows(
+                webhook,
+                [_message_with_id(message, stored) for message in messages],
+                sequence=change.facts.message_sequence if change.facts else 0,
+                now=now,
+            )
     await ticket_messages.enqueue(transaction, rows, now=now)
 
 
@@ -279,13 +277,11 @@ async def write_deletion(transaction: Queries, facts: TicketFacts, now: datetime
     """Delete a ticket that this transaction has locked, with its history; its webhook gets a message."""
     ticket = facts.ticket
     await tickets.delete(transaction, ticket.company_id, ticket.id, now=now)
-    rows = message_rows(
-        read_settings(facts.setup.company.attributes),
-        [TicketMessage("ticket.deleted", None, (), ticket)],
-        sequence=facts.message_sequence,
-        now=now,
-    )
-    await ticket_messages.enqueue(transaction, rows, now=now)
+    webhook = read_settings(facts.setup.company.attributes)
+    if webhook is not None:
+        wanted = wanted_messages(webhook, [TicketMessage("ticket.deleted", None, (), ticket)])
+        rows = message_rows(webhook, wanted, sequence=facts.message_sequence, now=now)
+        await ticket_messages.enqueue(transaction, rows, now=now)
 
 
 async def announce_deletion(system: System, deleted: TicketChanged) -> None:

@@ -12,7 +12,7 @@ from motorpool.actors.tickets.times import format_seconds
 from motorpool.actors.tickets.webhook_settings import TEST, WebhookSettings
 from motorpool.storage.ticket_messages import NewTicketMessage
 
-__all__ = ["MAX_BYTES", "message_rows", "test_body"]
+__all__ = ["MAX_BYTES", "message_rows", "test_body", "wanted_messages"]
 
 MAX_BYTES = 20_000
 """Longest body."""
@@ -23,16 +23,20 @@ DELETED = "ticket.deleted"
 _encoder = msgspec.json.Encoder()
 
 
-def message_rows(
-    settings: WebhookSettings | None, messages: Sequence[TicketMessage], *, sequence: int, now: datetime
-) -> list[NewTicketMessage]:
-    """Return what to enqueue of the messages about one ticket: those that its company's webhook wants.
+def wanted_messages(
+    settings: WebhookSettings | None, messages: Sequence[TicketMessage]
+) -> list[TicketMessage]:
+    """Return those messages that a company's webhook wants; None: the company has no webhook."""
+    return [] if settings is None else [each for each in messages if settings.wants(each.type)]
 
-    `sequence` is the number of the ticket's latest message; that of the last row is its next one.
+
+def message_rows(
+    settings: WebhookSettings, wanted: Sequence[TicketMessage], *, sequence: int, now: datetime
+) -> list[NewTicketMessage]:
+    """Return what to enqueue of messages about one ticket that its company's webhook wants.
+
+    `sequence` is the number of the ticket's latest message; that of the first row is the next one.
     """
-    if settings is None:
-        return []
-    wanted = [message for message in messages if settings.wants(message.type)]
     return [
         NewTicketMessage(
             company_id=message.ticket.company_id,

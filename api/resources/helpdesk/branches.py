@@ -24,7 +24,7 @@ OPERATIONS = Operations("branches")
 class BranchPolicy(CompanyPolicy[Branch]):
     """Checks the zone; deleted branches leave their tickets."""
 
-    most = 10_000
+    max_rows = 10_000
 
     audited_attributes = (BRANCH_ZONE,)
 

@@ -25,7 +25,7 @@ OPERATIONS = Operations("ticketcategories")
 class CategoryPolicy(CompanyPolicy[TicketCategory]):
     """Refuses cycles, and the deletion of what tickets use."""
 
-    most = 2000
+    max_rows = 2000
     audited_attributes = (CATEGORY_ZONE,)
 
     async def prepare(

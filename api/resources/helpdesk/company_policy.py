@@ -56,7 +56,7 @@ class CompanyPolicy(ValidatedPolicy[R]):
     distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
     audited_attributes: tuple[str, ...] = ()
     """Attributes whose values before and after a change are audited, beside `privileged` fields."""
-    most: int = 0
+    max_rows: int = 0
     """Rows that a company may have; 0: no limit."""
 
     def __init__(
@@ -139,10 +139,10 @@ class CompanyPolicy(ValidatedPolicy[R]):
 
     async def _check_count(self, transaction: Queries, company_id: int) -> None:
         """Refuse a row too many: each change of a ticket reads what its company configures."""
-        if not self.most:
+        if not self.max_rows:
             return
         count = await self.table.count(transaction, Condition("company_id = {0}", (company_id,)))
-        if count >= self.most:
+        if count >= self.max_rows:
             words = spaced(self.table.record.__name__)
             raise BadRequest(f"{words}: the company has {count}, which are the most there may be")
 

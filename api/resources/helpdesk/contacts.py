@@ -27,7 +27,7 @@ OPERATIONS = Operations("contacts")
 class ContactPolicy(CompanyPolicy[Contact]):
     """Agents write them as well."""
 
-    most = 100_000
+    max_rows = 100_000
 
     def __init__(self) -> None:
         super().__init__(

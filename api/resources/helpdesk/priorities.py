@@ -17,7 +17,7 @@ from motorpool.api.resources.helpdesk.company_policy import (
     used_by,
     whole_number,
 )
-from motorpool.storage import company_tables, configuration_uses, plain_tables
+from motorpool.storage import company_tables, configuration_uses, plain_tables, ticket_setups
 from motorpool.storage.helpdesk_records import TicketPriority
 from motorpool.storage.queries import Queries
 
@@ -32,17 +32,10 @@ MAX_MINUTES = 525_600
 class PriorityPolicy(CompanyPolicy[TicketPriority]):
     """Refuses cycles of escalation, and the deletion of what tickets use."""
 
-    most = 200
+    max_rows = 200
 
     privileged = ("level", "first_response_minutes", "resolution_minutes", "calendar_id", "disabled")
-    audited_attributes = (
-        ESCALATE_TEAM,
-        ESCALATE_PRIORITY,
-        HOLIDAYS,
-        "maxPauseMinutes",
-        "pauseFirstResponse",
-        "warnPercent",
-    )
+    audited_attributes = ticket_setups.PRIORITY_KEYS
 
     def __init__(self) -> None:
         super().__init__(

@@ -32,7 +32,7 @@ MAX_NEXT = 1000
 class StatusPolicy(CompanyPolicy[TicketStatus]):
     """Keeps the workflow whole."""
 
-    most = 200
+    max_rows = 200
 
     privileged = ("kind", "disabled")
     audited_attributes = (NEXT,)

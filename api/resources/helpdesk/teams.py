@@ -27,7 +27,7 @@ OPERATIONS = Operations("teams")
 class TeamPolicy(CompanyPolicy[Team]):
     """Deleted teams leave their tickets."""
 
-    most = 500
+    max_rows = 500
 
     privileged = ("disabled",)
 

@@ -12,11 +12,11 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import check_size
-from motorpool.storage import referable_rows
+from motorpool.storage import ticket_references
 from motorpool.storage.companies import Standing
 from motorpool.storage.helpdesk_records import TARGETS, Ticket
 from motorpool.storage.queries import Queries
-from motorpool.storage.referable_rows import Reference
+from motorpool.storage.ticket_references import Reference
 
 __all__ = [
     "LENGTHS",
@@ -31,7 +31,7 @@ __all__ = [
 MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
 MAX_ATTRIBUTES = 128
 EXCUSED = "slaExcused"
-CHANNELS = Literal["api", "web", "phone", "email", "device", "schedule"]
+Channel = Literal["api", "web", "phone", "email", "device", "schedule"]
 REFERENCES = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
 
 
@@ -59,7 +59,7 @@ class NewTicket(TicketFields, frozen=True, rename="camel"):
     """The fields of a ticket that clients set when it is created."""
 
     company_id: Id = 0
-    channel: CHANNELS = "api"
+    channel: Channel = "api"
     event_id: Id = 0
     position_id: Id = 0
     maintenance_id: Id = 0
@@ -122,7 +122,7 @@ async def check_references(
         if name in fields and fields[name] != before:
             wanted[name] = [number for number in (fields[name], before) if number]
     user_id = None if call.caller.administrator else call.caller.id
-    found = await referable_rows.find(queries, company_id, user_id, wanted)
+    found = await ticket_references.find(queries, company_id, user_id, wanted)
     for name in wanted:
         number = fields[name]
         if not number:
@@ -134,7 +134,7 @@ async def check_references(
             raise BadRequest(f"{json_name(name)}: it is disabled")
     parent_id = fields["parent_id"] if "parent_id" in wanted else 0
     if old is not None and parent_id:
-        lies_below = await referable_rows.is_below(queries, company_id, old.id, parent_id)
+        lies_below = await ticket_references.is_below(queries, company_id, old.id, parent_id)
         if lies_below:
             raise BadRequest("parentId: the ticket would lie below itself")
     return found

@@ -50,7 +50,7 @@ from motorpool.storage import tickets
 from motorpool.storage.companies import Standing
 from motorpool.storage.helpdesk_records import EPOCH, Ticket, TicketCategory
 from motorpool.storage.queries import Queries
-from motorpool.storage.referable_rows import Reference
+from motorpool.storage.ticket_references import Reference
 
 __all__ = ["OPERATIONS"]
 

@@ -414,7 +414,7 @@ async def test_tickets_survive_the_end_of_what_they_refer_to(desk):
 
 
 async def test_a_company_has_a_limit_of_what_each_change_of_a_ticket_reads(desk, monkeypatch):
-    monkeypatch.setattr(StatusPolicy, "most", 2)
+    monkeypatch.setattr(StatusPolicy, "max_rows", 2)
     for name in ("one", "two"):
         await desk.make("ticketstatuses", name=name, kind="open")
     answer = await desk.chief.post(
