@@ -21,6 +21,7 @@ from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import media_folder
 from motorpool.actors.files.uploads import UploadRoom
+from motorpool.actors.footage.footage_requests import footage_requests_spec
 from motorpool.actors.forwarding.forwarder import forwarder_spec
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
@@ -273,6 +274,7 @@ def fleet_tree(
                     ticket_captures_spec(
                         database, media_folder(settings.data), business_calendars, ticket_mails
                     ),
+                    footage_requests_spec(database),
                     ticket_rules_spec(
                         database,
                         RuleTickets(

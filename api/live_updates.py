@@ -12,7 +12,6 @@ from typing import TypeVar
 import msgspec
 import trio
 from quart import websocket
-from quart.globals import websocket_ctx
 
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
 from motorpool.actors.messages.changes import (
@@ -28,16 +27,17 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.messages.topics import DEVICES, LATEST_POSITIONS, POSITIONS, WEB_EVENTS, DeviceStatus
 from motorpool.api.access import visible_device_ids
-from motorpool.api.auth.authentication import authenticate, authenticate_token
+from motorpool.api.auth.authentication import identify_socket_caller
 from motorpool.api.auth.caller import Caller
 from motorpool.api.json import encode
 from motorpool.api.server_context import ServerContext
 from motorpool.api.ticket_updates import TicketUpdates
+from motorpool.api.traffic_updates import TrafficUpdates
 from motorpool.runtime import Lagged, TopicName
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
 
-__all__ = ["MAX_PENDING_EVENTS", "LiveUpdates", "identify_caller"]
+__all__ = ["MAX_PENDING_EVENTS", "LiveUpdates"]
 
 T = TypeVar("T")
 
@@ -55,13 +55,6 @@ PAUSE_SECONDS = 0.1
 """Between two messages to one socket: what changes meanwhile goes out together."""
 EVENT_PAUSE_SECONDS = 0.02
 """The same for events, which do not wait for the end of that pause."""
-
-
-async def identify_caller(context: ServerContext, token: str | None) -> Caller | None:
-    """Return the user of `?token=`, or of the credentials of the request."""
-    if token:
-        return await authenticate_token(context, token)
-    return await authenticate(context, websocket_ctx.websocket)
 
 
 class LiveUpdates:
@@ -82,6 +75,7 @@ class LiveUpdates:
         self._events_pending = trio.Event()
         self._pending = trio.Event()
         self.tickets = TicketUpdates(context, caller, self._wake)
+        self.traffic = TrafficUpdates(context, caller, self._wake)
         self._authorized = True
         self._expiry_sleep = trio.CancelScope()
         self._sent_positions = False
@@ -242,6 +236,8 @@ class LiveUpdates:
         tickets = await self.tickets.take()
         if tickets:
             message["tickets"] = tickets
+        if logs := self.traffic.take():
+            message["logs"] = logs
         if message:
             await websocket.send(encode(message).decode())
 
@@ -310,11 +306,11 @@ class LiveUpdates:
 
     async def _identify_again(self) -> None:
         """Check that the credentials are still valid; the socket ends where they are not."""
-        caller = await identify_caller(self._context, self._token)
+        caller = await identify_socket_caller(self._context, self._token)
         if caller is None or caller.id != self._caller.id:
             self._end()
         else:
-            self._caller = self.tickets.caller = caller
+            self._caller = self.tickets.caller = self.traffic.caller = caller
             self._expiry_sleep.cancel()
 
     def _end(self) -> None:

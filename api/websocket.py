@@ -9,9 +9,10 @@ from quart import websocket
 from quart.globals import websocket_ctx
 from quart_trio import QuartTrio
 
+from motorpool.api.auth.authentication import identify_socket_caller
 from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import Unauthorized
-from motorpool.api.live_updates import LiveUpdates, identify_caller
+from motorpool.api.live_updates import LiveUpdates
 from motorpool.api.server_context import ServerContext
 
 __all__ = ["add_socket"]
@@ -23,7 +24,7 @@ def add_socket(app: QuartTrio, context: ServerContext) -> None:
     @app.websocket("/api/socket")
     async def live_updates() -> None:
         token = websocket.args.get("token")
-        caller = await identify_caller(context, token)
+        caller = await identify_socket_caller(context, token)
         if caller is None:
             raise Unauthorized("log in first")
         updates = LiveUpdates(context, caller, token)
@@ -41,6 +42,7 @@ async def _serve_socket(updates: LiveUpdates) -> None:
             updates.follow_devices,
             updates.follow_events,
             updates.tickets.follow,
+            updates.traffic.follow,
             updates.follow_changes,
             updates.follow_expiry,
             updates.follow_closing,
@@ -48,14 +50,14 @@ async def _serve_socket(updates: LiveUpdates) -> None:
             await nursery.start(follow)
         # All topics are subscribed to: nothing that happens from here on is missed.
         await websocket.accept()
-        nursery.start_soon(_discard_received)
+        nursery.start_soon(_take_received, updates)
         await updates.load()
         code = await updates.send_all()
         nursery.cancel_scope.cancel()
     await websocket.close(code)
 
 
-async def _discard_received() -> None:
-    """Read and ignore what the client sends to keep the connection open."""
+async def _take_received(updates: LiveUpdates) -> None:
+    """Take what the client sends: requests for the traffic of devices, and tests of the line."""
     while True:
-        await websocket.receive()
+        updates.traffic.receive(await websocket.receive())

@@ -64,6 +64,11 @@ class Topic(Generic[T]):
         for forwarding in self._forwardings:
             forwarding._tell(value)
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether there are subscriptions, for publishers whose values are expensive to make."""
+        return bool(self._subscriptions)
+
     def subscribe(self, size: int = 1000) -> "Subscription[T]":
         """Read what is published from now on; the newest `size` values wait for a reader that is busy."""
         if size < 1:

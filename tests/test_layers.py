@@ -35,6 +35,7 @@ PACKAGES = {
         "events": {"messages", "outgoing", "schedules"},
         "forwarding": {"messages", "devices", "outgoing"},
         "mailings": {"messages", "outgoing", "schedules"},
+        "footage": {"messages", "video", "devices"},
         "tickets": {"messages", "files", "rules", "video", "devices", "outgoing", "mailings"},
         "upkeep": {"messages", "files", "access"},
     },

@@ -124,6 +124,14 @@ class DeviceConnection(BaseConnection[Report]):
     def _on_closed(self) -> None:
         self._files.discard()
         self._detach()
+        self._socket.guard.traffic.identify(self._ref, 0, "")
+
+    def _on_data(self, data: bytes) -> None:
+        super()._on_data(data)
+        traffic = self._socket.guard.traffic
+        if traffic.is_followed:
+            codec, device = self._codec, self._device
+            traffic.note(self._ref, self._socket.peer, codec.name, data, device, self._unique_ids)
 
     def _process_now(self, reports: Sequence[Report]) -> Sequence[Report]:
         """Forward the leading position reports of a known device; return the rest."""
@@ -238,6 +246,7 @@ class DeviceConnection(BaseConnection[Report]):
         else:
             self._was_identified = True
             self.context.log.info(*line)
+        self._socket.guard.traffic.identify(self._ref, device.id, login.unique_ids[0])
         self._unique_ids = login.unique_ids
         self._device = actor = self.context.system.ref(DEVICE, device.id)
         self._refusals = 0
@@ -260,6 +269,7 @@ class DeviceConnection(BaseConnection[Report]):
         if self._codec.closing:
             self._socket.close("refused")
         if unique_ids:
+            self._socket.guard.traffic.identify(self._ref, 0, unique_ids[0])
             DEVICES_REFUSED.labels(self._codec.name).inc()
             text = "refused the %s device %s from %s: not known, disabled or expired"
             self._log_peer(logging.WARNING, text, self._codec.name, unique_ids[0], self._socket.peer)

@@ -14,6 +14,7 @@ from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
+from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.runtime import Actor, ChildSpec, Kind
 
 __all__ = ["ConnectionFactory", "Listener", "listener_spec"]
@@ -78,6 +79,7 @@ class Listener(Actor[None]):
             raise OSError(
                 error.errno, f"cannot listen for {self._name} on {self._host}:{self._port}: {error.strerror}"
             ) from error
+        self._guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
         self._socket = listening
         self._port = listening.getsockname()[1]
         self.context.log.info("listening for %s on %s:%d", self._name, self._host, self._port)

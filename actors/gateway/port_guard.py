@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from motorpool.actors.gateway.limits import ConnectionLimits, MemoryBudget
 from motorpool.actors.gateway.peer_log import PeerLog
+from motorpool.actors.gateway.traffic_log import TrafficLog
 
 __all__ = [
     "DEVICE_SHARE",
@@ -37,6 +38,7 @@ class PortGuard:
     memory: MemoryBudget = field(default_factory=lambda: MemoryBudget(1 << 40, 1 << 40))
     """Of incomplete messages."""
     log: PeerLog = field(default_factory=PeerLog)
+    traffic: TrafficLog = field(default_factory=TrafficLog)
 
 
 def descriptor_share(eighths: int) -> int:

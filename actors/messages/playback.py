@@ -62,6 +62,8 @@ class PlaybackState(msgspec.Struct, frozen=True, gc=False):
     """Length of what has arrived and is still kept."""
     reason: str | None
     """Why it has ended."""
+    unread_seconds: float | None = None
+    """Time since a viewer read it; None where nobody has."""
 
 
 class GetPlaybackState(msgspec.Struct, Request[PlaybackState | None], frozen=True, gc=False):

@@ -10,6 +10,7 @@ from motorpool.storage.records import Event, Position
 __all__ = [
     "ADDRESSED_POSITIONS",
     "DEVICES",
+    "DEVICE_TRAFFIC",
     "EVENTS",
     "LATEST_POSITIONS",
     "POSITIONS",
@@ -18,6 +19,7 @@ __all__ = [
     "WEBHOOKS_DISABLED",
     "WEB_EVENTS",
     "DeviceStatus",
+    "DeviceTraffic",
     "ReceiverPaused",
     "WebEvent",
     "WebhookDisabled",
@@ -42,6 +44,20 @@ class WebEvent(msgspec.Struct, frozen=True, gc=False):
     user_ids: frozenset[int]
     event: Event
     """With the text in its attribute `message`; id 0 if it is not stored."""
+
+
+class DeviceTraffic(msgspec.Struct, frozen=True, gc=False):
+    """Bytes that a device sent."""
+
+    host: str
+    """Address of the peer."""
+    protocol: str
+    data: bytes
+    """Of one read; cut after 2,048 bytes."""
+    device_id: int = 0
+    """0: not identified, or no such device."""
+    unique_id: str = ""
+    """What the device calls itself; empty where it has not said so."""
 
 
 class ReceiverPaused(msgspec.Struct, frozen=True, gc=False):
@@ -74,6 +90,9 @@ ADDRESSED_POSITIONS: TopicName[tuple[Position, ...]] = TopicName("addressed")
 
 DEVICES: TopicName[tuple[DeviceStatus, ...]] = TopicName("devices")
 """Devices whose status or last update changed; at most a few times a second for each."""
+
+DEVICE_TRAFFIC: TopicName[DeviceTraffic] = TopicName("device traffic")
+"""What devices send, while anybody follows it."""
 
 EVENTS: TopicName[tuple[Event, ...]] = TopicName("events")
 """Stored events, after their commit."""

@@ -119,7 +119,7 @@ class Playback(Actor[PlaybackMessage]):
                 self._requested, self._requested_at = message, self.context.clock.monotonic()
                 return None
             case GetPlaybackState():
-                return self._session and self._session.state()
+                return self._session and self._session.state(self.context.clock.monotonic())
             case PlaybackCommandCompleted():
                 return self._command_completed(message)
             case PlaybackControlSent():

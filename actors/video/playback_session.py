@@ -148,7 +148,7 @@ class PlaybackSession:
         if recorded_at is not None:
             self._arrived_to = recorded_at + timedelta(seconds=segment.duration)
 
-    def state(self) -> PlaybackState:
+    def state(self, now: float) -> PlaybackState:
         """Return what viewers are shown of it."""
         status: Literal["WAITING", "RUNNING", "PAUSED", "ENDED"] = "RUNNING"
         if not self.is_running:
@@ -157,7 +157,14 @@ class PlaybackSession:
             status = "PAUSED"
         elif not self._has_published:
             status = "WAITING"
-        return PlaybackState(self.requested, status, self._arrived_to, self.playlist.seconds, self._reason)
+        return PlaybackState(
+            self.requested,
+            status,
+            self._arrived_to,
+            self.playlist.seconds,
+            self._reason,
+            None if self.read_at is None else now - self.read_at,
+        )
 
     def peek(self) -> MediaFragment | None:
         """Return the open fragment, which stays open."""

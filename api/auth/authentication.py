@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from quart import Request, Response, Websocket
+from quart.globals import websocket_ctx
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import SessionEnded
@@ -36,6 +37,7 @@ __all__ = [
     "caller_of_token",
     "confirm_caller",
     "end_session",
+    "identify_socket_caller",
     "log_in",
     "read_token",
     "refuse_cross_site",
@@ -104,6 +106,13 @@ async def remember_login(call: Call, response: Response, user: User) -> None:
     await remember_address(call.context, call.request, user.id)
     secure = call.context.settings.http.cookie_secure or is_secure(call.context, call.request)
     remember_device(call.context, call.request, response, user.id, secure=secure)
+
+
+async def identify_socket_caller(context: ServerContext, token: str | None) -> Caller | None:
+    """Return the user of a WebSocket: of `?token=`, or of the credentials of its request."""
+    if token:
+        return await authenticate_token(context, token)
+    return await authenticate(context, websocket_ctx.websocket)
 
 
 async def authenticate_token(context: ServerContext, text: str) -> Caller | None:

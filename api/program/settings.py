@@ -154,6 +154,8 @@ class HttpSettings:
     """Private key of the certificate in PEM."""
     socket_keepalive_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 55.0
     """An empty object goes out on /api/socket so often."""
+    show_unknown_devices: bool = True
+    """Whether administrators who look at the traffic of devices see that of unknown devices too."""
     sockets_per_user: Annotated[int, Meta(ge=1, extra={"unit": "sockets"})] = 100
     """Open /api/socket of one user; more are refused with 429."""
     sockets_per_address: Annotated[int, Meta(ge=1, extra={"unit": "sockets"})] = 1000

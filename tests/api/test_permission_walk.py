@@ -510,6 +510,9 @@ async def _sent(
         return {"data": PNG, "headers": {"Content-Type": "image/png"}}
     if place.startswith("/server/file"):
         return {"data": b"x", "headers": {"Content-Type": "application/octet-stream"}}
+    if place == "/footagerequests" and method == "POST":
+        span = {"startTime": "2026-05-01T08:00:00Z", "endTime": "2026-05-01T09:00:00Z"}
+        return {"json": {"channel": 1, **span, **ids}}
     if place == "/calendars/windows":
         return {"json": {"data": base64.b64encode(EVENINGS).decode()}}
     if place.endswith("/accumulators"):

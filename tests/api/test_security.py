@@ -313,6 +313,7 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
             "/stream/{deviceId}/{channel}/playback/{index}.ts",
             "/stream/{deviceId}/{channel}/snapshot.jpg",
             "/captures/{id}",
+            "/footagerequests/{id}",
             "/reports/{id}",
         }
         address = f"ws://127.0.0.1:{served.port}/api/socket?token={token}"

@@ -10,8 +10,9 @@ import trio
 import trio.testing
 from trio_websocket import open_websocket_url
 
-from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
+from motorpool.actors.messages.topics import DEVICE_TRAFFIC, WEB_EVENTS, DeviceTraffic, WebEvent
 from motorpool.api import live_updates
+from motorpool.api.auth import authentication
 from motorpool.api.auth.authentication import authenticate
 from motorpool.api.http.tcp_server import HttpConnection
 from motorpool.api.live_updates import MAX_PENDING_EVENTS
@@ -67,6 +68,12 @@ async def read_all(stream) -> bytes:
 async def receive(socket) -> dict:
     with trio.fail_after(10):
         return json.loads(await socket.get_message())
+
+
+async def until(condition: Callable) -> None:
+    with trio.fail_after(10):
+        while not condition():  # noqa: ASYNC110 - a topic has no event for this
+            await trio.sleep(0.01)
 
 
 async def receive_until(socket, key: str, found: Callable) -> object:
@@ -239,7 +246,7 @@ def identifications(monkeypatch):
         found.append(caller and caller.id)
         return caller
 
-    monkeypatch.setattr(live_updates, "authenticate", counted)
+    monkeypatch.setattr(authentication, "authenticate", counted)
     return found
 
 
@@ -300,6 +307,68 @@ async def test_an_empty_object_keeps_the_line_alive_and_what_clients_send_is_ign
             await socket.send_message(text)
         await socket.send_message(b"\xff\x00")
         assert await receive(socket) == {}
+
+
+async def test_administrators_see_what_devices_send_while_they_want_it_and_nobody_else(starting):
+    async with starting(listen=True, http=HttpSettings(socket_keepalive_seconds=1)) as served:
+        ann = await served.user("ann")
+        topic = served.context.system.topic(DEVICE_TRAFFIC)
+        text = DeviceTraffic("192.0.2.7", "osmand", b"GET /?id=1 HTTP/1.1\r\n", 5, "1")
+        binary = DeviceTraffic("192.0.2.8", "jt808", b"\x7e\x01\x00", 0, "013912345678")
+        async with (
+            connect(served, served.cookie(ann)) as hers,
+            connect(served, served.cookie(served.admin)) as socket,
+        ):
+            await hers.send_message('{"logs": true}')
+            for each in ("x" * 2_000, "[1]", '{"logs": 3}', '{"logs": true}'):
+                await socket.send_message(each)
+            await until(lambda: topic.is_followed)
+            topic.publish(text)
+            topic.publish(binary)
+            logs = []
+            while len(logs) < 2:
+                logs += (await receive(socket)).get("logs", [])
+            assert logs == [
+                {
+                    "host": "192.0.2.7",
+                    "protocol": "osmand",
+                    "uniqueId": "1",
+                    "deviceId": 5,
+                    "data": "GET /?id=1 HTTP/1.1\r\n",
+                },
+                {
+                    "host": "192.0.2.8",
+                    "protocol": "jt808",
+                    "uniqueId": "013912345678",
+                    "deviceId": 0,
+                    "data": "7e0100",
+                },
+            ]
+            # Two keep-alives later, the other socket has had nothing of it.
+            heard = [await receive(hers) for _ in range(3)]
+            assert [message for message in heard if "logs" in message] == []
+            await socket.send_message('{"logs": false}')
+            await until(lambda: not topic.is_followed)
+
+
+async def test_who_loses_the_role_sees_no_more_traffic_and_unknown_devices_are_a_setting(starting):
+    async with starting(listen=True, http=HttpSettings(show_unknown_devices=False)) as served:
+        boss = await served.user("boss", administrator=True)
+        topic = served.context.system.topic(DEVICE_TRAFFIC)
+        async with connect(served, served.cookie(boss)) as socket:
+            await socket.send_message('{"logs": true}')
+            await until(lambda: topic.is_followed)
+            topic.publish(DeviceTraffic("192.0.2.8", "jt808", b"unknown"))
+            topic.publish(DeviceTraffic("192.0.2.8", "jt808", b"known", 5, "1"))
+            record = await receive_until(socket, "logs", lambda record: True)
+            assert record["data"] == "known"
+            boss_row = (await served.admin.get(f"/users/{boss.id}")).json()
+            demoted = await served.admin.put(f"/users/{boss.id}", json={**boss_row, "administrator": False})
+            assert demoted.status == 200
+            with trio.fail_after(10):
+                while topic.is_followed:
+                    topic.publish(DeviceTraffic("192.0.2.8", "jt808", b"secret", 5, "1"))
+                    await trio.sleep(0.01)
 
 
 async def test_the_end_of_the_session_ends_the_socket(served):

@@ -27,6 +27,7 @@ from motorpool.actors.messages.downlink import (
     Transmit,
     Transmitted,
 )
+from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.actors.messages.uplink import (
     DEVICE,
     CommandAnswered,
@@ -632,6 +633,59 @@ async def test_incomplete_messages_are_counted_for_the_port_and_given_back(line,
         assert budget.held < 1 << 40
         assert budget.take("203.0.113.7", -budget.held)
         assert budget.held == 0
+
+
+class TestTraffic:
+    def follow(self, peer):
+        """Have its traffic published; what has been so far."""
+        topic = peer.system.topic(DEVICE_TRAFFIC)
+        peer.device_socket.guard.traffic.topic = topic
+        return topic.subscribe(10)
+
+    async def test_what_a_device_sends_is_published_with_its_id_also_what_came_before_its_login(
+        self, make_device, line, time
+    ):
+        row = await make_device()
+        async with line() as peer, self.follow(peer) as following:
+            first, second = peer.terminal.register(), location(peer.terminal)
+            peer.socket.send(first)
+            await time.settle()
+            peer.socket.send(second)
+            await time.settle()
+            published = await following.receive_batch()
+        assert [(each.data, each.device_id, each.protocol) for each in published] == [
+            (first, row.id, "jt808"),
+            (second, row.id, "jt808"),
+        ]
+        assert {each.unique_id for each in published} == {PHONE.zfill(12)}
+
+    async def test_unknown_devices_and_those_who_say_nothing_of_themselves_have_id_0(self, line, time):
+        async with line() as peer, self.follow(peer) as following:
+            sent = peer.terminal.register()
+            peer.socket.send(sent)
+            await time.settle()
+            peer.socket.send(b"GET / HT")
+            peer.socket.send(b"x" * 5_000)
+            await time.settle()
+            peer.socket.close()
+            await time.settle()
+            unknown, silent = await following.receive_batch()
+            assert (unknown.data, unknown.device_id, unknown.unique_id) == (sent, 0, PHONE.zfill(12))
+            assert (silent.data, silent.device_id, silent.unique_id) == (
+                b"GET / HT" + b"x" * 2_040,
+                0,
+                "",
+            )
+
+    async def test_without_followers_nothing_is_kept(self, make_device, line, time):
+        await make_device()
+        async with line() as peer:
+            traffic = peer.device_socket.guard.traffic
+            traffic.topic = peer.system.topic(DEVICE_TRAFFIC)
+            peer.socket.send(peer.terminal.register())
+            await time.settle()
+            assert traffic.topic.statistics().published == 0
+            assert traffic.held == 0
 
 
 async def test_refused_frames_of_a_peer_fill_no_log(line, time, caplog, make_device):

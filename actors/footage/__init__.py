@@ -1,0 +1,1 @@
+"""Footage requests: recordings that are fetched once their vehicle is online."""

@@ -1,0 +1,248 @@
+"""Fetches what footage requests ask for, as captures: when the vehicle is online, one at a time a vehicle.
+
+All of it stands in the table `footage_requests`. A server takes the requests of devices that are connected to
+it, by comparison, and leases what it fetches; a request whose server is gone is tried again
+(docs/decisions/0231).
+"""
+
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+import trio
+
+from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
+from motorpool.actors.messages.access import ACCESS, MaySee
+from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
+from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
+from motorpool.actors.storage_retry import BACK_OFF
+from motorpool.actors.user_rights import may_capture_video, may_log_in, may_send_commands
+from motorpool.actors.video.capture_list import CAPTURE_LIST, GetCapture
+from motorpool.actors.video.recording_capture import NotCaptured, capture_recording, end_capture
+from motorpool.runtime import Actor, ActorError, ChildSpec
+from motorpool.storage import audit, devices, footage_requests, server, users
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.footage_requests import FootageRequest, Status
+from motorpool.storage.records import AuditAction
+
+__all__ = ["FootageRequests", "footage_requests_spec"]
+
+CHECK_SECONDS = 1.0
+"""Interval of looking whether captures have ended."""
+LOOK_SECONDS = 5.0
+"""Interval of looking for requests that may begin, or whose server no longer runs."""
+POLL_SECONDS = 30.0
+"""Interval of looking for requests when there were none."""
+LEASE = timedelta(seconds=60)
+RETRY = timedelta(seconds=30)
+"""Delay before the next attempt."""
+MAX_ATTEMPTS = 3
+"""A request that a capture was opened for so often, and of which nothing came, has failed."""
+VIEWED_SECONDS = 60.0
+"""A playback that somebody read within this time is not replaced."""
+PAGE = 500
+"""Requests that are read at once."""
+STARTS = 8
+"""Requests that are begun at the same time."""
+NO_RIGHT = "the user may not capture video of the device"
+SERVER_ENDED = "the server ended while it was recording"
+NOT_IN_TIME = "the device was not connected in time, or its other playbacks did not end"
+
+
+class FootageRequests(Actor[FootageRequestsChanged]):
+    """Looks after the requests that one server fetches."""
+
+    def __init__(self, database: Database, holder: str) -> None:
+        """`holder` tells this server from others."""
+        self._database = database
+        self._holder = holder
+        self._woken = trio.Event()
+        self._look_at = 0.0
+        """When requests that may begin are looked for, in monotonic seconds."""
+        self._running: dict[int, str] = {}
+        """Captures that this actor has opened, by request."""
+
+    def handle(self, message: FootageRequestsChanged) -> None:
+        """Look now."""
+        self._look_at = 0.0
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Look, then sleep."""
+        outages = 0
+        while True:
+            self._woken = trio.Event()
+            seconds = POLL_SECONDS
+            try:
+                if self._running or await footage_requests.is_any_open(self._database):
+                    seconds = CHECK_SECONDS if await self._look() else LOOK_SECONDS
+                outages = 0
+            except (StorageError, ActorError) as error:
+                outages += 1
+                self.context.log.warning("footage requests are not followed: %s", error)
+                seconds = BACK_OFF.delay(outages)
+            with trio.move_on_after(seconds):
+                await self._woken.wait()
+
+    async def _look(self) -> bool:
+        """Do what is to be done; return whether this server fetches anything."""
+        held = await footage_requests.held_by(self._database, self._holder)
+        for number in self._running.keys() - {request.id for request in held}:
+            end_capture(self.context.system, self._running.pop(number), "the request was deleted")
+        for request in held:
+            await self._settle(request)
+        if self.context.clock.monotonic() < self._look_at:
+            return bool(self._running)
+        self._look_at = self.context.clock.monotonic() + LOOK_SECONDS
+        now = self.context.clock.now()
+        await footage_requests.renew(self._database, self._holder, until=now + LEASE)
+        for request in held:
+            if request.id in self._running and not await self._may_fetch(request, now):
+                end_capture(self.context.system, self._running[request.id], NO_RIGHT)
+        for request in await footage_requests.lapsed(self._database, now=now, limit=PAGE):
+            if await footage_requests.take_over(self._database, request, self._holder, until=now + LEASE):
+                await self._settle(msgspec.structs.replace(request, holder=self._holder))
+        for request in await footage_requests.expired(self._database, now=now, limit=PAGE):
+            await self._end(request, "EXPIRED", request.reason or NOT_IN_TIME)
+        slots = trio.CapacityLimiter(STARTS)
+        async with trio.open_nursery() as nursery:
+            for request in await self._startable(held, now):
+                nursery.start_soon(self._begin_in_turn, request, slots)
+        return bool(self._running)
+
+    async def _startable(self, held: Sequence[FootageRequest], now: datetime) -> list[FootageRequest]:
+        """Return requests for connected devices that may begin, one of each device."""
+        found: list[FootageRequest] = []
+        busy = {request.device_id for request in held}
+        last: FootageRequest | None = None
+        while True:
+            page = await footage_requests.due(self._database, now=now, after=last, limit=PAGE)
+            ids = tuple({request.device_id for request in page})
+            statuses = await self.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids)) if ids else {}
+            for request in page:
+                status = statuses.get(request.device_id)
+                if status is None or status.status == "offline" or request.device_id in busy:
+                    continue
+                busy.add(request.device_id)
+                if not await self._is_viewed(request.device_id, request.channel):
+                    found.append(request)
+            if len(page) < PAGE:
+                return found
+            last = page[-1]
+
+    async def _is_viewed(self, device_id: int, channel: int) -> bool:
+        """Return whether the device plays back already, or a viewer reads what would be replaced."""
+        system = self.context.system
+        for key in [key for key in system.keys(PLAYBACK) if key[0] == device_id]:
+            state = await system.ref(PLAYBACK, key).ask(GetPlaybackState())
+            if state is None:
+                continue
+            was_read = state.unread_seconds is not None and state.unread_seconds < VIEWED_SECONDS
+            if state.status != "ENDED" or (was_read and key[1] == channel):
+                return True
+        return False
+
+    async def _may_fetch(self, request: FootageRequest, now: datetime) -> bool:
+        """Return whether the user has all the rights that it takes, at this moment."""
+        user = await users.TABLE.fetch(self._database, request.user_id)
+        if user is None or not may_log_in(user, now):
+            return False
+        settings = await server.fetch(self._database)
+        if not (may_capture_video(user, settings) and may_send_commands(user, settings)):
+            return False
+        seen = MaySee(0 if user.administrator else user.id, request.device_id)
+        return await self.context.system.ref(ACCESS).ask(seen)
+
+    async def _begin_in_turn(self, request: FootageRequest, slots: trio.CapacityLimiter) -> None:
+        async with slots:
+            try:
+                await self._begin(request)
+            except (StorageError, ActorError) as error:
+                # The lease ends, and it is tried again.
+                self.context.log.warning("footage request %d: %s", request.id, error)
+
+    async def _begin(self, waiting: FootageRequest) -> None:
+        now = self.context.clock.now()
+        device = await devices.TABLE.fetch(self._database, waiting.device_id)
+        if device is None:
+            return
+        if not await self._may_fetch(waiting, now):
+            await self._end(waiting, "FAILED", NO_RIGHT)
+            return
+        if not await footage_requests.begin(self._database, waiting.id, self._holder, until=now + LEASE):
+            return
+        request = msgspec.structs.replace(waiting, status="FETCHING", holder=self._holder)
+        record = await capture_recording(
+            self.context.system,
+            device_id=device.id,
+            unique_id=device.unique_id,
+            channel=request.channel,
+            begins=request.start_time,
+            ends=request.end_time,
+            user_id=request.user_id,
+        )
+        if isinstance(record, NotCaptured):
+            if record.may_pass:
+                await footage_requests.put_back(
+                    self._database, request, not_before=now + RETRY, reason=record.reason, counts=False
+                )
+            else:
+                await self._end(request, "FAILED", record.reason)
+            return
+        self._running[request.id] = record.id
+        # Where this fails, the capture is ended by the next look: the request does not name it.
+        async with self._database.transaction() as transaction:
+            if await footage_requests.name_capture(
+                transaction, request.id, self._holder, capture_id=record.id, file_name=record.file_name
+            ):
+                await audit.record(transaction, _audited(request, record.file_name, now))
+
+    async def _settle(self, request: FootageRequest) -> None:
+        """Store how the capture of a request has ended, if it has."""
+        record = None
+        if request.capture_id:
+            record = await self.context.system.ref(CAPTURE_LIST).ask(GetCapture(request.capture_id))
+            if record is not None and record.status == "RECORDING":
+                self._running[request.id] = request.capture_id
+                return
+        unnamed = self._running.pop(request.id, None)
+        if unnamed is not None and unnamed != request.capture_id:
+            end_capture(self.context.system, unnamed, "it could not be noted")
+        now = self.context.clock.now()
+        if record is not None and record.status == "COMPLETE":
+            await self._end(request, "COMPLETE", record.reason or "")
+            return
+        reason = SERVER_ENDED if record is None else record.reason or ""
+        if NO_RIGHT not in reason and request.attempts < MAX_ATTEMPTS and now < request.until:
+            await footage_requests.put_back(self._database, request, not_before=now + RETRY, reason=reason)
+        else:
+            await self._end(request, "FAILED", reason)
+
+    async def _end(self, request: FootageRequest, status: Status, reason: str) -> None:
+        now = self.context.clock.now()
+        if await footage_requests.end(self._database, request, status, reason, now=now):
+            self.context.log.info("footage request %d: %s %s", request.id, status.lower(), reason)
+
+
+def _audited(request: FootageRequest, file_name: str, now: datetime) -> AuditAction:
+    return AuditAction(
+        action_time=now,
+        user_id=request.user_id,
+        action_type="capture",
+        object_type="device",
+        object_id=request.device_id,
+        attributes={
+            "channel": request.channel,
+            "fileName": file_name,
+            "footageRequestId": request.id,
+        },
+    )
+
+
+def footage_requests_spec(database: Database) -> ChildSpec[FootageRequestsChanged]:
+    """Return the child spec."""
+    # The same after a restart of the actor, which so keeps what it fetches.
+    holder = secrets.token_hex(8)
+    return ChildSpec(kind=FOOTAGE_REQUESTS, factory=lambda: FootageRequests(database, holder), resident=False)

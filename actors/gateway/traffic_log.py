@@ -1,0 +1,67 @@
+"""What devices send, for administrators who look at it as it comes (docs/http-api.md#websocket).
+
+Nothing is made of it while nobody follows. What a peer sends before its device was looked up is held until
+then, since only then it is known whose it is.
+"""
+
+from motorpool.actors.messages.downlink import ConnectionMessage
+from motorpool.actors.messages.topics import DeviceTraffic
+from motorpool.actors.messages.uplink import DeviceMessage
+from motorpool.runtime import Ref, Topic
+
+__all__ = ["TrafficLog"]
+
+MAX_BYTES = 2048
+"""Of one read that are published; the rest is left out."""
+MAX_HELD = 256
+"""Peers whose first bytes are held at once."""
+
+
+class TrafficLog:
+    """Publishes what the connections of one kind of port receive."""
+
+    def __init__(self) -> None:
+        self.topic: Topic[DeviceTraffic] | None = None
+        """Where it is published; set by the listener."""
+        self._held: dict[Ref[ConnectionMessage], DeviceTraffic] = {}
+
+    @property
+    def held(self) -> int:
+        """Number of connections whose first bytes are held."""
+        return len(self._held)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether anybody follows."""
+        return self.topic is not None and self.topic.is_followed
+
+    def note(
+        self,
+        connection: Ref[ConnectionMessage],
+        peer: str,
+        protocol: str,
+        data: bytes,
+        device: Ref[DeviceMessage] | None,
+        unique_ids: tuple[str, ...],
+    ) -> None:
+        """Publish what was received; without a device hold it until `identify`."""
+        if device is not None:
+            assert isinstance(device.key, int)
+            received = DeviceTraffic(peer, protocol, data[:MAX_BYTES], device.key, unique_ids[0])
+            self._publish(received)
+            return
+        held = self._held.get(connection)
+        if held is None and len(self._held) >= MAX_HELD:
+            return
+        whole = (data if held is None else held.data + data)[:MAX_BYTES]
+        self._held[connection] = DeviceTraffic(peer, protocol, whole)
+
+    def identify(self, connection: Ref[ConnectionMessage], device_id: int, unique_id: str) -> None:
+        """Publish what was held of a connection: it is of this device, or with id 0 of an unknown one."""
+        held = self._held.pop(connection, None)
+        if held is not None:
+            self._publish(DeviceTraffic(held.host, held.protocol, held.data, device_id, unique_id))
+
+    def _publish(self, traffic: DeviceTraffic) -> None:
+        if self.topic is not None:
+            self.topic.publish(traffic)

@@ -1,0 +1,106 @@
+"""What devices send, to administrators who asked one socket for it by `{"logs": true}`."""
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+import trio
+
+from motorpool.actors.messages.topics import DEVICE_TRAFFIC, DeviceTraffic
+from motorpool.api.auth.caller import Caller
+from motorpool.api.server_context import ServerContext
+from motorpool.runtime import Lagged
+
+__all__ = ["MAX_PENDING_LOGS", "TrafficUpdates"]
+
+MAX_PENDING_LOGS = 100
+"""Records in one message, and that wait for a slow client; the oldest are left out."""
+MAX_REQUEST_CHARACTERS = 1_000
+"""A longer message of a client is ignored."""
+
+
+class _Request(msgspec.Struct):
+    logs: bool | None = None
+
+
+class TrafficRecord(msgspec.Struct, frozen=True, rename="camel"):
+    """One read of a device's connection."""
+
+    host: str
+    """The address that the device sends from."""
+    protocol: str
+    unique_id: str
+    """What the device calls itself; empty where it has not said so."""
+    device_id: int
+    """0: no such device."""
+    data: str
+    """As text if it is printable ASCII, else in hex; at most 2,048 bytes of it."""
+
+
+class TrafficUpdates:
+    """Records that were not sent yet, while the client wants them."""
+
+    def __init__(self, context: ServerContext, caller: Caller, on_pending: Callable[[], None]) -> None:
+        """`on_pending` is called when there is something to send."""
+        self._context = context
+        self.caller = caller
+        self._on_pending = on_pending
+        self._pending: deque[DeviceTraffic] = deque(maxlen=MAX_PENDING_LOGS)
+        self._wanted = trio.Event()
+        self._following = trio.CancelScope()
+
+    def receive(self, text: str | bytes) -> None:
+        """Take a message of the client. What is no request is ignored: clients send `{}` to test the line."""
+        if len(text) > MAX_REQUEST_CHARACTERS:
+            return
+        try:
+            wanted = msgspec.json.decode(text, type=_Request).logs
+        except msgspec.DecodeError:
+            return
+        if wanted and self.caller.administrator:
+            self._wanted.set()
+        elif wanted is False:
+            self._wanted = trio.Event()
+            self._following.cancel()
+
+    async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take what devices send while the client wants it."""
+        task_status.started()
+        while True:
+            await self._wanted.wait()
+            with trio.CancelScope() as self._following:
+                await self._take_traffic()
+            self._pending.clear()
+
+    def take(self) -> list[TrafficRecord]:
+        """Return what is pending; nothing once the caller is no administrator any more."""
+        taken, self._pending = self._pending, deque(maxlen=MAX_PENDING_LOGS)
+        if not self.caller.administrator:
+            return []
+        shows_unknown = self._context.settings.http.show_unknown_devices
+        return [_shown(traffic) for traffic in taken if traffic.device_id or shows_unknown]
+
+    async def _take_traffic(self) -> None:
+        topic = self._context.system.topic(DEVICE_TRAFFIC)
+        async with topic.subscribe(MAX_PENDING_LOGS) as subscription:
+            while self.caller.administrator:
+                try:
+                    received = await subscription.receive_batch()
+                except Lagged:
+                    continue  # of a busy fleet a part is shown
+                self._pending.extend(received)
+                self._on_pending()
+                await trio.lowlevel.checkpoint()
+        self._wanted = trio.Event()
+
+
+def _shown(traffic: DeviceTraffic) -> TrafficRecord:
+    data = traffic.data
+    is_text = all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in data)
+    return TrafficRecord(
+        host=traffic.host,
+        protocol=traffic.protocol,
+        unique_id=traffic.unique_id,
+        device_id=traffic.device_id,
+        data=data.decode("ascii") if is_text else data.hex(),
+    )

@@ -1,0 +1,275 @@
+"""Footage requests: spans of recordings that are fetched once their vehicle is online (docs/video.md).
+
+Rows are taken and ended by comparison, so of several servers that share the database one fetches.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from motorpool.storage.queries import Queries
+
+__all__ = [
+    "KEPT_OF_USER",
+    "MAX_OPEN",
+    "MAX_OPEN_OF_DEVICE",
+    "MAX_OPEN_OF_USER",
+    "FootageRequest",
+    "Status",
+    "add",
+    "begin",
+    "delete",
+    "due",
+    "end",
+    "expired",
+    "fetch",
+    "held_by",
+    "is_any_open",
+    "lapsed",
+    "name_capture",
+    "of_device",
+    "of_user",
+    "put_back",
+    "renew",
+    "take_over",
+]
+
+Status = Literal["WAITING", "FETCHING", "COMPLETE", "FAILED", "EXPIRED"]
+
+MAX_OPEN_OF_USER = 50
+"""Requests of one user that wait or are being fetched."""
+MAX_OPEN_OF_DEVICE = 50
+"""Requests for one device that wait or are being fetched."""
+MAX_OPEN = 10_000
+"""Requests that wait or are being fetched in all."""
+KEPT_OF_USER = 200
+"""Requests of one user that have ended; the oldest go."""
+
+_LOCK = 0x6D70_6672
+"""Advisory lock of transactions that add a request: the limits hold for parallel ones too."""
+
+
+class FootageRequest(msgspec.Struct, frozen=True):
+    """One request."""
+
+    device_id: int
+    channel: int
+    start_time: datetime
+    end_time: datetime
+    user_id: int
+    created: datetime
+    until: datetime
+    """When it is given up."""
+    status: Status = "WAITING"
+    reason: str | None = None
+    """Why it was not begun last, or has ended."""
+    not_before: datetime | None = None
+    """When it is tried next; None: at once."""
+    attempts: int = 0
+    capture_id: str | None = None
+    file_name: str | None = None
+    holder: str = ""
+    """The server that fetches."""
+    leased_until: datetime | None = None
+    ended: datetime | None = None
+    id: int = 0
+
+
+_NAMES = FootageRequest.__struct_fields__
+_COLUMNS = ", ".join(_NAMES)
+_COUNTS = """
+    select count(*) filter (where user_id = $1), count(*) filter (where device_id = $2), count(*)
+    from footage_requests where status in ('WAITING', 'FETCHING')
+"""
+_INSERT = f"""
+    insert into footage_requests
+        (device_id, channel, start_time, end_time, user_id, created, until, status, not_before)
+    values ($1, $2, $3, $4, $5, $6, $7, 'WAITING', $6)
+    returning {_COLUMNS}
+"""  # noqa: S608 - constant names
+_FORGET = """
+    delete from footage_requests where id in (
+        select id from footage_requests where user_id = $1 and ended is not null order by id desc offset $2
+    )
+"""
+
+
+async def add(transaction: Queries, request: FootageRequest) -> FootageRequest | str:
+    """Store a request and return it, or why it is one too many."""
+    await transaction.execute("select pg_advisory_xact_lock($1)", _LOCK)
+    row = await transaction.fetch_row(_COUNTS, request.user_id, request.device_id)
+    assert row is not None
+    of_user, of_device, of_all = row.values()
+    if of_user >= MAX_OPEN_OF_USER:
+        return f"open footage requests of one user: {MAX_OPEN_OF_USER} at most"
+    if of_device >= MAX_OPEN_OF_DEVICE:
+        return f"open footage requests for one device: {MAX_OPEN_OF_DEVICE} at most"
+    if of_all >= MAX_OPEN:
+        return f"open footage requests: {MAX_OPEN} at most"
+    await transaction.execute(_FORGET, request.user_id, KEPT_OF_USER)
+    stored = await transaction.fetch_row(
+        _INSERT,
+        request.device_id,
+        request.channel,
+        request.start_time,
+        request.end_time,
+        request.user_id,
+        request.created,
+        request.until,
+    )
+    assert stored is not None
+    return FootageRequest(*stored.values())
+
+
+async def fetch(q: Queries, request_id: int, *, lock: bool = False) -> FootageRequest | None:
+    """Return one request."""
+    found = await _fetch(q, f"id = $1{' for update' if lock else ''}", request_id)
+    return found[0] if found else None
+
+
+async def of_device(q: Queries, device_id: int) -> list[FootageRequest]:
+    """Return the latest thousand requests for a device, newest first."""
+    return await _fetch(q, "device_id = $1 order by id desc limit 1000", device_id)
+
+
+async def of_user(q: Queries, user_id: int) -> list[FootageRequest]:
+    """Return the requests of a user, newest first."""
+    return await _fetch(q, "user_id = $1 order by id desc", user_id)
+
+
+async def delete(q: Queries, request_id: int) -> None:
+    """Remove a request; the server that fetches it notices."""
+    await q.execute("delete from footage_requests where id = $1", request_id)
+
+
+async def is_any_open(q: Queries) -> bool:
+    """Return whether any request waits or is being fetched."""
+    open_ones = "select exists (select from footage_requests where status in ('WAITING', 'FETCHING'))"
+    return await q.fetch_value(open_ones) is True
+
+
+async def due(q: Queries, *, now: datetime, after: FootageRequest | None, limit: int) -> list[FootageRequest]:
+    """Return waiting requests that may be tried now, the longest due first; those behind `after`."""
+    return await _fetch(
+        q,
+        "status = 'WAITING' and not_before <= $1 and until > $1 and (not_before, id) > ($2, $3)"
+        " order by not_before, id limit $4",
+        now,
+        after.not_before if after is not None else datetime.min.replace(tzinfo=now.tzinfo),
+        after.id if after is not None else 0,
+        limit,
+    )
+
+
+async def expired(q: Queries, *, now: datetime, limit: int) -> list[FootageRequest]:
+    """Return waiting requests whose time is over."""
+    return await _fetch(q, "status = 'WAITING' and until <= $1 order by id limit $2", now, limit)
+
+
+async def held_by(q: Queries, holder: str) -> list[FootageRequest]:
+    """Return what a server fetches."""
+    return await _fetch(q, "status = 'FETCHING' and holder = $1 order by id", holder)
+
+
+async def lapsed(q: Queries, *, now: datetime, limit: int) -> list[FootageRequest]:
+    """Return requests whose server no longer runs."""
+    return await _fetch(
+        q, "status = 'FETCHING' and leased_until <= $1 order by leased_until, id limit $2", now, limit
+    )
+
+
+async def begin(q: Queries, request_id: int, holder: str, *, until: datetime) -> bool:
+    """Take a waiting request; False if another server was first, or it is gone."""
+    return await _changed(
+        q,
+        "update footage_requests set status = 'FETCHING', holder = $2, leased_until = $3,"
+        " attempts = attempts + 1 where id = $1 and status = 'WAITING'",
+        request_id,
+        holder,
+        until,
+    )
+
+
+async def name_capture(q: Queries, request_id: int, holder: str, *, capture_id: str, file_name: str) -> bool:
+    """Store which capture fetches it; False if it is no longer this server's."""
+    return await _changed(
+        q,
+        "update footage_requests set capture_id = $3, file_name = $4, reason = null"
+        " where id = $1 and status = 'FETCHING' and holder = $2",
+        request_id,
+        holder,
+        capture_id,
+        file_name,
+    )
+
+
+async def put_back(
+    q: Queries, request: FootageRequest, *, not_before: datetime, reason: str, counts: bool = True
+) -> bool:
+    """Have a request that is being fetched, as it was read, wait again; False if it is another server's.
+
+    Unless it `counts`, the attempt is taken back.
+    """
+    return await _changed(
+        q,
+        "update footage_requests set status = 'WAITING', holder = '', leased_until = null, not_before = $3,"
+        " reason = $4, capture_id = null, file_name = null, attempts = attempts - $5"
+        " where id = $1 and status = 'FETCHING' and holder = $2",
+        request.id,
+        request.holder,
+        not_before,
+        reason,
+        0 if counts else 1,
+    )
+
+
+async def renew(q: Queries, holder: str, *, until: datetime) -> None:
+    """Say that a server still fetches its requests."""
+    await q.execute(
+        "update footage_requests set leased_until = $2 where id in (select id from footage_requests"
+        " where status = 'FETCHING' and holder = $1 order by id for update skip locked)",
+        holder,
+        until,
+    )
+
+
+async def take_over(q: Queries, request: FootageRequest, holder: str, *, until: datetime) -> bool:
+    """Take a request whose server no longer runs, as it was read; False if another server was first."""
+    return await _changed(
+        q,
+        "update footage_requests set holder = $3, leased_until = $4"
+        " where id = $1 and status = 'FETCHING' and holder = $2 and leased_until = $5",
+        request.id,
+        request.holder,
+        holder,
+        until,
+        request.leased_until,
+    )
+
+
+async def end(q: Queries, request: FootageRequest, status: Status, reason: str, *, now: datetime) -> bool:
+    """End a request as it was read; False if it is gone or another server's."""
+    return await _changed(
+        q,
+        "update footage_requests set status = $4, reason = $5, ended = $6, holder = '', leased_until = null"
+        " where id = $1 and status = $2 and holder = $3",
+        request.id,
+        request.status,
+        request.holder,
+        status,
+        reason or None,
+        now,
+    )
+
+
+async def _fetch(q: Queries, condition: str, *arguments: object) -> list[FootageRequest]:
+    rows = await q.fetch(
+        f"select {_COLUMNS} from footage_requests where {condition}",  # noqa: S608 - constants
+        *arguments,
+    )
+    return [FootageRequest(*row.values()) for row in rows]
+
+
+async def _changed(q: Queries, statement: str, *arguments: object) -> bool:
+    return not (await q.execute(statement, *arguments)).endswith(" 0")
