@@ -8,6 +8,7 @@ import { Icon } from "../../parts/Icon";
 import { go, location } from "../../router";
 import { type Route, rail, routes } from "../../routes";
 import { logout, session } from "../../state/session";
+import { BuildBar } from "./BuildBar";
 import { LineBar } from "./LineBar";
 import { Outlet } from "./Outlet";
 
@@ -38,6 +39,7 @@ export function Frame({ route }: { route: Route | undefined }) {
       <Rail onHelp={() => setOver("help")} />
       <div class="frame-main">
         <LineBar />
+        <BuildBar />
         <main id="place" tabIndex={-1}>
           <Outlet route={route} />
         </main>

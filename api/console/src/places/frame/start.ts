@@ -2,9 +2,11 @@
 
 import { effect, signal } from "@preact/signals";
 import { delayOf } from "../../api/backoff";
+import { onOpen } from "../../api/socket";
 import { startKeys } from "../../keys/listen";
 import { startRouter } from "../../router";
 import { routes } from "../../routes";
+import { checkBuild } from "../../state/build";
 import { startLive } from "../../state/live";
 import { checkSession, session, startSession } from "../../state/session";
 import { startClock } from "../../time/clock";
@@ -29,9 +31,19 @@ export async function start(token: string | null): Promise<void> {
     }
   }
   startLive();
+  followBuilds();
   effect(() => applyTheme(session.value?.attributes["console.theme"]));
   // A page out of the back/forward cache may be one of before a log-out.
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) void checkSession();
+  });
+}
+
+/** Look for another build each time the socket opens again: the server may have been restarted. */
+function followBuilds(): void {
+  let first = true;
+  onOpen(async () => {
+    if (!first) await checkBuild().catch(() => {});
+    first = false;
   });
 }
