@@ -1,10 +1,11 @@
 import { useEffect } from "preact/hooks";
 import { t } from "../../i18n/translate";
-import { location } from "../../router";
+import { Icon } from "../../parts/Icon";
 import { deviceNow, loaded } from "../../state/fleet";
 import { VehiclePanel } from "../vehicle/VehiclePanel";
 import { FleetList } from "./FleetList";
 import { FleetMap } from "./FleetMap";
+import { listSize, setListSize } from "./listSize";
 import "./fleet.css";
 
 /** Map and list of all vehicles, with the panel of the one that is open. */
@@ -14,11 +15,19 @@ export default function Fleet({ params }: { params: Record<string, string> }) {
     const name = loaded.value && id ? deviceNow(id)?.name : undefined;
     document.title = `${name ?? t("fleet.title")} · Motorpool`;
   }, [id, loaded.value]);
-  const { path } = location.value;
+  const classes = ["fleet", `list-${listSize.value}`, ...(id === null ? [] : ["with-vehicle"])];
   return (
-    <div class={id === null ? "fleet" : "fleet with-vehicle"} data-path={path}>
+    <div class={classes.join(" ")}>
       <FleetList chosen={id} />
-      <FleetMap />
+      <div class="fleet-stage">
+        <FleetMap />
+        {listSize.value === "folded" && (
+          <button type="button" class="fleet-unfold" onClick={() => setListSize("open")}>
+            <Icon name="list" size={18} />
+            {t("fleet.vehicles")}
+          </button>
+        )}
+      </div>
       {id !== null && <VehiclePanel key={id} id={id} />}
     </div>
   );

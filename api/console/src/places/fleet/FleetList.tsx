@@ -12,6 +12,7 @@ import { changed, deviceIds, deviceNow, loaded, positionNow } from "../../state/
 import { read, useLoaded } from "../../state/saved";
 import { FleetRow, ROW_HEIGHT } from "./FleetRow";
 import { type Filters, filtersOf, groupsBelow, matcher } from "./filters";
+import { listSize, setListSize } from "./listSize";
 import { type MenuAt, VehicleMenu } from "./VehicleMenu";
 
 const STATUSES = [
@@ -60,7 +61,15 @@ export function FleetList({ chosen }: { chosen: number | null }) {
     previous: () => step(-1),
     open: () => open(found[current]),
   });
-  useKeys("anywhere", { search: () => search.current?.select() });
+  useKeys("anywhere", {
+    search: () => {
+      const focus = () => search.current?.select();
+      if (listSize.value !== "folded") return focus();
+      setListSize("open");
+      // What was folded away can have the focus only once it is drawn.
+      return requestAnimationFrame(focus);
+    },
+  });
   useEffect(() => {
     if (location.value.query.get("find") === null) return;
     search.current?.focus();
@@ -76,7 +85,7 @@ export function FleetList({ chosen }: { chosen: number | null }) {
             ref={search}
             type="search"
             aria-label={t("fleet.search")}
-            placeholder={t("fleet.search")}
+            placeholder={t("common.search")}
             value={filters.keyword}
             onInput={(event) => {
               setAt(-1);
@@ -91,6 +100,7 @@ export function FleetList({ chosen }: { chosen: number | null }) {
             }}
           />
           <kbd>/</kbd>
+          <SizeButtons />
         </div>
         <fieldset class="chips">
           <legend class="hidden">{t("fleet.status")}</legend>
@@ -148,6 +158,35 @@ export function FleetList({ chosen }: { chosen: number | null }) {
       </p>
       {menu && <VehicleMenu at={menu} onClose={() => setMenu(null)} />}
     </section>
+  );
+}
+
+/** On phones the list is a sheet of three heights, elsewhere it can be folded away. */
+function SizeButtons() {
+  const wide = listSize.value === "wide";
+  const resize = t(wide ? "fleet.smaller" : "fleet.larger");
+  const fold = t("fleet.hideList");
+  return (
+    <>
+      <button
+        type="button"
+        class="icon-button fleet-resize"
+        aria-label={resize}
+        title={resize}
+        onClick={() => setListSize(wide ? "open" : "wide")}
+      >
+        <Icon name={wide ? "down" : "up"} />
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label={fold}
+        title={fold}
+        onClick={() => setListSize("folded")}
+      >
+        <Icon name="fold" />
+      </button>
+    </>
   );
 }
 

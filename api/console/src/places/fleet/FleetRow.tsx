@@ -88,13 +88,12 @@ function stateOf(
           ? "status.offline"
           : "status.unknown",
   );
+  if (!found.lastUpdate) return word;
   if (!place) return `${word} · ${t("fleet.noPlace")}`;
   if (!hasPlace(place)) return `${word} · ${t("fleet.noFix")}`;
   if (kind === "moving") return `${word} · ${speed(place.speed, style.value)}`;
   if (found.status === "online") return standing(since);
-  return found.lastUpdate
-    ? `${word} · ${t("common.ago", { span: duration(now.value - Date.parse(found.lastUpdate), style.value) })}`
-    : word;
+  return `${word} · ${t("common.ago", { span: duration(now.value - Date.parse(found.lastUpdate), style.value) })}`;
 }
 
 /** A stop is known only some minutes after it began; until then there is no time to tell. */

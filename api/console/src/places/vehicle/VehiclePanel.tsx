@@ -1,5 +1,5 @@
 import { Problem as Refused } from "../../api/call";
-import type { Device, Position } from "../../api/types";
+import type { Device, Group, Position } from "../../api/types";
 import { compassPoint, coordinates } from "../../format/coordinates";
 import { dateTime, duration, utc } from "../../format/times";
 import { altitude, speed } from "../../format/units";
@@ -13,7 +13,7 @@ import { Problem } from "../../parts/Problem";
 import { go, location, withQuery } from "../../router";
 import { device, loadDevice, loaded, position } from "../../state/fleet";
 import { useMotion } from "../../state/motion";
-import { useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/saved";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { hasPlace, isMoving } from "../fleet/filters";
@@ -73,6 +73,8 @@ export function VehiclePanel({ id }: { id: number }) {
 }
 
 function Facts({ of, at }: { of: Device; at: Position | undefined }) {
+  const groups = useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true }));
+  const group = groups.value?.find((each) => each.id === of.groupId);
   const moving = of.status === "online" && isMoving(at);
   const motion = useMotion(of.id).value;
   const since = motion && motion.moving === moving ? Date.parse(motion.since) : null;
@@ -83,7 +85,7 @@ function Facts({ of, at }: { of: Device; at: Position | undefined }) {
         {at && moving && <strong>{speed(at.speed, style.value)}</strong>}
         {since !== null && (
           <span class="vehicle-since" title={`${dateTime(since, style.value)} · ${utc(since)}`}>
-            {t(moving ? "fleet.movingFor" : "fleet.standingFor", {
+            {t(moving ? "fleet.for" : "fleet.standingFor", {
               span: duration(now.value - since, style.value),
             })}
           </span>
@@ -100,6 +102,7 @@ function Facts({ of, at }: { of: Device; at: Position | undefined }) {
         )}
         <Fact label={t("vehicle.lastReport")} instant={of.lastUpdate} />
         <Fact label={t("vehicle.number")} text={of.uniqueId} />
+        <Fact label={t("vehicle.group")} text={group?.name ?? null} />
         <Fact label={t("vehicle.model")} text={of.model} />
         <Fact label={t("vehicle.phone")} text={of.phone} />
         <Fact label={t("vehicle.contact")} text={of.contact} />
