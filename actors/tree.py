@@ -157,7 +157,7 @@ def fleet_tree(
                     ),
                 ),
             ),
-            position_writer_spec(database),
+            position_writer_spec(database, is_urgent=True),
             directory_spec(database, latest),
             access_spec(database),
             media_requests_spec(database),

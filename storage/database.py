@@ -5,6 +5,7 @@ around the body of `open_database`; tasks anywhere in the program may use the da
 StorageUnavailable before and after.
 """
 
+import copy
 import logging
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -49,7 +50,7 @@ class Database(Statements):
         self._settings = settings
         self._loop = loop
         self._server = server
-        self._closed = False
+        self._urgent = False
         self._answered = True
         self.pool: Pool[Connection] = Pool(
             settings.pool_size,
@@ -66,12 +67,21 @@ class Database(Statements):
     @property
     def available(self) -> bool:
         """Whether the last call was answered and, of an embedded server, whether it runs; makes no call."""
-        return self._answered and not self._closed and (self._server is None or self._server.up)
+        return self._answered and not self.pool.closed and (self._server is None or self._server.up)
 
     @property
     def server(self) -> EmbeddedServer | None:
         """The embedded server, where there is one."""
         return self._server
+
+    def urgent(self) -> "Database":
+        """Return this database for calls that never wait for those of others: the pool keeps a connection.
+
+        For a task that devices depend on and that waits for no locks of others, such as the position writer.
+        """
+        found = copy.copy(self)
+        found._urgent = True
+        return found
 
     async def check(self) -> None:
         """Ask the database for a sign of life. Raises StorageUnavailable."""
@@ -118,12 +128,12 @@ class Database(Statements):
         return answer
 
     async def _take(self) -> Connection:
-        if self._closed:
+        if self.pool.closed:
             raise StorageUnavailable("the database is closed: use it inside `async with open_database(…)`")
         if self._server is not None and not self._server.up:
             raise StorageUnavailable("the embedded PostgreSQL is being started again")
         try:
-            return await self.pool.acquire()
+            return await self.pool.acquire(urgent=self._urgent)
         except StorageUnavailable:
             self._answered = False
             raise
@@ -133,7 +143,6 @@ class Database(Statements):
 
     async def close(self) -> None:
         """Refuse all further calls; for `open_database`."""
-        self._closed = True
         await self.pool.close(_CLOSE_SECONDS)
 
 

@@ -13,6 +13,10 @@ __all__ = ["Pool"]
 C = TypeVar("C")
 
 
+SMALL = 2
+"""A pool of this size or less keeps no connection for urgent users."""
+
+
 class _Opening:
     """A connection that is being opened."""
 
@@ -25,6 +29,9 @@ class Pool(Generic[C]):
 
     They are opened one after another: to open one takes longer than most statements, so that users that
     come at once, as at the start of the server, are mostly served by connections that are released meanwhile.
+
+    One connection is kept for urgent users, unless the pool is small: others may wait for locks of each other
+    with all that they can get.
 
     Args:
         size: the most connections.
@@ -52,8 +59,12 @@ class Pool(Generic[C]):
         self._is_usable = is_usable
         self._terminate = terminate
         self._idle: list[C] = []
-        self._acquired: set[int] = set()
+        self._acquired: dict[int, bool] = {}
+        """By identity: whether it takes one of the shared slots."""
         self._slots = trio.Semaphore(size, max_value=size)
+        shared = size if size <= SMALL else size - 1
+        self._shared_slots = trio.Semaphore(shared, max_value=shared)
+        """Of users that are not urgent, who take one of `_slots` as well."""
         self._opening: _Opening | None = None
         self._changed = trio.lowlevel.ParkingLot()
         """Tasks that wait for the end of `_opening` or for a connection to be released."""
@@ -73,6 +84,11 @@ class Pool(Generic[C]):
         """The number of idle connections."""
         return len(self._idle)
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Reset connections in the background until cancelled."""
         async with trio.open_nursery() as nursery:
@@ -84,26 +100,41 @@ class Pool(Generic[C]):
         """Keep a connection that was opened elsewhere; call this before the first `acquire`."""
         self._idle.append(connection)
 
-    async def acquire(self) -> C:
+    async def acquire(self, *, urgent: bool = False) -> C:
         """Acquire a connection, to be given back by `release`.
 
         Raises:
             StorageUnavailable: none was released in time, or none can be opened.
         """
+        if not urgent:
+            await self._wait_for(self._shared_slots)
         try:
-            self._slots.acquire_nowait()
-        except trio.WouldBlock:
-            with trio.move_on_after(self._acquire_seconds) as scope:
-                await self._slots.acquire()
-            if scope.cancelled_caught:
-                raise StorageUnavailable(f"all {self._size} connections to the database are busy") from None
+            await self._wait_for(self._slots)
+        except BaseException:
+            if not urgent:
+                self._shared_slots.release()
+            raise
         try:
             connection = self._take_idle() or await self._take_or_open()
         except BaseException:
-            self._slots.release()
+            self._release_slots(is_shared=not urgent)
             raise
-        self._acquired.add(id(connection))
+        self._acquired[id(connection)] = not urgent
         return connection
+
+    async def _wait_for(self, slots: trio.Semaphore) -> None:
+        try:
+            slots.acquire_nowait()
+        except trio.WouldBlock:
+            with trio.move_on_after(self._acquire_seconds) as scope:
+                await slots.acquire()
+            if scope.cancelled_caught:
+                raise StorageUnavailable(f"all {self._size} connections to the database are busy") from None
+
+    def _release_slots(self, *, is_shared: bool) -> None:
+        self._slots.release()
+        if is_shared:
+            self._shared_slots.release()
 
     def _take_idle(self) -> C | None:
         while self._idle:
@@ -135,21 +166,21 @@ class Pool(Generic[C]):
 
     def release(self, connection: C, *, clean: bool = True) -> None:
         """Give a connection back; one that is not `clean` is reset first, or terminated where that fails."""
-        self._acquired.discard(id(connection))
+        is_shared = self._acquired.pop(id(connection), False)
         if self._closed or self._nursery is None or not self._is_usable(connection):
             self._terminate(connection)
-            self._slots.release()
+            self._release_slots(is_shared=is_shared)
         elif clean:
             self._keep(connection)
-            self._slots.release()
+            self._release_slots(is_shared=is_shared)
         else:
-            self._nursery.start_soon(self._reset_and_keep, connection)
+            self._nursery.start_soon(self._reset_and_keep, connection, is_shared)
 
     def _keep(self, connection: C) -> None:
         self._idle.append(connection)
         self._changed.unpark()
 
-    async def _reset_and_keep(self, connection: C) -> None:
+    async def _reset_and_keep(self, connection: C, is_shared: bool) -> None:
         clean = False
         try:
             clean = await self._reset(connection)
@@ -158,7 +189,7 @@ class Pool(Generic[C]):
                 self._keep(connection)
             else:
                 self._terminate(connection)
-            self._slots.release()
+            self._release_slots(is_shared=is_shared)
 
     def terminate_idle(self) -> None:
         """Close the idle connections: their server has gone."""

@@ -17,7 +17,7 @@ class PostgresSettings:
     """Connections and timeouts of the database."""
 
     pool_size: Annotated[int, Meta(ge=2, le=200, extra={"unit": "connections"})] = 8
-    """Size of the pool of database connections."""
+    """Size of the pool of database connections; from 3 on, one of them is kept for storing positions."""
     start_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 120.0
     """The database must accept connections within this time at startup."""
     statement_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 30.0

@@ -272,11 +272,14 @@ def assign_id(row: Append, position_id: int) -> None:
             msgspec.structs.force_setattr(event, "position_id", point.position_id)
 
 
-def position_writer_spec(database: Database) -> ChildSpec[WriterMessage]:
-    """Return the child spec of the position writer, which starts before the devices and stops after them."""
+def position_writer_spec(database: Database, *, is_urgent: bool = False) -> ChildSpec[WriterMessage]:
+    """Return the child spec of the position writer, which starts before the devices and stops after them.
+
+    `is_urgent` says whether it uses the connection that the pool keeps for it (`Database.urgent`).
+    """
     return ChildSpec(
         kind=POSITION_WRITER,
-        factory=lambda: PositionWriter(database),
+        factory=lambda: PositionWriter(database.urgent() if is_urgent else database),
         resident=False,
         mailbox_size=256,
         shutdown_seconds=5.0,

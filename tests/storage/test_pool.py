@@ -192,7 +192,7 @@ async def test_who_waits_for_a_connection_to_open_takes_one_that_is_released(nur
 
 async def test_connections_are_opened_one_after_another_for_all_who_wait(nursery):
     made = Slow()
-    pool = made.pool(size=3)
+    pool = made.pool(size=4)  # one is kept for urgent users
     await nursery.start(pool.run)
     taken = []
     for _ in range(4):
@@ -210,7 +210,7 @@ async def test_connections_are_opened_one_after_another_for_all_who_wait(nursery
 async def test_a_failed_connect_fails_all_who_waited_for_it(nursery):
     made = Slow()
     made.refuse = True
-    pool = made.pool(size=3)
+    pool = made.pool(size=4)  # one is kept for urgent users
     await nursery.start(pool.run)
     taken = []
     for _ in range(3):
@@ -256,3 +256,28 @@ async def test_cancelled_while_another_opens_leaves_nothing_lent(nursery):
     made.may_open.release()
     await trio.testing.wait_all_tasks_blocked()
     assert (taken, pool.acquired) == ([1], 1)
+
+
+async def test_the_last_connection_is_kept_for_urgent_users(nursery, autojump_clock):
+    made = Connections()
+    pool = made.pool(size=3, seconds=5)
+    await nursery.start(pool.run)
+    shared = [await pool.acquire() for _ in range(2)]
+    with pytest.raises(StorageUnavailable, match="all 3 connections"):
+        await pool.acquire()
+    urgent = await pool.acquire(urgent=True)
+    assert pool.acquired == 3
+    with pytest.raises(StorageUnavailable):
+        await pool.acquire(urgent=True)
+    # What an urgent user gives back is for the next one, and what another gives back is for anybody.
+    pool.release(urgent)
+    with pytest.raises(StorageUnavailable):
+        await pool.acquire()
+    pool.release(shared.pop(), clean=False)
+    urgent = [await pool.acquire(urgent=True) for _ in range(2)]
+    pool.release(urgent.pop())
+    shared.append(await pool.acquire())
+    for connection in (*shared, *urgent):
+        pool.release(connection)
+    assert pool.acquired == 0
+    assert [await pool.acquire() for _ in range(2)]
