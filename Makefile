@@ -37,6 +37,7 @@ lock: install
 	$(LOCK) pyproject.toml --extra dev --group pyproject.toml:build --output-file requirements-dev.lock
 	$(LOCK) pyproject.toml --group pyproject.toml:build --constraint requirements-dev.lock --output-file requirements.lock
 	$(LOCK) --group pyproject.toml:console --output-file api/console/requirements.lock
+	$(BIN)/python api/console/build.py run lock
 
 # Known vulnerabilities of what is locked; asks the package index, and fails if it cannot say.
 audit: install

@@ -27,8 +27,8 @@ PAGE = "index.html"
 CLASSIC_PAGE = "classic.html"
 START_PAGE = CLASSIC_PAGE
 """What `/` shows: `PAGE` once the new console has live video."""
-PLACES = re.compile(r"(fleet|login|account|vehicles|live|events?|zones|share)(/.*)?")
-"""Paths that the new console shows while `/` is the classic page."""
+PLACES = re.compile(r"(fleet|login|account|vehicles|live|events?|zones|share|settings/notifications)(/.*)?")
+"""Paths that the new console shows while `/` is the classic page; some are those that mails link to."""
 UNSERVED = {"chunks.json"}
 
 # hls.js plays from blobs, and creates a worker from one on the classic page.

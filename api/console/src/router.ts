@@ -1,6 +1,7 @@
 /** Addresses over the History API: decisions push an entry, what merely moves along replaces it. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { followMoved } from "./moved";
 
 export interface Location {
   path: string;
@@ -70,6 +71,9 @@ export function startRouter(known: readonly string[]): void {
     replacement = "";
     show(window.location.pathname + window.location.search);
   });
+  const path = cleanPath(window.location.pathname);
+  const meant = followMoved(path);
+  if (meant !== path) window.history.replaceState(null, "", meant + window.location.search);
   show(window.location.pathname + window.location.search);
 }
 
