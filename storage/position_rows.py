@@ -51,10 +51,11 @@ _protocols: dict[str, bytes] = {}
 """Length and bytes of protocol names; there are a few hundred."""
 
 
-def pack_row(position: Position) -> bytes:
+def pack_row(position: Position, attributes: bytes | None = None) -> bytes:
     """Return the position as a row of a binary COPY in the order of COLUMNS.
 
-    Characters that PostgreSQL cannot store in text or JSON (NUL, lone surrogates) are replaced.
+    `attributes` are those of the position as of `json_bytes`, if they are encoded already. Characters that
+    PostgreSQL cannot store in text or JSON (NUL, lone surrogates) are replaced.
     """
     p = position
     server = p.server_time - _EPOCH
@@ -66,7 +67,8 @@ def pack_row(position: Position) -> bytes:
         device = p.device_time - _EPOCH
         device_micros = device.days * _DAY_MICROSECONDS + device.seconds * 1_000_000 + device.microseconds
     protocol = _protocols.get(p.protocol) or _pack_protocol(p.protocol)
-    attributes = json_bytes(p.attributes)
+    if attributes is None:
+        attributes = json_bytes(p.attributes)
     if p.address is None and p.network is None and p.geofence_ids is None:
         place = _NO_PLACE
     else:

@@ -8,8 +8,7 @@ wait, then the device actors, then the sockets, so that back-pressure reaches th
 
 import itertools
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import trio
@@ -44,11 +43,7 @@ FLUSH_SECONDS = 0.010
 QUEUE_ROWS = 20_000
 """Limit of the queue: about 20 MB, or half a second at full speed."""
 QUEUE_BYTES = 64 << 20
-"""Limit of the large rows in the queue."""
-LARGE_BYTES = 4096
-"""Attributes from this size on count as large."""
-_SIZED: frozenset[Any] = frozenset({str, dict, list})
-"""Types of values that may be large."""
+"""Limit of the attributes in the queue, as JSON."""
 ID_BLOCK = 1_000
 """Position ids that are allocated at once."""
 
@@ -94,9 +89,9 @@ class PositionWriter(Actor[WriterMessage]):
         self._database = database
         self._queue_rows = queue_rows
         self._queue_bytes = queue_bytes
-        self._large: dict[int, int] = {}
-        """Size of each large row in the queue, by the identity of its message."""
-        self._large_bytes = 0
+        self._encoded: dict[int, bytes] = {}
+        """Attributes of rows that the next flush does not take, as JSON, by the identity of the message."""
+        self._encoded_bytes = 0
         self._queue: deque[WriterMessage] = deque()
         self._wake = trio.Event()
         self._room = trio.Event()
@@ -121,31 +116,35 @@ class PositionWriter(Actor[WriterMessage]):
     def handle(self, message: WriterMessage) -> object:
         """Queue the row; while the queue is full this waits, and so do later senders."""
         queued = len(self._queue)
-        if queued >= self._queue_rows or self._large_bytes >= self._queue_bytes:
+        if queued >= self._queue_rows or self._encoded_bytes >= self._queue_bytes:
             return self._append_when_room(message)
         if not queued:
             self._wake.set()
         self._queue.append(message)
         if queued >= FLUSH_ROWS:
-            # What the next flush takes does not queue, and is not worth measuring.
-            self._measure(message)
+            # What the next flush takes does not queue.
+            self._encode(message)
         return None
 
     async def _append_when_room(self, message: WriterMessage) -> None:
-        while len(self._queue) >= self._queue_rows or self._large_bytes >= self._queue_bytes:
+        while len(self._queue) >= self._queue_rows or self._encoded_bytes >= self._queue_bytes:
             self._room = trio.Event()
             await self._room.wait()
         if not self._queue:
             self._wake.set()
         self._queue.append(message)
-        self._measure(message)
+        self._encode(message)
 
-    def _measure(self, message: WriterMessage) -> None:
-        if isinstance(message, Append):
-            size = attributes_size(message.position.attributes)
-            if size >= LARGE_BYTES:
-                self._large[id(message)] = size
-                self._large_bytes += size
+    def _encode(self, message: WriterMessage) -> None:
+        """Encode the attributes now, not in the flush, which shows how large they are."""
+        if message.__class__ is not Append:
+            return
+        try:
+            encoded = json_bytes(message.position.attributes)
+        except Exception:
+            return  # the flush will find the row invalid
+        self._encoded[id(message)] = encoded
+        self._encoded_bytes += len(encoded)
 
     async def run(self) -> None:
         """Flush until `stop` was called and the queue is empty."""
@@ -179,9 +178,9 @@ class PositionWriter(Actor[WriterMessage]):
         # Removed only now, so that after a cancelled flush the next one finds them again.
         for _ in batch:
             queue.popleft()
-        if self._large:
+        if self._encoded:
             for message in batch:
-                self._large_bytes -= self._large.pop(id(message), 0)
+                self._encoded_bytes -= len(self._encoded.pop(id(message), b""))
         self._room.set()
         POSITION_FLUSHES.inc()
         self._announce(stored)
@@ -204,9 +203,10 @@ class PositionWriter(Actor[WriterMessage]):
         late = [
             (row.position.device_id, row.position.fix_time) for row in rows if row.position.fix_time < horizon
         ]
+        encoded = self._encoded
         unmatched = await positions.store(
             self._database,
-            [positions.pack_row(row.position) for row in rows],
+            [positions.pack_row(row.position, encoded.get(id(row))) for row in rows],
             [row.position.id for row in rows],
             events=[event for message in batch for event in message.events],
             now=now,
@@ -246,14 +246,6 @@ class PositionWriter(Actor[WriterMessage]):
         for each in appended:
             if each.reply is not None:
                 each.reply.answer(each.position)
-
-
-def attributes_size(attributes: Mapping[str, Any]) -> int:
-    """Return about how many bytes the texts and nested values among the attributes take."""
-    if _SIZED.isdisjoint(map(type, attributes.values())):
-        return 0
-    sized = [value for value in attributes.values() if value.__class__ in _SIZED]
-    return sum([len(value if value.__class__ is str else json_bytes(value)) for value in sized])
 
 
 def assign_id(row: Append, position_id: int) -> None:

@@ -39,7 +39,8 @@ def is_dropped(
     limit = settings.filter_daily_limit
     if 0 < limit <= stored_that_day and not 0 < settings.filter_daily_limit_interval <= seconds:
         return True
-    if not (settings.filter_duplicate or settings.filter_static or settings.filter_distance):
+    is_repeated = settings.filter_duplicate and seconds == 0
+    if not (is_repeated or settings.filter_static or settings.filter_distance):
         return False
     return _is_unchanged(position, latest, seconds, settings) and not _is_exempt(position, latest, settings)
 

@@ -149,7 +149,7 @@ class GeofenceIndex:
         In ascending order; [] if there are none. The segment goes the shorter way round the earth. `inside`
         are ids of geofences that contain an end, as far as they are known.
         """
-        if self._boxes is None or not all(map(math.isfinite, (*start, *end))):
+        if self._boxes is None or not math.isfinite(sum(start) + sum(end)):
             return []
         y1, x1, y2, x2 = edge_between(start[:2], end[:2])
         south, north = (y1, y2) if y1 < y2 else (y2, y1)
