@@ -9,6 +9,7 @@ from motorpool.actors.tickets.statistics_records import (
     AgeCount,
     BacklogFigures,
     BreachFigures,
+    DeviceFigures,
     GroupFigures,
     KindCounts,
     NamedCount,
@@ -20,6 +21,7 @@ from motorpool.actors.tickets.statistics_records import (
     ZoneFigures,
 )
 from motorpool.storage.ticket_backlog import Backlog
+from motorpool.storage.ticket_devices import DeviceCount
 from motorpool.storage.ticket_statistics import Breaches, Count, Times
 
 __all__ = ["MOST_PERIODS", "Period", "assemble", "cut_periods", "names_wanted"]
@@ -104,7 +106,7 @@ def _percent(part: int, whole: int) -> float | None:
     return _tenths(100 * part, whole) if whole else None
 
 
-def _tenths(dividend: int, divisor: int) -> float:
+def _tenths(dividend: int | Decimal, divisor: int) -> float:
     """Return the quotient with one decimal, half up."""
     return float((Decimal(dividend) / divisor).quantize(Decimal("0.1"), ROUND_HALF_UP))
 
@@ -133,12 +135,13 @@ def assemble(
     breaches: Breaches,
     backlog: Backlog,
     backlog_at_ends: Sequence[int],
+    devices: Sequence[DeviceCount],
     names: Mapping[tuple[str, int], str],
 ) -> TicketStatistics:
     """Return the statistics from what was counted.
 
-    `backlog_at_ends` are the numbers at the end of each period, none if periods were not asked for; `names`
-    are by group and id.
+    `devices` are all together, then the first ones. `backlog_at_ends` are the numbers at the end of each
+    period, none if periods were not asked for; `names` are by group and id.
     """
     figures: dict[str, dict[int | str, _Figures]] = {
         "": {},
@@ -164,6 +167,7 @@ def assemble(
             cancelled=whole["cancelled"],
             reopened=whole["reopened"],
             reopen_rate=_percent(whole["reopened"], whole["resolved"]),
+            repeat=devices[0].repeated,
         ),
         first_response=whole.target("firstResponse"),
         resolution=whole.target("resolution"),
@@ -175,6 +179,7 @@ def assemble(
         by_priority=_groups("priority", figures["priority"], names),
         by_team=_groups("team", figures["team"], names),
         by_zone=[ZoneFigures(str(zone), *_of(found)) for zone, found in _by_created(figures["zone"])],
+        by_device=[_device(device) for device in devices[1:]],
         periods=[
             PeriodFigures(
                 _whole_second(begin),
@@ -187,6 +192,14 @@ def assemble(
             )
         ],
     )
+
+
+def _device(device: DeviceCount) -> DeviceFigures:
+    between = None
+    if device.created > 1:
+        hours = Decimal(device.between // timedelta(milliseconds=1)) / 3_600_000
+        between = _tenths(hours, device.created - 1)
+    return DeviceFigures(device.device_id, device.created, device.repeated, between)
 
 
 def _of(figures: _Figures) -> tuple[int, int, TargetFigures, TargetFigures]:

@@ -10,6 +10,7 @@ __all__ = [
     "AgeCount",
     "BacklogFigures",
     "BreachFigures",
+    "DeviceFigures",
     "GroupFigures",
     "KindCounts",
     "NamedCount",
@@ -34,6 +35,10 @@ class Volume(msgspec.Struct, frozen=True, rename="camel"):
     cancelled: Annotated[Number, Meta(description="Moves to cancelled, whatever `includeCancelled`.")]
     reopened: Annotated[Number, Meta(description="Moves back from resolved, closed or cancelled.")]
     reopen_rate: Annotated[Percent, Meta(description="Percent, `reopened` of `resolved`; null without any.")]
+    repeat: Annotated[
+        Number,
+        Meta(description="Tickets created within 7 days after another one of the device was resolved."),
+    ]
 
 
 class TargetFigures(msgspec.Struct, frozen=True, rename="camel"):
@@ -128,6 +133,17 @@ class GroupFigures(msgspec.Struct, frozen=True, rename="camel"):
     resolution: Annotated[TargetFigures, Meta(description="The resolution.")]
 
 
+class DeviceFigures(msgspec.Struct, frozen=True, rename="camel"):
+    """The tickets of a device that were created in the span."""
+
+    device_id: Annotated[int, Meta(description="The device, which the caller need not see.")]
+    created: Annotated[int, Meta(description="How many.")]
+    repeat: Annotated[int, Meta(description="As `volume.repeat`.")]
+    hours_between: Annotated[
+        float | None, Meta(description="Mean time from one creation to the next; null for a single ticket.")
+    ]
+
+
 class ZoneFigures(msgspec.Struct, frozen=True, rename="camel"):
     """What happened to the tickets of branches in a zone."""
 
@@ -171,6 +187,9 @@ class TicketStatistics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     by_team: Annotated[list[GroupFigures], Meta(description="By the present team, most created first.")]
     by_zone: Annotated[
         list[ZoneFigures], Meta(description="By the zone of the present branch, most created first.")
+    ]
+    by_device: Annotated[
+        list[DeviceFigures], Meta(description="The ten devices with most tickets, most created first.")
     ]
     periods: Annotated[
         list[PeriodFigures], Meta(description="By day, week or month, if they were asked for.")

@@ -414,6 +414,7 @@ async def check_statistics(day, second):
     # The first ticket was resolved twice; the cancelled one counts nowhere else.
     assert told["volume"] == {
         "created": 2, "resolved": 3, "closed": 2, "cancelled": 1, "reopened": 1, "reopenRate": 33.3,
+        "repeat": 0,
     }  # fmt: skip
     # Answered after 20 and 90 minutes, resolved after 290 and 110; the first was resolved in time at first.
     assert told["firstResponse"] == {

@@ -24,11 +24,12 @@ from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
 from motorpool.api.resources.helpdesk.ticket_lists import TicketFilters, references
 from motorpool.codecs.calendars.time_zones import find_zone
-from motorpool.storage import ticket_backlog, ticket_lists, ticket_statistics
+from motorpool.storage import ticket_backlog, ticket_devices, ticket_lists, ticket_statistics
 from motorpool.storage.conditions import all_of
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.ticket_backlog import Backlog
+from motorpool.storage.ticket_devices import DeviceCount
 from motorpool.storage.ticket_statistics import Breaches, Count, Span, Times
 
 __all__ = ["OPERATIONS"]
@@ -104,6 +105,7 @@ async def get_ticket_statistics(call: Call) -> Response:
             breaches=counted.breaches,
             backlog=counted.backlog,
             backlog_at_ends=counted.at_ends,
+            devices=counted.devices,
             names=await ticket_statistics.names(database, wanted),
         )
     )
@@ -116,6 +118,7 @@ class _Counted:
     times: list[Times]
     breaches: Breaches
     backlog: Backlog
+    devices: Sequence[DeviceCount]
     at_ends: Sequence[int] = ()
 
 
@@ -138,6 +141,7 @@ async def _count(database: Database, span: Span, now: datetime) -> _Counted:
     async def count_times() -> None:
         found.times = await ticket_statistics.business_times(database, span)
         found.backlog = await ticket_backlog.backlog(database, span.condition, now)
+        found.devices = await ticket_devices.device_counts(database, span)
         found.breaches = await ticket_statistics.breaches(database, span)
 
     async def run(count: Callable[[], Awaitable[None]]) -> None:

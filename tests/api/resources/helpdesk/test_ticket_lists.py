@@ -190,6 +190,7 @@ def expected_statistics(world, query, start, end):
         "byPriority": grouped(lambda ticket: ticket["priority_id"] or 0, "id"),
         "byTeam": grouped(lambda ticket: ticket["team_id"] or 0, "id"),
         "byZone": grouped(lambda ticket: zone_of(world, ticket), "zone"),
+        "byDevice": whole.by_device(),
         "periods": [
             {
                 "start": begin.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -269,9 +270,11 @@ async def test_an_empty_company_has_nulls_and_no_groups(served, database):
         "cancelled": 0,
         "reopened": 0,
         "reopenRate": None,
+        "repeat": 0,
     }
     assert found["firstResponse"] == found["resolution"] == nothing
-    assert found["byPriority"] == found["byTeam"] == found["byZone"] == found["backlog"]["byStatus"] == []
+    assert found["byPriority"] == found["byTeam"] == found["byZone"] == found["byDevice"] == []
+    assert found["backlog"]["byStatus"] == []
     assert [each["count"] for each in found["backlog"]["ageing"]] == [0] * 6
     assert [(each["start"], each["backlogAtEnd"]) for each in found["periods"]] == [
         ("2026-04-01T12:00:00Z", 0),

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from itertools import pairwise
 from statistics import median
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -494,7 +495,44 @@ class Figures:
             "cancelled": self.moves(("cancelled",), of=not_cancelled, tickets=self.all),
             "reopened": reopened,
             "reopenRate": tenths(100 * reopened, self.resolved()),
+            "repeat": sum(self.is_repeat(ticket) for ticket in self.with_device()),
         }
+
+    def with_device(self) -> list[Row]:
+        return [
+            ticket
+            for ticket in self.counted.values()
+            if ticket["device_id"] and self.within(ticket["created_at"])
+        ]
+
+    def is_repeat(self, ticket: Row) -> bool:
+        """Whether another ticket of the device was resolved in the seven days before."""
+        return any(
+            other["id"] != ticket["id"]
+            and other["status_kind"] != "cancelled"
+            and (other["company_id"], other["device_id"]) == (ticket["company_id"], ticket["device_id"])
+            and other["resolved_at"] is not None
+            and timedelta(0) < ticket["created_at"] - other["resolved_at"] < timedelta(days=7)
+            for other in self.world["tickets"]
+        )
+
+    def by_device(self) -> list[Row]:
+        devices: dict[int, list[Row]] = {}
+        for ticket in self.with_device():
+            devices.setdefault(ticket["device_id"], []).append(ticket)
+        found = []
+        for device_id, tickets in devices.items():
+            created = sorted(ticket["created_at"] for ticket in tickets)
+            gaps = [(after - before) // MILLISECOND for before, after in pairwise(created)]
+            found.append(
+                {
+                    "deviceId": device_id,
+                    "created": len(tickets),
+                    "repeat": sum(map(self.is_repeat, tickets)),
+                    "hoursBetween": tenths(Fraction(sum(gaps), 3_600_000), len(gaps)),
+                }
+            )
+        return sorted(found, key=lambda each: (-each["created"], each["deviceId"]))[:10]
 
     def target(self, target: str) -> Row:
         name = TARGETS[target]
