@@ -162,7 +162,7 @@ NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 """The wall clock of a test's database; partitions are made around it."""
 
 SHAPE = """
-    select md5(string_agg(c.relname || ':' || coalesce(pg_get_expr(c.relpartbound, c.oid), '') || ':'
+    select md5(string_agg(c.relname || ':' || coalesce(c.relpartbound::text, '') || ':'
         || c.relnatts || ':' || c.relchecks, ',' order by c.relname))
         || (select md5(string_agg(number || name, ',' order by number)) from schema_migrations)
     from pg_class c where c.relnamespace = 'public'::regnamespace

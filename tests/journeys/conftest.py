@@ -11,6 +11,9 @@ import pytest
 from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, RegistrationResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal
 
+PATIENCE = 120.0
+"""Seconds that a test waits for what the server does on a machine that is busy with much else."""
+
 
 @pytest.fixture(scope="module")
 def server(start_server):
@@ -66,7 +69,7 @@ class Peer:
     def __init__(self, server, terminal, port=None, address=""):
         self.terminal = terminal
         self.socket = socket.create_connection(
-            (server.host, port or server.jt808_port), timeout=10, source_address=(address, 0)
+            (server.host, port or server.jt808_port), timeout=PATIENCE, source_address=(address, 0)
         )
 
     def sign_in(self):
@@ -84,7 +87,7 @@ class Peer:
     def send(self, data):
         self.socket.sendall(data)
 
-    def messages(self, wanted, seconds=40.0):
+    def messages(self, wanted, seconds=PATIENCE):
         """What the server says until `wanted(message)` is true, that one last."""
         seen = []
         deadline = time.monotonic() + seconds
@@ -103,7 +106,7 @@ class Peer:
         self.socket.close()
 
 
-def _eventually(probe, seconds=40.0):
+def _eventually(probe, seconds=PATIENCE):
     deadline = time.monotonic() + seconds
     while True:
         value = probe()

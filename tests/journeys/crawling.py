@@ -4,6 +4,7 @@ Generated ids mostly hit nothing, so many are bent to those that were made befor
 account is left alone: a crawl that deletes or disables itself sees nothing but 401 from there on.
 """
 
+import gc
 import itertools
 import json
 import os
@@ -12,6 +13,9 @@ import zlib
 import schemathesis
 from hypothesis import strategies as st
 from schemathesis.generation.meta import CoverageScenario
+
+# Of what is kept to the end, all that was sent and answered, there is more with each request.
+gc.set_threshold(50_000, 50, 1000)
 
 OWN_ID = os.environ["CRAWLER_ID"]
 MADE = json.loads(os.environ["CRAWLER_IDS"])
