@@ -30,6 +30,8 @@ export interface RailEntry {
 }
 
 const fleet: Chunk = () => import("./places/fleet/Fleet");
+const live: Chunk = () => import("./places/live/Live");
+const vehicleLive: Chunk = () => import("./places/vehicle/VehicleLive");
 const login: Chunk = () => import("./places/login/Login");
 const account: Chunk = () => import("./places/account/Account");
 
@@ -37,6 +39,8 @@ export const routes: readonly Route[] = [
   { pattern: "/", load: fleet },
   { pattern: "/fleet", load: fleet },
   { pattern: "/vehicles/:id", load: fleet },
+  { pattern: "/vehicles/:id/live", load: vehicleLive },
+  { pattern: "/live", load: live },
   { pattern: "/account", load: account },
   { pattern: "/login", load: login, open: true },
   { pattern: "/reset-password", load: login, open: true },
@@ -44,4 +48,5 @@ export const routes: readonly Route[] = [
 
 export const rail: readonly RailEntry[] = [
   { to: "/fleet", icon: "map", label: "frame.fleet", under: ["/fleet", "/vehicles"] },
+  { to: "/live", icon: "wall", label: "live.title", under: ["/live"] },
 ];

@@ -5,7 +5,8 @@ import { common } from "./en/common";
 import { fleet } from "./en/fleet";
 import { frame } from "./en/frame";
 import { keys } from "./en/keys";
+import { live } from "./en/live";
 import { login } from "./en/login";
 import { vehicle } from "./en/vehicle";
 
-export const en = { ...account, ...common, ...fleet, ...frame, ...keys, ...login, ...vehicle };
+export const en = { ...account, ...common, ...fleet, ...frame, ...keys, ...live, ...login, ...vehicle };

@@ -5,6 +5,7 @@ import { common } from "./pt/common";
 import { fleet } from "./pt/fleet";
 import { frame } from "./pt/frame";
 import { keys } from "./pt/keys";
+import { live } from "./pt/live";
 import { login } from "./pt/login";
 import { vehicle } from "./pt/vehicle";
 import type { Texts } from "./translate";
@@ -15,6 +16,7 @@ export const pt = {
   ...fleet,
   ...frame,
   ...keys,
+  ...live,
   ...login,
   ...vehicle,
 } satisfies Texts;

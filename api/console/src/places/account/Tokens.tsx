@@ -3,13 +3,13 @@ import { get, post, remove } from "../../api/call";
 import type { TokenInfo } from "../../api/types";
 import { shortTime } from "../../format/times";
 import { t } from "../../i18n/translate";
+import { copy } from "../../parts/copy";
 import { Select } from "../../parts/Field";
 import { Icon } from "../../parts/Icon";
 import { Problem } from "../../parts/Problem";
 import { useLoaded } from "../../state/saved";
 import { may, style } from "../../state/session";
 import { now } from "../../time/clock";
-import { copy } from "../fleet/VehicleMenu";
 import { Section } from "./Section";
 import { useSaving } from "./useSaving";
 

@@ -1,7 +1,7 @@
 import { coordinates } from "../../format/coordinates";
 import { t } from "../../i18n/translate";
+import { copy } from "../../parts/copy";
 import { Menu, type MenuItem } from "../../parts/Menu";
-import { toast } from "../../parts/Toast";
 import { go } from "../../router";
 import { deviceNow, positionNow } from "../../state/fleet";
 import { style } from "../../state/session";
@@ -39,16 +39,4 @@ export function VehicleMenu({ at, onClose }: { at: MenuAt; onClose: () => void }
     items.push({ label: t("vehicle.copyPlace"), icon: "copy", run: () => copy(text) });
   }
   return <Menu label={t("fleet.menu", { name: device.name })} items={items} at={at} onClose={onClose} />;
-}
-
-/** Put a text on the clipboard, and say so. */
-export function copy(text: string): void {
-  // There is no clipboard without TLS.
-  const written = navigator.clipboard
-    ? navigator.clipboard.writeText(text)
-    : Promise.reject(new Error("no clipboard"));
-  written.then(
-    () => toast(t("common.copied")),
-    () => toast(text, "bad"),
-  );
 }

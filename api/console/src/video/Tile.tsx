@@ -1,0 +1,190 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { address } from "../api/call";
+import { t } from "../i18n/translate";
+import { Link } from "../Link";
+import { Icon } from "../parts/Icon";
+import { toast } from "../parts/Toast";
+import { device } from "../state/fleet";
+import { style } from "../state/session";
+import { now } from "../time/clock";
+import { Details } from "./Details";
+import { LivePlayer, pictures } from "./player";
+import { Snapshots } from "./Snapshots";
+import { saveStill, stillName } from "./still";
+import type { TileId } from "./tiles";
+import { useShown } from "./useShown";
+import { words } from "./words";
+import "./tile.css";
+
+export interface TileProps extends TileId {
+  /** Whether this one has the sound of the page. */
+  sound: boolean;
+  onSound: () => void;
+  /** Stills instead of a moving picture, until it is chosen. */
+  stills?: boolean;
+  onStillsForOthers?: () => void;
+  /** Choose this one: shown alone, or moving among stills. */
+  onChoose?: () => void;
+  chooseLabel?: string;
+  chooseIcon?: "eye" | "wall" | "play";
+  onRemove?: () => void;
+}
+
+/** A camera's live picture, with what is to be said of it. */
+export function Tile(props: TileProps) {
+  const { deviceId, camera, sound, stills = false } = props;
+  const root = useRef<HTMLElement>(null);
+  const video = useRef<HTMLVideoElement>(null);
+  const shown = useShown(root);
+  const [player, setPlayer] = useState<LivePlayer | null>(null);
+  const [open, setOpen] = useState(false);
+  const found = device(deviceId).value;
+  const online = found?.status === "online";
+  const name = found?.name ?? "";
+
+  useEffect(() => {
+    const element = video.current;
+    if (!shown || stills || !element) return;
+    const url = address(`/stream/${deviceId}/${camera}/live.m3u8`);
+    const made = new LivePlayer(url, element, online, () => distanceOf(root.current));
+    setPlayer(made);
+    return () => {
+      made.destroy();
+      setPlayer(null);
+    };
+    // The player learns by `setOnline` whether the vehicle is online.
+  }, [shown, stills, deviceId, camera]);
+  useEffect(() => player?.setOnline(online), [player, online]);
+  useEffect(() => {
+    if (video.current) video.current.muted = !sound;
+  }, [sound]);
+
+  const title = t("live.of", { name, camera });
+  const playing = player?.state.value.phase.name === "playing";
+  async function still() {
+    const element = video.current;
+    const saved = element && (await saveStill(element, stillName(name, camera, Date.now())));
+    if (!saved) toast(t("live.noStill"), "bad");
+  }
+  return (
+    <article ref={root} class={playing || stills ? "tile" : "tile without-picture"} aria-label={title}>
+      {stills ? (
+        <Snapshots deviceId={deviceId} camera={camera} shown={shown} title={title} />
+      ) : (
+        <video ref={video} muted playsInline title={title} />
+      )}
+      {player && <Status player={player} {...props} />}
+      {stills && (
+        <p class="tile-words" role="status">
+          {t("live.stillsOnly")}
+        </p>
+      )}
+      <footer class="tile-bar">
+        <Link to={`/vehicles/${deviceId}`} class="tile-name">
+          {name || `#${deviceId}`}
+        </Link>
+        <span>{t("live.camera", { camera })}</span>
+        <div class="tile-acts">
+          {!stills && (
+            <>
+              <Act
+                icon={sound ? "sound" : "silent"}
+                label={t(sound ? "live.soundOff" : "live.soundOn")}
+                pressed={sound}
+                run={props.onSound}
+              />
+              <Act icon="still" label={t("live.still")} run={() => void still()} disabled={!playing} />
+            </>
+          )}
+          {props.onChoose && (
+            <Act
+              icon={props.chooseIcon ?? "eye"}
+              label={props.chooseLabel ?? t("live.alone")}
+              run={props.onChoose}
+            />
+          )}
+          <Act icon="fullScreen" label={t("live.fullScreen")} run={() => void fullScreen(root.current)} />
+          {player && <Act icon="help" label={t("live.details")} pressed={open} run={() => setOpen(!open)} />}
+          {props.onRemove && <Act icon="close" label={t("live.remove")} run={props.onRemove} />}
+        </div>
+      </footer>
+      {open && player && <Details player={player} />}
+    </article>
+  );
+}
+
+/** What the tile says of its picture; nothing while all is well. */
+function Status({ player, deviceId, camera, onStillsForOthers }: { player: LivePlayer } & TileProps) {
+  const lastUpdate = device(deviceId).value?.lastUpdate;
+  const said = words(
+    player.state.value,
+    {
+      camera,
+      lastUpdate: lastUpdate ? Date.parse(lastUpdate) : null,
+      figures: player.figures.value,
+      skipped: player.skipped.value,
+      playing: pictures.value,
+    },
+    now.value,
+    style.value,
+  );
+  if (!said) return null;
+  return (
+    <div class={`tile-words ${said.tone}`}>
+      {/* Each second's count is not read aloud. */}
+      <p role="status" aria-live={said.tone === "wait" ? "off" : "polite"}>
+        {said.text}
+      </p>
+      {said.progress !== undefined && <progress max={1} value={said.progress} aria-label={said.text} />}
+      {said.act === "retry" && (
+        <button type="button" onClick={() => player.again()}>
+          {t("common.retry")}
+        </button>
+      )}
+      {said.act === "stills" && onStillsForOthers && (
+        <button type="button" onClick={onStillsForOthers}>
+          {t("live.stillsForOthers")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface ActProps {
+  icon: "sound" | "silent" | "still" | "eye" | "wall" | "play" | "fullScreen" | "help" | "close";
+  label: string;
+  run: () => void;
+  pressed?: boolean;
+  disabled?: boolean;
+}
+
+function Act({ icon, label, run, pressed, disabled = false }: ActProps) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      aria-pressed={pressed}
+      disabled={disabled}
+      onClick={run}
+    >
+      <Icon name={icon} size={18} />
+    </button>
+  );
+}
+
+/** Show a tile or a wall on all of the screen, or end that. */
+export async function fullScreen(element: HTMLElement | null): Promise<void> {
+  if (document.fullscreenElement) await document.exitFullscreen();
+  // Refused where the browser has none.
+  else await element?.requestFullscreen?.().catch(() => {});
+}
+
+function distanceOf(element: HTMLElement | null): number {
+  if (!element) return Number.POSITIVE_INFINITY;
+  const box = element.getBoundingClientRect();
+  const x = box.left + box.width / 2 - window.innerWidth / 2;
+  const y = box.top + box.height / 2 - window.innerHeight / 2;
+  return Math.hypot(x, y);
+}
