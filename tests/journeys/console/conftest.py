@@ -6,7 +6,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from motorpool.bench.load.browser import find_chromium
 from motorpool.bench.server import EMAIL
@@ -47,6 +47,8 @@ def chromium():
             "--disable-component-update",
         ],
     )
+    # Generous, since the machine may be busy: five seconds are the default.
+    expect.set_options(timeout=60_000)
     yield browser
     browser.close()
     playwright.stop()

@@ -9,8 +9,9 @@ import { protocolOfPage, takeLowLatency, turns } from "./turns";
 
 /** Segments before the first play: with one the picture would stop after it. */
 const SEGMENTS_AHEAD = 2;
-/** Seconds without a segment after which the stream is asked for anew. */
+/** Seconds without a segment after which the stream is asked for anew, and after which an offline vehicle's has ended. */
 const SILENT_SECONDS = 20;
+const SILENT_OFFLINE_SECONDS = 5;
 /** The server holds a first request for ten seconds. */
 const PATIENCE_MS = 20_000;
 const CATCH_UP_RATE = 1.1;
@@ -267,7 +268,8 @@ export class LivePlayer {
       rate: Math.max(0, Math.round((shown - this.frames.count) / Math.max(0.5, now - this.frames.at))),
     };
     this.figures.value = this.health.figures(now);
-    if (!this.native && now - this.lastSegment > SILENT_SECONDS) this.dispatch({ type: "ended" });
+    const patience = this.state.peek().online ? SILENT_SECONDS : SILENT_OFFLINE_SECONDS;
+    if (!this.native && now - this.lastSegment > patience) this.dispatch({ type: "ended" });
   }
 
   private log(event: string): void {
