@@ -8,7 +8,7 @@ export interface SavedWall {
   query: string;
 }
 
-const ATTRIBUTE = "consoleWalls";
+const ATTRIBUTE = "console.walls";
 /** Attributes are bounded; more walls than these nobody finds again. */
 export const MOST_WALLS = 50;
 
