@@ -119,3 +119,20 @@ def test_a_vehicle_that_is_added_meanwhile_appears(server, visitor, report):
     guest.assert_accessible()
     guest.page.get_by_role("menuitem", name="Open", exact=True).click()
     expect(guest.page.get_by_role("heading", name="Latecomer")).to_be_visible()
+
+
+def test_an_alarm_is_announced_over_any_place_and_one_key_leads_to_its_vehicle(
+    server, visitor, fleet, report
+):
+    with server.client() as client:
+        wanted = {"type": "alarm", "notificators": "web", "always": True, "attributes": {"alarms": "sos"}}
+        assert client.post("/notifications", json=wanted).status_code == 200
+    guest = visitor(server)
+    with guest.page.expect_websocket() as opened:
+        guest.log_in("/account")
+    opened.value.wait_for_event("framereceived")
+    report("no07", alarm="sos")
+    expect(guest.page.get_by_role("alert")).to_contain_text("Van 8")
+    guest.assert_accessible()
+    guest.page.keyboard.press("n")
+    expect(guest.page.get_by_role("heading", name="Van 8")).to_be_visible()

@@ -19,6 +19,7 @@ interface PickerProps {
   /** Offered first, for no choice at all. */
   noneLabel?: string;
   placeholder?: string;
+  disabled?: boolean;
 }
 
 const ROW = 36;
@@ -34,7 +35,15 @@ export function picked(items: readonly Pick[], text: string): readonly Pick[] {
 }
 
 /** A choice of many, by typing (the combobox of the ARIA Authoring Practices). */
-export function Picker({ label, items, value, onChange, noneLabel, placeholder }: PickerProps) {
+export function Picker({
+  label,
+  items,
+  value,
+  onChange,
+  noneLabel,
+  placeholder,
+  disabled = false,
+}: PickerProps) {
   const id = useId();
   const [text, setText] = useState<string | null>(null);
   const [at, setAt] = useState(0);
@@ -101,6 +110,7 @@ export function Picker({ label, items, value, onChange, noneLabel, placeholder }
           aria-autocomplete="list"
           aria-activedescendant={open && found[at] ? `${id}-${found[at].id}` : undefined}
           autocomplete="off"
+          disabled={disabled}
           placeholder={placeholder ?? noneLabel ?? ""}
           value={text ?? chosen?.name ?? ""}
           onClick={begin}

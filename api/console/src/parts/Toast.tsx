@@ -2,20 +2,23 @@ import { signal } from "@preact/signals";
 import { t } from "../i18n/translate";
 import { Icon } from "./Icon";
 
+type Kind = "good" | "bad" | "alarm";
+
 interface Shown {
   id: number;
   text: string;
-  kind: "good" | "bad";
+  kind: Kind;
   act: { label: string; run: () => void } | undefined;
 }
 
+const ICONS = { good: "check", bad: "warning", alarm: "alarm" } as const;
 const MOST = 4;
 const SECONDS = 6;
 const shown = signal<readonly Shown[]>([]);
 let last = 0;
 
-/** Say shortly what was done, or what failed (`bad`), with an act such as Undo. */
-export function toast(text: string, kind: "good" | "bad" = "good", act?: Shown["act"]): void {
+/** Say shortly what was done, what failed (`bad`) or what is urgent (`alarm`), with an act such as Undo. */
+export function toast(text: string, kind: Kind = "good", act?: Shown["act"]): void {
   last += 1;
   const id = last;
   shown.value = [...shown.value, { id, text, kind, act }].slice(-MOST);
@@ -31,8 +34,8 @@ export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
       {shown.value.map(({ id, text, kind, act }) => (
-        <div key={id} class={`toast ${kind}`}>
-          <Icon name={kind === "bad" ? "warning" : "check"} />
+        <div key={id} class={`toast ${kind}`} role={kind === "alarm" ? "alert" : undefined}>
+          <Icon name={ICONS[kind]} />
           <span>{text}</span>
           {act && (
             <button

@@ -94,10 +94,10 @@ export async function login(email: string, password: string, code = ""): Promise
   await show(user, await get<Server>("/server"));
 }
 
-/** Log out, and leave nothing of the fleet in the page's memory. */
+/** Log out, and leave nothing of the fleet in the page's memory. Throws a `Problem` if the session goes on. */
 export async function logout(): Promise<void> {
+  await remove("/session");
   closeSocket();
-  await remove("/session").catch(() => {});
   location.replace("/login");
 }
 

@@ -31,7 +31,6 @@ export const common = {
   "time.hours": { one: "Last hour", other: "Last {count} hours" },
   "time.week": "This week",
   "time.lastWeek": "Last week",
-  "problem.title": "That did not work",
   "problem.offline": "This computer has no network.",
   "problem.silent": "The server does not answer.",
   "problem.database": "The server is busy or its database is away.",

@@ -21,7 +21,6 @@ export const fleet = {
   "fleet.standingFor": "standing {span}",
   "fleet.for": "for {span}",
   "fleet.menu": "What to do with {name}",
-  "fleet.showList": "Show the list",
   "fleet.hideList": "Fold the list",
   "fleet.larger": "Larger list",
   "fleet.smaller": "Smaller list",

@@ -7,7 +7,6 @@ export const frame = {
   "frame.skip": "Skip to content",
   "frame.lost": "The connection is lost. What you see is {age} old.",
   "frame.lostNow": "The connection is lost. Trying again.",
-  "frame.connecting": "Connecting",
   "frame.newBuild": "There is a new version of this page.",
   "frame.reload": "Reload",
   "frame.broken": "This part of the page could not be loaded.",
@@ -15,4 +14,8 @@ export const frame = {
   "frame.toFleet": "To the fleet",
   "frame.sessionOver": "Your session has ended",
   "frame.sessionOverText": "Log in again to go on where you were.",
+  "frame.show": "Show",
+  "frame.alarm": "Alarm from {name}",
+  "frame.event": "Something happened with {name}",
+  "frame.noLogout": "Logging out did not work: {reason}",
 } as const;

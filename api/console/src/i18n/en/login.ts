@@ -1,5 +1,4 @@
 export const login = {
-  "login.title": "Log in",
   "login.text": "Log in to see your vehicles.",
   "login.email": "E-mail",
   "login.password": "Password",

@@ -31,7 +31,6 @@ export const common = {
   "time.hours": { one: "Última hora", other: "Últimas {count} horas" },
   "time.week": "Esta semana",
   "time.lastWeek": "Semana passada",
-  "problem.title": "Não funcionou",
   "problem.offline": "Este computador não tem rede.",
   "problem.silent": "O servidor não responde.",
   "problem.database": "O servidor está ocupado ou sem base de dados.",

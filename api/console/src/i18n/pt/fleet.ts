@@ -21,7 +21,6 @@ export const fleet = {
   "fleet.standingFor": "parado há {span}",
   "fleet.for": "há {span}",
   "fleet.menu": "O que fazer com {name}",
-  "fleet.showList": "Mostrar a lista",
   "fleet.hideList": "Recolher a lista",
   "fleet.larger": "Lista maior",
   "fleet.smaller": "Lista menor",

@@ -7,7 +7,6 @@ export const frame = {
   "frame.skip": "Ir para o conteúdo",
   "frame.lost": "Sem ligação. O que vê tem {age}.",
   "frame.lostNow": "Sem ligação. A tentar de novo.",
-  "frame.connecting": "A ligar",
   "frame.newBuild": "Há uma nova versão desta página.",
   "frame.reload": "Recarregar",
   "frame.broken": "Não foi possível carregar esta parte da página.",
@@ -15,4 +14,8 @@ export const frame = {
   "frame.toFleet": "Para a frota",
   "frame.sessionOver": "A sua sessão terminou",
   "frame.sessionOverText": "Entre de novo para continuar onde estava.",
+  "frame.show": "Mostrar",
+  "frame.alarm": "Alarme de {name}",
+  "frame.event": "Aconteceu algo com {name}",
+  "frame.noLogout": "Não foi possível sair: {reason}",
 } as const;

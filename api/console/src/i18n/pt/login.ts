@@ -1,5 +1,4 @@
 export const login = {
-  "login.title": "Entrar",
   "login.text": "Entre para ver os seus veículos.",
   "login.email": "E-mail",
   "login.password": "Palavra-passe",

@@ -58,6 +58,7 @@ export function Preferences() {
           value={typeof user.attributes.timezone === "string" ? user.attributes.timezone : null}
           noneLabel={`${t("account.asBrowser")} (${shown.zone.replace(/_/g, " ")})`}
           onChange={set("timezone")}
+          disabled={fixed}
         />
         <Select
           label={t("account.speedUnit")}

@@ -5,9 +5,12 @@ import { useKeys } from "../../keys/listen";
 import { Palette } from "../../keys/Palette";
 import { Link } from "../../Link";
 import { Icon } from "../../parts/Icon";
+import { sentenceOf } from "../../parts/Problem";
+import { toast } from "../../parts/Toast";
 import { go, location } from "../../router";
 import { type Route, rail, routes } from "../../routes";
 import { logout, session } from "../../state/session";
+import { openNewestAlarm } from "./alarms";
 import { BuildBar } from "./BuildBar";
 import { LineBar } from "./LineBar";
 import { Outlet } from "./Outlet";
@@ -20,6 +23,7 @@ export function Frame({ route }: { route: Route | undefined }) {
   useKeys("anywhere", {
     help: () => setOver("help"),
     palette: () => setOver("palette"),
+    alarm: openNewestAlarm,
     fleet: goTo("/fleet"),
     live: goTo("/live"),
     events: goTo("/events"),
@@ -78,10 +82,14 @@ function Rail({ onHelp }: { onHelp: () => void }) {
         <Icon name="user" />
         <span title={user?.name || user?.email}>{t("frame.account")}</span>
       </Link>
-      <button type="button" class="rail-entry" onClick={() => void logout()}>
+      <button type="button" class="rail-entry" onClick={leave}>
         <Icon name="logout" />
         <span>{t("frame.logout")}</span>
       </button>
     </nav>
   );
+}
+
+function leave(): void {
+  logout().catch((problem: unknown) => toast(t("frame.noLogout", { reason: sentenceOf(problem) }), "bad"));
 }

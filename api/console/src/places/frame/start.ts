@@ -10,6 +10,7 @@ import { checkBuild } from "../../state/build";
 import { startLive } from "../../state/live";
 import { checkSession, session, startSession } from "../../state/session";
 import { startClock } from "../../time/clock";
+import { announceEvents } from "./alarms";
 import { applyTheme } from "./theme";
 
 /** What the start failed with, until it works. */
@@ -31,6 +32,7 @@ export async function start(token: string | null): Promise<void> {
     }
   }
   startLive();
+  announceEvents();
   followBuilds();
   effect(() => applyTheme(session.value?.attributes["console.theme"]));
   // A page out of the back/forward cache may be one of before a log-out.
