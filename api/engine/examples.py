@@ -55,6 +55,13 @@ EXAMPLES: Mapping[str, Any] = {
 }
 """Of answers, by record."""
 
+_CALENDAR = (
+    "QkVHSU46VkNBTEVOREFSDQpWRVJTSU9OOjIuMA0KUFJPRElEOi0vL0V4YW1wbGUvL0VODQpCRUdJTjpW"
+    "RVZFTlQNClVJRDox"
+    "DQpEVFNUQVJUOjIwMjYwMTA1VDA4MDAwMFoNCkRURU5EOjIwMjYwMTA1VDE3MDAwMFoNClJSVUxFOkZSRVE9V0VFS0xZO0JZREFZ"
+    "PU1PLFRVLFdFLFRILEZSDQpFTkQ6VkVWRU5UDQpFTkQ6VkNBTEVOREFSDQo="
+)
+
 BODIES: Mapping[str, Any] = {
     "createSession": {"email": "ann@example.org", "password": "correct horse"},
     "createToken": {"expiration": "2030-01-01T00:00:00Z"},
@@ -71,14 +78,13 @@ BODIES: Mapping[str, Any] = {
         "expression": "power < 12 ? 'lowPower' : null",
         "type": "String",
     },
-    "createCalendar": {
-        "name": "Office hours",
-        "data": (
-            "QkVHSU46VkNBTEVOREFSDQpWRVJTSU9OOjIuMA0KUFJPRElEOi0vL0V4YW1wbGUvL0VODQpCRUdJTjpW"
-            "RVZFTlQNClVJRDox"
-            "DQpEVFNUQVJUOjIwMjYwMTA1VDA4MDAwMFoNCkRURU5EOjIwMjYwMTA1VDE3MDAwMFoNClJSVUxFOkZSRVE9V0VFS0xZO0JZREFZ"
-            "PU1PLFRVLFdFLFRILEZSDQpFTkQ6VkVWRU5UDQpFTkQ6VkNBTEVOREFSDQo="
-        ),
+    "createCalendar": {"name": "Office hours", "data": _CALENDAR},
+    "listWindows": {"data": _CALENDAR, "attributes": {"timezone": "Europe/Berlin"}},
+    "createFootageRequest": {
+        "deviceId": 7,
+        "channel": 2,
+        "startTime": "2026-06-15T11:30:00Z",
+        "endTime": "2026-06-15T11:35:00Z",
     },
     "createScheduledCommand": {
         "name": "Locked at night",

@@ -29,6 +29,8 @@ OPERATIONS = Operations("media")
 LONGEST_SPAN = timedelta(hours=4)
 DEFAULT_PATIENCE = timedelta(days=7)
 LONGEST_PATIENCE = timedelta(days=30)
+MAX_ID = 2**63 - 1
+"""What an id may be in the database."""
 
 
 class Footage(msgspec.Struct, frozen=True, rename="camel"):
@@ -140,7 +142,7 @@ async def delete_footage_request(call: Call) -> Response:
 
 
 async def _find(call: Call, q: Queries, *, lock: bool = False) -> FootageRequest:
-    found = await footage_requests.fetch(q, call.id, lock=lock)
+    found = await footage_requests.fetch(q, call.id, lock=lock) if call.id <= MAX_ID else None
     if found is None or not await may_see_device(call, found.device_id):
         raise ResourceNotFound("no such footage request")
     return found

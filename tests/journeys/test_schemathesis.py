@@ -92,6 +92,7 @@ FAMILIES = {
     "ticketcategories": {"companyId": "companies", "name": "Breakdown"},
     "ticketstatuses": {"companyId": "companies", "name": "New", "kind": "new"},
     "tickets": {"companyId": "companies", "subject": "No picture"},
+    "footagerequests": {**BODIES["createFootageRequest"], "deviceId": "devices"},
 }
 EACH = 6
 

@@ -97,6 +97,7 @@ async def test_others_see_it_with_the_device_but_only_its_user_and_administrator
         await eve.get(f"/footagerequests/{number}"),
         await eve.delete(f"/footagerequests/{number}"),
         await eve.get(f"/footagerequests?deviceId={van}"),
+        await eve.get(f"/footagerequests/{2**63}"),
         await wish(eve, van),
     ):
         assert answer.status == 404
