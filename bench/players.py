@@ -31,12 +31,22 @@ class Played(msgspec.Struct, frozen=True):
     """Seconds from the time stamp in a picture to its display, for some of the pictures."""
     parts: int = 0
     """Partial segments that were requested (Low-Latency HLS)."""
+    started: float = 0.0
+    """Seconds from the request until 0.2 s were played, in Chromium."""
 
 
 def play_in_chromium(
-    url: str, email: str, password: str, seconds: float, *, playlist: str | None = None
+    url: str,
+    email: str,
+    password: str,
+    seconds: float,
+    *,
+    playlist: str | None = None,
+    stock: bool = False,
 ) -> Played:
     """Play the first vehicle's camera in the console, or the playlist with this path.
+
+    `stock`: the playlist by hls.js with its default settings, without its first five seconds.
 
     Raises:
         BenchError: Chromium or Playwright is missing, or playback does not start.
@@ -44,6 +54,8 @@ def play_in_chromium(
     command = [sys.executable, "-m", "motorpool.bench.load.browser", url, email, "--seconds", str(seconds)]
     if playlist is not None:
         command += ["--playlist", playlist]
+    if stock:
+        command.append("--stock")
     try:
         done = subprocess.run(
             command,
@@ -62,7 +74,14 @@ def play_in_chromium(
     found = json.loads(done.stdout.splitlines()[-1])
     ages = tuple(found["ages"])
     complaints = tuple(found["complaints"])
-    return Played(found["played_seconds"], found["stalls"], complaints, ages, found["parts"])
+    return Played(
+        found["played_seconds"],
+        found["stalls"],
+        complaints,
+        ages,
+        found["parts"],
+        found["started_seconds"],
+    )
 
 
 def play_in_ffmpeg(url: str, email: str, password: str, seconds: float) -> Played:

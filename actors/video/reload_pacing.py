@@ -14,8 +14,10 @@ START_FRACTION = 0.5
 """The first playlist is held for this fraction of its segment's length after that was listed …"""
 LEAST_START_SECONDS = 0.5
 """… and at least this long: connections of cameras are read five times a second."""
-EARLY_SECONDS = 0.5
-"""A request that comes at most this long before the next segment is expected waits for it."""
+EARLY_SECONDS = 0.75
+"""A request that comes at most this long before the next segment is expected waits for it; of short segments
+at most half their length. Listings vary by 0.4 s, as connections of cameras are read at intervals.
+"""
 OVERDUE_SECONDS = 0.5
 """It waits at most this long after that segment was expected."""
 
@@ -44,4 +46,5 @@ class ReloadPacing:
     def reload_hold(self, now: float) -> float:
         """Return for how many seconds a request may wait for the next segment; 0: it does not wait."""
         late = now - (self._listed_at + self._length)
-        return OVERDUE_SECONDS - late if -EARLY_SECONDS <= late < OVERDUE_SECONDS else 0.0
+        early = min(EARLY_SECONDS, self._length / 2)
+        return OVERDUE_SECONDS - late if -early <= late < OVERDUE_SECONDS else 0.0

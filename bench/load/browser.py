@@ -55,6 +55,23 @@ _PLAY = """
   hls.attachMedia(video);
 }
 """
+# As a page that sets nothing plays a live playlist.
+_PLAY_STOCK = """
+(url) => {
+  const video = Object.assign(document.createElement("video"), { muted: true, playsInline: true });
+  document.querySelector("#screens").append(video);
+  const hls = new window.Hls();
+  window.problems = [];
+  hls.on(window.Hls.Events.ERROR, (_, problem) => {
+    window.problems.push(`${problem.details}${problem.fatal ? ", fatal" : ""}`);
+  });
+  hls.loadSource(url);
+  hls.attachMedia(video);
+  video.play();
+}
+"""
+STOCK_START_SECONDS = 5.0
+"""Stalls and errors of stock hls.js count from then on."""
 _PART = re.compile(r"/\d+\.\d+\.ts$")
 _START_MS = 60_000
 
@@ -74,12 +91,14 @@ def watch(
     row: int = 0,
     picture: str | None = None,
     playlist: str | None = None,
+    stock: bool = False,
 ) -> dict[str, object]:
     """Play the camera of the `row`th online vehicle; `picture` names a file for a screenshot.
 
     Waits until `vehicles` are online. Returns the text for a wrong password, the picture's size, seconds
     played and waited, stalls, parts fetched (Low-Latency HLS), errors of the page, and ages of pictures.
-    `playlist` is the path of a playlist to play instead.
+    `playlist` is the path of a playlist to play instead; `stock`: by hls.js with its default settings, and
+    what happens in its first five seconds does not count.
     """
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - needs the dev extra, as said above
 
@@ -120,11 +139,14 @@ def watch(
         if playlist is None:
             rows.nth(row).locator("button.channel").first.click()
         else:
-            page.evaluate(_PLAY, playlist)
+            page.evaluate(_PLAY_STOCK if stock else _PLAY, playlist)
         page.wait_for_function(
             "() => document.querySelector('#screens video')?.currentTime > 0.2", timeout=_START_MS
         )
         started = time.monotonic() - asked
+        if stock:
+            page.wait_for_timeout(STOCK_START_SECONDS * 1000)
+            page.evaluate("() => { window.problems.length = 0; }")
         width, height = page.evaluate(
             "() => { const video = document.querySelector('#screens video');"
             " return [video.videoWidth, video.videoHeight]; }"
@@ -176,6 +198,7 @@ def main() -> int:
     parser.add_argument("--row", type=int, default=0)
     parser.add_argument("--picture")
     parser.add_argument("--playlist")
+    parser.add_argument("--stock", action="store_true")
     args = parser.parse_args()
     found = watch(
         args.url,
@@ -186,6 +209,7 @@ def main() -> int:
         row=args.row,
         picture=args.picture,
         playlist=args.playlist,
+        stock=args.stock,
     )
     print(json.dumps(found))
     return 0

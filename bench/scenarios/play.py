@@ -24,7 +24,7 @@ NAME = "play"
 TITLE = (
     "Chromium with hls.js and ffmpeg play live and playback for --minutes; stalls, errors, age of pictures"
 )
-STEPS = 4
+STEPS = 5
 VEHICLES = 3
 """The last one sends H.265."""
 LIVE, PLAYBACK = 1, 2
@@ -35,6 +35,8 @@ PART_SECONDS = 0.5
 """Setting of the Low-Latency HLS phase."""
 LOW_LATENCY_SECONDS = 60.0
 """Longest duration of that phase."""
+FIRST_PICTURE_SECONDS = 4.0
+"""Longest time from the first request to a camera's picture; segments are 2 s long."""
 AGED_SECONDS = 3.0
 """Largest age of a picture with Low-Latency HLS."""
 RECORDED = timedelta(hours=3)
@@ -54,6 +56,13 @@ def run(options: Options, report: Report, step: Step) -> None:
             playing = {name: pool.submit(play) for name, play in plays.items()}
             for name, future in playing.items():
                 _report(report, name, seconds, future.result())
+    step(f"hls.js with its default settings for {seconds / 60:g} minutes")
+    with run_server() as server, _fleet(server, 1):
+        (device,) = _online(server, 1)
+        path = f"/api/stream/{device}/{LIVE}/live.m3u8"
+        played = play_in_chromium(server.url, EMAIL, server.password, seconds, playlist=path, stock=True)
+        _report(report, "stock hls.js", seconds, played)
+        report.add(NAME, "stock hls.js started", played.started, "s", goals=(Goal(FIRST_PICTURE_SECONDS),))
     step("Low-Latency HLS")
     settings = {"MOTORPOOL_VIDEO_PART_SECONDS": f"{PART_SECONDS:g}"}
     with run_server(settings) as server, _fleet(server, 1):
