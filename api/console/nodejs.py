@@ -7,6 +7,7 @@ environment. Lock files pin what is taken, and pip and npm check its digest.
 import hashlib
 import importlib.util
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -110,7 +111,9 @@ def _find_wheel() -> Node | None:
 
 def install_packages(node: Node, *, checks: bool) -> None:
     """Install the locked packages, unless they are there; with `checks` also what only the checks need."""
-    lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    # Some packages are programs of one platform, and a folder may be copied from another.
+    wanted = f"{platform.platform(terse=True)}\0".encode() + (HERE / "package-lock.json").read_bytes()
+    lock = hashlib.sha256(wanted).hexdigest()
     stamp = PACKAGES / ".lock"
     there = stamp.read_text(encoding="utf-8").split() if stamp.exists() else []
     if there[:1] == [lock] and (not checks or "checks" in there):

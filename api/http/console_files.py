@@ -78,7 +78,7 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
     async def file(path: str) -> Response:
         found = await _send(override, path)
         if found is None and path == map_path:
-            found = await _send(settings.data, str(settings.map.file))
+            found = await _send(settings.data, str(settings.map.file), "public, max-age=86400")
         if found is not None:
             return found
         name = path.removeprefix("console/")
@@ -88,10 +88,10 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
             return answer_file(known[PAGE]) if PLACES.fullmatch(path) else await console()
         raise ResourceNotFound("no such file")
 
-    async def _send(folder: Path, path: str) -> Response | None:
+    async def _send(folder: Path, path: str, caching: str = "no-cache") -> Response | None:
         if any(segment in {"", ".", ".."} for segment in path.split("/")):
             return None
-        headers = {"Cache-Control": "no-cache", "Content-Security-Policy": CLASSIC_POLICY}
+        headers = {"Cache-Control": caching, "Content-Security-Policy": CLASSIC_POLICY}
         return await send_file(request_ctx.request, folder, path, headers)
 
 

@@ -1,6 +1,7 @@
 import json
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -73,3 +74,31 @@ def test_a_changed_source_asks_for_a_build(monkeypatch, tmp_path):
     second = build.digest_of_sources()
     source.rename(tmp_path / "src" / "other.tsx")
     assert len({first, second, build.digest_of_sources()}) == 3
+
+
+@pytest.fixture
+def fetched(monkeypatch, tmp_path):
+    """What npm is asked for; a Node.js that fetches nothing."""
+    asked = []
+
+    def run_npm(*words, seconds=0):
+        asked.append(words)
+        (tmp_path / "node_modules").mkdir(exist_ok=True)
+
+    (tmp_path / "package-lock.json").write_text("{}")
+    monkeypatch.setattr(nodejs, "HERE", tmp_path)
+    monkeypatch.setattr(nodejs, "PACKAGES", tmp_path / "node_modules")
+    node = SimpleNamespace(run_npm=run_npm)
+    return lambda checks: (nodejs.install_packages(node, checks=checks), list(asked), asked.clear())[1]
+
+
+def test_packages_are_fetched_once_for_a_lock_file_a_platform_and_the_checks(fetched, monkeypatch, tmp_path):
+    options = ("--ignore-scripts", "--no-audit", "--no-fund", "--silent")
+    assert fetched(False) == [("ci", "--omit=dev", *options)]
+    assert fetched(False) == []
+    assert fetched(True) == [("ci", *options)]
+    assert fetched(False) == fetched(True) == []
+    (tmp_path / "package-lock.json").write_text('{"changed": true}')
+    assert len(fetched(True)) == 1
+    monkeypatch.setattr(nodejs.platform, "platform", lambda terse: "Plan9")
+    assert len(fetched(False)) == 1

@@ -193,6 +193,7 @@ async def test_the_file_of_the_map_is_served_by_ranges_and_nothing_beside_it(mak
     part = await client.get("/map/region.pmtiles", headers={"Range": "bytes=16-19"})
     assert (part.status_code, await part.get_data()) == (206, bytes([16, 17, 18, 19]))
     assert part.headers["Content-Range"] == "bytes 16-19/256"
+    assert part.headers["Cache-Control"] == "public, max-age=86400"
     assert (await client.get("/map/secret.pmtiles")).status_code == 500
     assert (await make_client().get("/map/region.pmtiles")).status_code == 500
 
