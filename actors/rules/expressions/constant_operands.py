@@ -1,4 +1,4 @@
-"""Binary operators with a constant right operand, as `speed * 1.852` and `fuel < 5`: most of all operators.
+"""Binary operators with a constant right operand, as `speed * 1.852` and `fuel < 5` (docs/decisions/0215).
 
 For the numbers that devices send they need no conversion and no check, and give what the general operator
 would give, which gets everything else.
