@@ -15,11 +15,15 @@ import trio
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
-from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
 from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.video.capture_list import CAPTURE_LIST, GetCapture
-from motorpool.actors.video.recording_capture import NotCaptured, capture_recording, end_capture
+from motorpool.actors.video.recording_capture import (
+    NotCaptured,
+    capture_recording,
+    end_capture,
+    is_playing,
+)
 from motorpool.runtime import Actor, ActorError, ChildSpec
 from motorpool.storage import audit, devices, footage_requests, server, users
 from motorpool.storage.database import Database
@@ -40,8 +44,6 @@ RETRY = timedelta(seconds=30)
 """Delay before the next attempt."""
 MAX_ATTEMPTS = 3
 """A request that a capture was opened for so often, and of which nothing came, has failed."""
-VIEWED_SECONDS = 60.0
-"""A playback that somebody read within this time is not replaced."""
 PAGE = 500
 """Requests that are read at once."""
 STARTS = 8
@@ -126,23 +128,11 @@ class FootageRequests(Actor[FootageRequestsChanged]):
                 if status is None or status.status == "offline" or request.device_id in busy:
                     continue
                 busy.add(request.device_id)
-                if not await self._is_viewed(request.device_id, request.channel):
+                if not await is_playing(self.context.system, request.device_id, request.channel):
                     found.append(request)
             if len(page) < PAGE:
                 return found
             last = page[-1]
-
-    async def _is_viewed(self, device_id: int, channel: int) -> bool:
-        """Return whether the device plays back already, or a viewer reads what would be replaced."""
-        system = self.context.system
-        for key in [key for key in system.keys(PLAYBACK) if key[0] == device_id]:
-            state = await system.ref(PLAYBACK, key).ask(GetPlaybackState())
-            if state is None:
-                continue
-            was_read = state.unread_seconds is not None and state.unread_seconds < VIEWED_SECONDS
-            if state.status != "ENDED" or (was_read and key[1] == channel):
-                return True
-        return False
 
     async def _may_fetch(self, request: FootageRequest, now: datetime) -> bool:
         """Return whether the user has all the rights that it takes, at this moment."""

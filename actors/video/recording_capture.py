@@ -16,6 +16,8 @@ COMMAND_SECONDS = 10.0
 SLOWNESS = 4.0
 """A recording that takes longer than this multiple of its span is cut off."""
 STARTUP_SECONDS = 60.0
+VIEWED_SECONDS = 60.0
+"""A playback that was read within this time is not replaced."""
 
 
 class NotCaptured(NamedTuple):
@@ -38,7 +40,7 @@ async def begin_capture(system: System, request: OpenCapture) -> CaptureRecord |
 
 
 async def is_playing(system: System, device_id: int, channel: int) -> bool:
-    """Return whether a recording would disturb others: the device plays one, or one of the channel is kept.
+    """Return whether a recording would disturb others: the device plays one, or one of the channel is viewed.
 
     Terminals play one recording at a time, and a new playback replaces that of its channel.
     """
@@ -50,7 +52,10 @@ async def is_playing(system: System, device_id: int, channel: int) -> bool:
                 continue
             except ActorError:
                 return True
-            if state is not None and (state.status != "ENDED" or key[1] == channel):
+            if state is None:
+                continue
+            is_viewed = state.unread_seconds is not None and state.unread_seconds < VIEWED_SECONDS
+            if state.status != "ENDED" or (is_viewed and key[1] == channel):
                 return True
     return False
 

@@ -299,15 +299,22 @@ async def test_a_device_that_refuses_or_sends_nothing_leaves_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("status", "channel", "waits"),
-    [("RUNNING", 1, True), ("PAUSED", 2, True), ("ENDED", 2, True), ("ENDED", 1, False)],
+    ("status", "channel", "unread", "waits"),
+    [
+        ("RUNNING", 1, None, True),
+        ("PAUSED", 2, 100, True),
+        ("ENDED", 2, 59, True),
+        ("ENDED", 2, 60, False),
+        ("ENDED", 2, None, False),
+        ("ENDED", 1, 0, False),
+    ],
 )
 async def test_what_others_watch_is_not_replaced(
-    database, tree, time, clock, chief, device, server, status, channel, waits
+    database, tree, time, clock, chief, device, server, status, channel, unread, waits
 ):
     await open_ticket(database, tree, time, clock, device)
     server.online.add(device.id)
-    server.playing[device.id, channel] = PlaybackState(PlaybackRequested(), status, None, 0.0, None)
+    server.playing[device.id, channel] = PlaybackState(PlaybackRequested(), status, None, 0.0, None, unread)
     async with tree(*server.specs) as system:
         await system.start(PLAYBACK, (device.id, channel))
         await time.passes(60, step=5)
