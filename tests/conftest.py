@@ -7,6 +7,7 @@ tests before it changed more than rows: such a one is thrown away and the templa
 
 import asyncio  # noqa: TID251 - for the loop of a server that is not ours
 import gc
+import inspect
 import itertools
 import json
 import math
@@ -69,11 +70,23 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return None if seed is None else f"random order: --shuffle {seed}"
 
 
+CLOCKS = frozenset({"mock_clock", "autojump_clock"})
+
+
+def _require_clock_by_name(item: pytest.Item) -> None:
+    """Refuse a test that names a clock by its fixtures alone: Trio looks at the arguments of the test."""
+    hidden = CLOCKS.intersection(getattr(item, "fixturenames", ()))
+    if hidden and not hidden.issubset(inspect.signature(getattr(item, "obj")).parameters):  # noqa: B009 - of functions only
+        raise pytest.UsageError(f"{item.nodeid} runs in real time: it has to name {', '.join(hidden)} itself")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sort slow files and folders first, so that no process is left with a slow file at the end.
 
     With --shuffle sort the files at random, and the tests of each: fixtures of a module are made once.
     """
+    for item in items:
+        _require_clock_by_name(item)
     seed = config.getoption("shuffle")
     if seed is None:
         places = {Path(__file__).parent / name: place for place, name in enumerate(SLOW_FIRST)}

@@ -216,3 +216,24 @@ async def test_assigning_moves_no_status_and_answers_nobody(world):
     assert (both["teamId"], both["assigneeId"]) == (team["id"], world.chief.id)
     cleared = (await world.chief.post(path, json={"assigneeId": 0})).json()
     assert (cleared["teamId"], cleared["assigneeId"]) == (team["id"], 0)
+
+
+async def test_the_history_keeps_names_of_what_was_renamed_or_deleted(world):
+    ben = await world.served.user("ben")
+    await world.link(world.served.admin, userId=ben.id, companyId=world.id)
+    ticket = await make(world)
+    path = f"/tickets/{ticket['id']}"
+    await ben.post(f"{path}/assign", json={"assigneeId": ben.id})
+    moved = await ben.post(f"{path}/transition", json={"statusId": world.statuses["In progress"]})
+    assert moved.status == 200, moved.text
+    for status in world.defaults["statuses"]:
+        renamed = {**status, "name": f"{status['name']} (old)"}
+        assert (await world.chief.put(f"/ticketstatuses/{status['id']}", json=renamed)).status == 200
+    assert (await world.served.admin.delete(f"/users/{ben.id}")).status == 204
+    entries = (await world.chief.get(f"{path}/events?type=assigned&type=statusChanged")).json()
+    told = [
+        (entry["type"], entry["userId"], entry["attributes"]["userName"], entry["attributes"]["toName"])
+        for entry in entries
+    ]
+    assert told[:2] == [("assigned", ben.id, "ben", "ben"), ("statusChanged", ben.id, "ben", "In progress")]
+    assert entries[2]["attributes"]["fromName"] == "ben"
