@@ -18,6 +18,7 @@ from motorpool.actors.tickets.facts import SYSTEM, TicketRefused
 from motorpool.actors.tickets.ticket_creation import CreateTicket, TooManyTickets
 from motorpool.actors.tickets.ticket_creator import ANSWER_SECONDS, TICKET_CREATOR, ticket_creator_spec
 from motorpool.storage import company_tables
+from motorpool.storage.connections import Connection
 from motorpool.storage.errors import Conflict, StatementRejected, StorageUnavailable
 from motorpool.storage.helpdesk_records import Branch, Ticket
 
@@ -244,3 +245,25 @@ async def test_a_company_gets_so_many_tickets_within_an_hour(tree, clock, databa
         clock.set_wall(NOW + HOUR)
         (change,) = await outcomes(two, [ticket(world.company)])
     assert change.outcome.ticket.number == 6
+
+
+async def test_tickets_take_three_calls_of_the_driver_however_many_they_are(
+    tree, database, world, monkeypatch
+):
+    calls = []
+    call = Connection.call
+
+    async def counted(connection, *arguments, **more):
+        calls.append(connection)
+        return await call(connection, *arguments, **more)
+
+    async with tree(creator_spec(database)) as system:
+        monkeypatch.setattr(Connection, "call", counted)
+        for count in (1, 50):
+            calls.clear()
+            creator = system.ref(TICKET_CREATOR)
+            asked = [creator.ask_now(ticket(world.company), ANSWER_SECONDS) for _ in range(count)]
+            for each in asked:
+                await each
+            # Companies are locked and read, tickets and histories stored; the rest goes with the commit.
+            assert len(calls) == 3
