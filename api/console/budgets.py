@@ -80,7 +80,8 @@ def _own(chunk: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _matching(dist: Path, patterns: Iterable[str]) -> set[str]:
-    names = [path.name for path in (dist / "assets").iterdir()]
+    # Not the files that build.py compresses afterwards.
+    names = [path.name for path in (dist / "assets").iterdir() if path.suffix != ".gz"]
     return {f"assets/{name}" for name in names if any(fnmatch(name, each) for each in patterns)}
 
 

@@ -37,6 +37,7 @@ FILES = {
     "assets/index-1.css": 2_000,
     "assets/shared-1.js": 3_000,
     "assets/map-1.js": 300_000,
+    "assets/map-1.js.gz": 300_000,
     "assets/maplibre-gl-worker-1.js": 100_000,
     "assets/Fleet-1.js": 20_000,
     "assets/Live-1.js": 5_000,
