@@ -56,7 +56,7 @@ KEYS = {
 }
 BELOW_COMPANIES = ("branches", "teams", "contacts", "ticketcategories", "ticketpriorities", "ticketstatuses")
 """Families whose rows, all of the first company, stay in it."""
-DATES = ("from", "to", "expiration", "expirationTime")
+DATES = ("from", "to", "expiration", "expirationTime", "startTime", "endTime", "until")
 PAIRS = (
     ("userId", "deviceId"),
     ("deviceId", "geofenceId"),
