@@ -79,7 +79,7 @@ BODIES: Mapping[str, Any] = {
         "type": "String",
     },
     "createCalendar": {"name": "Office hours", "data": _CALENDAR},
-    "listWindows": {"data": _CALENDAR, "attributes": {"timezone": "Europe/Berlin"}},
+    "listWindows": {"name": "Office hours", "data": _CALENDAR, "attributes": {"timezone": "Europe/Berlin"}},
     "createFootageRequest": {
         "deviceId": 7,
         "channel": 2,
