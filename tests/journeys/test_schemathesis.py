@@ -107,6 +107,7 @@ HOPELESS = {
     "DELETE /captures/{id}",
     "POST /password/update",
     "POST /session/token/revoke",
+    "POST /calendars/windows",
     "POST /notifications/test",
     "DELETE /sessions/{id}",
     "DELETE /shares/{id}",
@@ -114,7 +115,7 @@ HOPELESS = {
     "POST /companies/{id}/webhook/test",
     "POST /companies/{id}/webhook/deliveries/{deliveryId}/retry",
 }
-"""They need a provider, a camera, mail, SMS or a webhook, or a token, name or id that nobody guesses."""
+"""They need a provider, a camera, mail, SMS or a webhook, or a token, name or text nobody guesses."""
 
 
 @pytest.fixture
