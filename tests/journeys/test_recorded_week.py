@@ -122,6 +122,10 @@ class Sender:
                     lambda each: isinstance(each, Report), self._steps[self.acknowledged :]
                 )
                 batch = list(itertools.islice(waiting, PIPELINED))
+                # One without a location is alone: coming again after later ones, it would be a new message
+                # at their place.
+                alone = next((n for n, each in enumerate(batch) if each.latitude is None), len(batch))
+                batch = batch[: max(1, alone)]
                 if not await self.send(stream, batch):
                     return
 

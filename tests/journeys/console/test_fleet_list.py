@@ -111,7 +111,8 @@ def test_a_vehicle_that_is_added_meanwhile_appears(server, visitor, report):
     guest.log_in("/fleet?keyword=late")
     expect(guest.page.get_by_text("No vehicle matches")).to_be_visible()
     with server.client() as client:
-        assert client.post("/devices", json={"name": "Latecomer", "uniqueId": "late1"}).status_code == 200
+        made = client.post("/devices", json={"name": "Latecomer", "uniqueId": "late1"})
+        assert made.status_code == 200
     report("late1")
     expect(guest.page.get_by_role("link", name=re.compile("Latecomer"))).to_be_visible()
     menu = guest.page.get_by_role("button", name="What to do with Latecomer")
@@ -119,6 +120,9 @@ def test_a_vehicle_that_is_added_meanwhile_appears(server, visitor, report):
     guest.assert_accessible()
     guest.page.get_by_role("menuitem", name="Open", exact=True).click()
     expect(guest.page.get_by_role("heading", name="Latecomer")).to_be_visible()
+    # Other tests count the vehicles.
+    with server.client() as client:
+        assert client.delete(f"/devices/{made.json()['id']}").status_code == 204
 
 
 def test_an_alarm_is_announced_over_any_place_and_one_key_leads_to_its_vehicle(
