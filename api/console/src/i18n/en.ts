@@ -7,6 +7,17 @@ import { frame } from "./en/frame";
 import { keys } from "./en/keys";
 import { live } from "./en/live";
 import { login } from "./en/login";
+import { map } from "./en/map";
 import { vehicle } from "./en/vehicle";
 
-export const en = { ...account, ...common, ...fleet, ...frame, ...keys, ...live, ...login, ...vehicle };
+export const en = {
+  ...account,
+  ...common,
+  ...fleet,
+  ...frame,
+  ...keys,
+  ...live,
+  ...login,
+  ...map,
+  ...vehicle,
+};

@@ -7,6 +7,7 @@ import { frame } from "./pt/frame";
 import { keys } from "./pt/keys";
 import { live } from "./pt/live";
 import { login } from "./pt/login";
+import { map } from "./pt/map";
 import { vehicle } from "./pt/vehicle";
 import type { Texts } from "./translate";
 
@@ -18,5 +19,6 @@ export const pt = {
   ...keys,
   ...live,
   ...login,
+  ...map,
   ...vehicle,
 } satisfies Texts;

@@ -1,11 +1,16 @@
 import { useEffect } from "preact/hooks";
+import type { Group } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
+import { location } from "../../router";
 import { deviceNow, loaded } from "../../state/fleet";
+import { read, useLoaded } from "../../state/saved";
 import { VehiclePanel } from "../vehicle/VehiclePanel";
 import { FleetList } from "./FleetList";
 import { FleetMap } from "./FleetMap";
+import { filtersOf } from "./filters";
 import { listSize, setListSize } from "./listSize";
+import { useFound } from "./useFound";
 import "./fleet.css";
 
 /** Map and list of all vehicles, with the panel of the one that is open. */
@@ -15,12 +20,15 @@ export default function Fleet({ params }: { params: Record<string, string> }) {
     const name = loaded.value && id ? deviceNow(id)?.name : undefined;
     document.title = `${name ?? t("fleet.title")} · Motorpool`;
   }, [id, loaded.value]);
+  const groups =
+    useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true })).value ?? null;
+  const found = useFound(filtersOf(location.value.query), groups);
   const classes = ["fleet", `list-${listSize.value}`, ...(id === null ? [] : ["with-vehicle"])];
   return (
     <div class={classes.join(" ")}>
-      <FleetList chosen={id} />
+      <FleetList chosen={id} found={found} groups={groups} />
       <div class="fleet-stage">
-        <FleetMap />
+        <FleetMap chosen={id} found={found} />
         {listSize.value === "folded" && (
           <button type="button" class="fleet-unfold" onClick={() => setListSize("open")}>
             <Icon name="list" size={18} />

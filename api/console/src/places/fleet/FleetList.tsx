@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Group } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
@@ -8,10 +8,9 @@ import { Skeleton } from "../../parts/Late";
 import { Picker } from "../../parts/Picker";
 import { Rows } from "../../parts/Rows";
 import { go, location, withQuery } from "../../router";
-import { changed, deviceIds, deviceNow, loaded, positionNow } from "../../state/fleet";
-import { read, useLoaded } from "../../state/saved";
+import { deviceIds, loaded } from "../../state/fleet";
 import { FleetRow, ROW_HEIGHT } from "./FleetRow";
-import { type Filters, filtersOf, groupsBelow, matcher } from "./filters";
+import { type Filters, filtersOf } from "./filters";
 import { listSize, setListSize } from "./listSize";
 import { type MenuAt, VehicleMenu } from "./VehicleMenu";
 
@@ -23,26 +22,25 @@ const STATUSES = [
   ["unknown", "status.unknown"],
 ] as const;
 
-const BEAT_MS = 1000;
-
 /** Filters that a change of the address keeps. */
 function addressOf(path: string, filters: Filters): string {
   const { keyword, status, groupId } = filters;
   return withQuery(path, { keyword, status, groupId: groupId === null ? null : String(groupId) });
 }
 
+interface FleetListProps {
+  chosen: number | null;
+  /** The ids that the filters leave. */
+  found: readonly number[];
+  groups: readonly Group[] | null;
+}
+
 /** All vehicles that the filters leave, with search; arrows move through it. */
-export function FleetList({ chosen }: { chosen: number | null }) {
+export function FleetList({ chosen, found, groups }: FleetListProps) {
   const filters = filtersOf(location.value.query);
-  const groups = useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true }));
   const [at, setAt] = useState(-1);
   const [menu, setMenu] = useState<MenuAt | null>(null);
   const search = useRef<HTMLInputElement>(null);
-  const below = useMemo(
-    () => (filters.groupId === null ? null : groupsBelow(groups.value ?? [], filters.groupId)),
-    [filters.groupId, groups.value],
-  );
-  const found = useFound(filters, below);
   const listed = found.length;
   const current = at >= 0 ? Math.min(at, listed - 1) : chosen === null ? -1 : found.indexOf(chosen);
 
@@ -116,10 +114,10 @@ export function FleetList({ chosen }: { chosen: number | null }) {
             </button>
           ))}
         </fieldset>
-        {groups.value && groups.value.length > 0 && (
+        {groups && groups.length > 0 && (
           <Picker
             label={t("fleet.group")}
-            items={groups.value.map((group) => ({ id: group.id, name: group.name }))}
+            items={groups.map((group) => ({ id: group.id, name: group.name }))}
             value={filters.groupId}
             noneLabel={t("fleet.allGroups")}
             onChange={(id) => set({ groupId: id === null ? null : Number(id) })}
@@ -203,30 +201,4 @@ function Nothing({ hasFilters }: { hasFilters: boolean }) {
       </button>
     </Empty>
   );
-}
-
-/** The ids that the filters leave; what changes by messages is looked at once a second. */
-function useFound(filters: Filters, groups: ReadonlySet<number> | null): readonly number[] {
-  const ids = deviceIds.value;
-  const [beat, setBeat] = useState(0);
-  useEffect(() => {
-    let timer = 0;
-    const end = changed.subscribe(() => {
-      timer ||= window.setTimeout(() => {
-        timer = 0;
-        setBeat((before) => before + 1);
-      }, BEAT_MS);
-    });
-    return () => {
-      clearTimeout(timer);
-      end();
-    };
-  }, []);
-  return useMemo(() => {
-    const shows = matcher(filters, groups);
-    return ids.filter((id) => {
-      const device = deviceNow(id);
-      return device !== undefined && shows(device, positionNow(id));
-    });
-  }, [ids, beat, filters.keyword, filters.status, filters.groupId, groups]);
 }

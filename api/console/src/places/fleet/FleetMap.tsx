@@ -1,4 +1,181 @@
-/** The map of the fleet. */
-export function FleetMap() {
-  return <div class="fleet-map" />;
+import { effect } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Device, Position } from "../../api/types";
+import { t } from "../../i18n/translate";
+import { useKeys } from "../../keys/listen";
+import type { Spot, VehicleMap } from "../../map/map";
+import { MapUnavailable } from "../../map/unavailable";
+import type { Vehicle } from "../../map/vehicles";
+import { Empty } from "../../parts/Empty";
+import { Icon, type IconName } from "../../parts/Icon";
+import { go, location, withQuery } from "../../router";
+import { device, deviceNow, position, positionNow } from "../../state/fleet";
+import { server, session, style } from "../../state/session";
+import { hasPlace, isMoving } from "./filters";
+import { MapMenu, openVehicle, queryWithout } from "./MapMenu";
+import { preferredView, readView, writeView } from "./view";
+
+/** The chosen vehicle is drawn anew at most this often. */
+const CHOSEN_MS = 250;
+const OLD_MS = 60 * 60_000;
+
+interface FleetMapProps {
+  chosen: number | null;
+  /** The vehicles that the list shows. */
+  found: readonly number[];
+}
+
+interface Opened {
+  map: VehicleMap;
+  credits: string;
+}
+
+type Failure = "map.needsWebgl" | "map.notLoaded";
+
+/** The map of the vehicles in the list; a click opens one, a right click shows what can be done. */
+export function FleetMap({ chosen, found }: FleetMapProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [menu, setMenu] = useState<Spot | null>(null);
+  const follows = chosen !== null && location.value.query.get("follow") === "1";
+
+  useEffect(() => {
+    const container = element.current;
+    if (!container) return undefined;
+    let map: VehicleMap | null = null;
+    let gone = false;
+    const onClick = (spot: Spot) => {
+      const [first, second] = spot.vehicles;
+      if (second) setMenu(spot);
+      else if (first) openVehicle(first.id);
+    };
+    const onMove: Parameters<typeof openedMap>[1]["onMove"] = (view, dragged) => {
+      const query = queryWithout(...(dragged ? ["follow"] : []));
+      query.set("at", writeView(view));
+      go(withQuery(location.peek().path, query), { replace: true });
+    };
+    openedMap(container, { onClick, onMenu: setMenu, onMove })
+      .then((made) => {
+        if (gone) return made.map.close();
+        map = made.map;
+        return setOpened(made);
+      })
+      .catch((problem: unknown) => {
+        // Nothing else throws once all is loaded.
+        setFailure(problem instanceof MapUnavailable ? "map.needsWebgl" : "map.notLoaded");
+      });
+    return () => {
+      gone = true;
+      map?.close();
+    };
+  }, []);
+
+  useEffect(() => {
+    if (opened && !document.hidden) opened.map.setVehicles(found.flatMap((id) => vehicleOf(id) ?? []));
+  }, [opened, found]);
+
+  useEffect(() => {
+    if (!opened) return undefined;
+    if (!chosen) return opened.map.setChosen(null, 0, false);
+    let timer = 0;
+    const show = () => {
+      timer = 0;
+      opened.map.setChosen(vehicleOf(chosen) ?? null, coveredWidth(element.current), follows);
+    };
+    show();
+    const end = effect(() => {
+      device(chosen).value;
+      position(chosen).value;
+      timer ||= window.setTimeout(show, CHOSEN_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      end();
+    };
+  }, [opened, chosen, follows]);
+
+  const toggle = () => {
+    const query = queryWithout("follow");
+    if (!follows) query.set("follow", "1");
+    go(withQuery(location.value.path, query), { replace: true });
+  };
+  useKeys("vehicle", { follow: () => (chosen ? toggle() : false) });
+
+  return (
+    <div class="fleet-map">
+      <div ref={element} class="map-canvas" />
+      {failure && <Empty icon="map" title={t("map.unavailable")} text={t(failure)} />}
+      {opened && (
+        <>
+          <div class="map-buttons">
+            {chosen !== null && (
+              <Button icon="follow" label={t("map.follow")} pressed={follows} act={toggle} />
+            )}
+            <Button icon="wide" label={t("map.all")} act={() => opened.map.fit()} />
+            <div class="button-pair">
+              <Button icon="plus" label={t("map.zoomIn")} act={() => opened.map.zoomBy(1)} />
+              <Button icon="minus" label={t("map.zoomOut")} act={() => opened.map.zoomBy(-1)} />
+            </div>
+          </div>
+          {opened.credits && <p class="map-credits">{opened.credits}</p>}
+        </>
+      )}
+      {menu && <MapMenu of={menu} onClose={() => setMenu(null)} />}
+    </div>
+  );
+}
+
+interface ButtonProps {
+  icon: IconName;
+  label: string;
+  pressed?: boolean;
+  act: () => void;
+}
+
+function Button({ icon, label, pressed, act }: ButtonProps) {
+  return (
+    <button type="button" aria-label={label} title={label} aria-pressed={pressed} onClick={act}>
+      <Icon name={icon} size={18} />
+    </button>
+  );
+}
+
+type Handlers = Pick<
+  Parameters<typeof import("../../map/map")["openMap"]>[1],
+  "onClick" | "onMenu" | "onMove"
+>;
+
+/** Load the map, which the list does not wait for. */
+async function openedMap(container: HTMLElement, handlers: Handlers): Promise<Opened> {
+  const language = style.peek().language;
+  const [{ openMap }, base] = await Promise.all([
+    import("../../map/map"),
+    import("../../map/base").then(({ loadBase }) => loadBase(language)),
+  ]);
+  const view = readView(location.peek().query.get("at")) ?? preferredView(session.peek(), server.peek());
+  const map = await openMap(container, { ...handlers, base, language, view, title: t("map.title") });
+  const { attribution } = base.settings;
+  const credits = [attribution, base.world && t("map.credits")].filter(Boolean).join(" · ");
+  return { map, credits };
+}
+
+/** Pixels that the panel covers at the right of the map. */
+function coveredWidth(element: HTMLElement | null): number {
+  const panel = element?.closest(".fleet")?.querySelector(".vehicle-panel");
+  return panel && getComputedStyle(panel).position === "absolute"
+    ? panel.getBoundingClientRect().width + 10
+    : 0;
+}
+
+/** A vehicle as the map draws it; undefined without a place. */
+function vehicleOf(id: number): Vehicle | undefined {
+  const found: Device | undefined = deviceNow(id);
+  const place: Position | undefined = positionNow(id);
+  if (!found || !place?.valid || !hasPlace(place)) return undefined;
+  const { longitude, latitude, course } = place;
+  const moving = found.status === "online" && isMoving(place);
+  const known = found.status === "online" || found.status === "offline" ? found.status : "unknown";
+  const old = found.status !== "online" && Date.now() - Date.parse(place.fixTime) > OLD_MS;
+  return { id, name: found.name, status: moving ? "moving" : known, longitude, latitude, course, old };
 }

@@ -1,0 +1,54 @@
+/** The map's colors: those of the page, for WebGL and canvas, which know neither `var()` nor `light-dark()`. */
+
+const NAMES = [
+  "accent",
+  "accent-ink",
+  "card",
+  "edge",
+  "field-edge",
+  "ink",
+  "map-border",
+  "map-land",
+  "map-name",
+  "map-water",
+  "moving",
+  "offline",
+  "online",
+  "unknown",
+] as const;
+
+export type Colors = Record<(typeof NAMES)[number], string> & { dark: boolean };
+
+/** The colors of styles/tokens.css as the theme of the page has them now. */
+export function colorsNow(): Colors {
+  const probe = document.createElement("span");
+  probe.hidden = true;
+  document.body.append(probe);
+  const found = NAMES.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color];
+  });
+  probe.style.color = "light-dark(#fff, #000)";
+  const dark = getComputedStyle(probe).color === "rgb(0, 0, 0)";
+  probe.remove();
+  return { ...(Object.fromEntries(found) as Record<(typeof NAMES)[number], string>), dark };
+}
+
+/** Call `changed` when the page gets the other theme; the returned function ends that. */
+export function onTheme(changed: () => void): () => void {
+  let before = colorsNow().dark;
+  const look = () => {
+    const { dark } = colorsNow();
+    if (dark === before) return;
+    before = dark;
+    changed();
+  };
+  const observer = new MutationObserver(look);
+  observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", look);
+  return () => {
+    observer.disconnect();
+    system.removeEventListener("change", look);
+  };
+}

@@ -1,0 +1,179 @@
+/** How vehicles are drawn: their sources, layers and icons. */
+
+import type { LayerSpecification, Map as MapLibre } from "maplibre-gl";
+import type { Colors } from "./colors";
+import { collection } from "./world";
+
+/** As the list says it: a shape and a color for each. */
+export type VehicleStatus = "moving" | "online" | "offline" | "unknown";
+
+/** A vehicle to draw; degrees, the course clockwise from north. */
+export interface Vehicle {
+  id: number;
+  name: string;
+  status: VehicleStatus;
+  longitude: number;
+  latitude: number;
+  course: number;
+  /** Drawn fainter, since it has not reported for long. */
+  old: boolean;
+}
+
+/** Sources that are set anew with the vehicles. */
+export const SOURCES = ["vehicles", "tail", "chosen"] as const;
+const STATUSES: readonly string[] = ["moving", "online", "offline", "unknown"] satisfies VehicleStatus[];
+/** From this zoom on vehicles have their names beside them. */
+const NAMES_ZOOM = 12;
+const ICON_PX = 24;
+const ICON_SCALE = 2;
+
+/** The properties of a vehicle's feature. */
+export function propertiesOf({ id, name, status, course, old }: Vehicle): GeoJSON.GeoJsonProperties {
+  return { id, name, icon: status, course: status === "moving" ? course : 0, opacity: old ? 0.65 : 1 };
+}
+
+/** Add sources and layers above everything else; `font` is what the style has letters of. */
+export function addVehicleLayers(map: MapLibre, colors: Colors, font: string[]): void {
+  for (const source of SOURCES)
+    map.addSource(source, { type: "geojson", data: collection([]), tolerance: 0 });
+  for (const layer of layersOf(colors, font)) map.addLayer(layer);
+}
+
+/** Draw an icon of ours; null for a name that is not one. */
+export function drawIcon(name: string, colors: Colors): ImageData | null {
+  const canvas = document.createElement("canvas");
+  const small = name === "city";
+  const side = (small ? 6 : ICON_PX) * ICON_SCALE;
+  [canvas.width, canvas.height] = [side, side];
+  const context = canvas.getContext("2d");
+  if (!context) return null;
+  context.scale(ICON_SCALE, ICON_SCALE);
+  if (small) drawCity(context, colors);
+  else if (STATUSES.includes(name)) drawStatus(context, name as VehicleStatus, colors);
+  return context.getImageData(0, 0, side, side);
+}
+
+/** Pixels of an icon for one of the map. */
+export const iconScale = ICON_SCALE;
+
+function drawCity(context: CanvasRenderingContext2D, colors: Colors): void {
+  context.fillStyle = colors["map-name"];
+  context.beginPath();
+  context.arc(3, 3, 1.8, 0, 2 * Math.PI);
+  context.fill();
+}
+
+/** Online a dot, moving an arrow to the north, offline a square, unknown a ring; each on a light edge. */
+function drawStatus(context: CanvasRenderingContext2D, status: VehicleStatus, colors: Colors): void {
+  const middle = ICON_PX / 2;
+  const path = new Path2D();
+  if (status === "moving") {
+    path.moveTo(middle, 2.5);
+    path.lineTo(middle + 7.5, 20);
+    path.lineTo(middle, 16);
+    path.lineTo(middle - 7.5, 20);
+    path.closePath();
+  } else if (status === "offline") path.rect(middle - 6, middle - 6, 12, 12);
+  else path.arc(middle, middle, status === "unknown" ? 5.5 : 7, 0, 2 * Math.PI);
+  context.lineJoin = "round";
+  context.strokeStyle = colors.card;
+  context.lineWidth = status === "unknown" ? 8 : 4;
+  context.stroke(path);
+  if (status === "unknown") {
+    context.strokeStyle = colors.unknown;
+    context.lineWidth = 4;
+    context.stroke(path);
+    return;
+  }
+  context.fillStyle = colors[status];
+  context.fill(path);
+}
+
+function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
+  const label = { "text-color": colors.ink, "text-halo-color": colors.card, "text-halo-width": 1.6 };
+  const icon = {
+    "icon-image": ["get", "icon"],
+    "icon-rotate": ["get", "course"],
+    "icon-rotation-alignment": "map",
+    "icon-allow-overlap": true,
+    "icon-ignore-placement": true,
+  } as const;
+  const name = {
+    "text-field": ["get", "name"],
+    "text-font": font,
+    "text-size": 12,
+    "text-anchor": "top",
+    "text-offset": [0, 1.1],
+  } as const;
+  return [
+    {
+      id: "vehicle-tail",
+      type: "line",
+      source: "tail",
+      layout: { "line-cap": "round", "line-join": "round" },
+      paint: { "line-color": colors.accent, "line-width": 4, "line-opacity": 0.6 },
+    },
+    {
+      id: "vehicle-clusters",
+      type: "circle",
+      source: "vehicles",
+      filter: ["has", "label"],
+      paint: {
+        "circle-radius": ["-", ["get", "radius"], 1],
+        "circle-color": colors.card,
+        "circle-stroke-color": colors.accent,
+        "circle-stroke-width": 2,
+      },
+    },
+    {
+      id: "vehicle-counts",
+      type: "symbol",
+      source: "vehicles",
+      filter: ["has", "label"],
+      layout: {
+        "text-field": ["get", "label"],
+        "text-font": font,
+        "text-size": 12,
+        "text-allow-overlap": true,
+        "text-ignore-placement": true,
+      },
+      paint: { "text-color": colors.ink },
+    },
+    {
+      id: "vehicle-icons",
+      type: "symbol",
+      source: "vehicles",
+      filter: ["has", "icon"],
+      layout: icon,
+      paint: { "icon-opacity": ["get", "opacity"] },
+    },
+    {
+      id: "vehicle-names",
+      type: "symbol",
+      source: "vehicles",
+      minzoom: NAMES_ZOOM,
+      filter: ["has", "icon"],
+      layout: name,
+      paint: label,
+    },
+    {
+      id: "vehicle-chosen-edge",
+      type: "circle",
+      source: "chosen",
+      paint: {
+        "circle-radius": 17,
+        "circle-color": colors.card,
+        "circle-opacity": 0.75,
+        "circle-stroke-color": colors.accent,
+        "circle-stroke-width": 3,
+      },
+    },
+    {
+      id: "vehicle-chosen",
+      type: "symbol",
+      source: "chosen",
+      layout: { ...icon, ...name, "text-offset": [0, 1.7], "text-size": 13, "text-allow-overlap": true },
+      paint: label,
+    },
+  ] as LayerSpecification[];
+}
