@@ -25,7 +25,11 @@ export class LightDrawing {
     private readonly map: MapLibre,
     private readonly sharp: () => void,
   ) {
-    map.on("movestart", () => this.#begin());
+    map.on("movestart", () => {
+      this.#frames = [];
+      this.#last = 0;
+    });
+    map.on("move", () => this.#begin());
     map.on("render", () => this.#measure());
     map.on("moveend", () => this.#end());
   }
@@ -36,12 +40,10 @@ export class LightDrawing {
   }
 
   #begin(): void {
-    // What only jumps has no frames.
-    if (!this.map.isMoving()) return;
+    // A jump, or another size of the map, has no frames.
+    if (!this.#slow || !this.map.isMoving()) return;
     clearTimeout(this.#timer);
-    this.#frames = [];
-    this.#last = 0;
-    if (!this.#slow || this.active) return;
+    if (this.active) return;
     this.active = true;
     this.map.setPixelRatio(LIGHT_RATIO * window.devicePixelRatio);
     this.#hideLabels();

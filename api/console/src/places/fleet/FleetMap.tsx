@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Device, Position } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
-import type { Spot, VehicleMap } from "../../map/map";
 import { MapUnavailable } from "../../map/unavailable";
+import type { Spot, VehicleMap } from "../../map/vehicleMap";
 import type { Vehicle } from "../../map/vehicles";
 import { Empty } from "../../parts/Empty";
 import { Icon, type IconName } from "../../parts/Icon";
@@ -50,8 +50,8 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
       if (second) setMenu(spot);
       else if (first) openVehicle(first.id);
     };
-    const onMove: Parameters<typeof openedMap>[1]["onMove"] = (view, dragged) => {
-      const query = queryWithout(...(dragged ? ["follow"] : []));
+    const onMove: Parameters<typeof openedMap>[1]["onMove"] = (view, away) => {
+      const query = queryWithout(...(away ? ["follow"] : []));
       query.set("at", writeView(view));
       go(withQuery(location.peek().path, query), { replace: true });
     };
@@ -112,7 +112,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
             {chosen !== null && (
               <Button icon="follow" label={t("map.follow")} pressed={follows} act={toggle} />
             )}
-            <Button icon="wide" label={t("map.all")} act={() => opened.map.fit()} />
+            <Button icon="wide" label={t("map.all")} act={() => opened.map.showAll()} />
             <div class="button-pair">
               <Button icon="plus" label={t("map.zoomIn")} act={() => opened.map.zoomBy(1)} />
               <Button icon="minus" label={t("map.zoomOut")} act={() => opened.map.zoomBy(-1)} />
@@ -142,7 +142,7 @@ function Button({ icon, label, pressed, act }: ButtonProps) {
 }
 
 type Handlers = Pick<
-  Parameters<typeof import("../../map/map")["openMap"]>[1],
+  Parameters<typeof import("../../map/vehicleMap")["openMap"]>[1],
   "onClick" | "onMenu" | "onMove"
 >;
 
@@ -150,11 +150,18 @@ type Handlers = Pick<
 async function openedMap(container: HTMLElement, handlers: Handlers): Promise<Opened> {
   const language = style.peek().language;
   const [{ openMap }, base] = await Promise.all([
-    import("../../map/map"),
+    import("../../map/vehicleMap"),
     import("../../map/base").then(({ loadBase }) => loadBase(language)),
   ]);
-  const view = readView(location.peek().query.get("at")) ?? preferredView(session.peek(), server.peek());
-  const map = await openMap(container, { ...handlers, base, language, view, title: t("map.title") });
+  const asked = readView(location.peek().query.get("at"));
+  const map = await openMap(container, {
+    ...handlers,
+    base,
+    language,
+    view: asked ?? preferredView(session.peek(), server.peek()),
+    keepsView: asked !== null && "id" in location.peek().params,
+    title: t("map.title"),
+  });
   const { attribution } = base.settings;
   const credits = [attribution, base.world && t("map.credits")].filter(Boolean).join(" · ");
   return { map, credits };

@@ -1,6 +1,6 @@
 import { coordinates } from "../../format/coordinates";
 import { t } from "../../i18n/translate";
-import type { Spot } from "../../map/map";
+import type { Spot } from "../../map/vehicleMap";
 import { copy } from "../../parts/copy";
 import { Menu, type MenuItem } from "../../parts/Menu";
 import { go, location, withQuery } from "../../router";

@@ -14,7 +14,7 @@ import { type Box, cluster, degreesOf, placeOf, radiusOf, WORLD_PX } from "./clu
 import { type Colors, colorsNow, onTheme } from "./colors";
 import { LightDrawing } from "./light";
 import { Marks } from "./marks";
-import "./map.css";
+import "./vehicleMap.css";
 import { MapUnavailable } from "./unavailable";
 import { addVehicleLayers, drawIcon, iconScale, type SOURCES, type Vehicle } from "./vehicles";
 import { collection, FINE_ZOOM, loadOutlines } from "./world";
@@ -43,14 +43,16 @@ export interface MapHandlers {
   onClick: (spot: Spot) => void;
   /** A right click or long press anywhere. */
   onMenu: (spot: Spot) => void;
-  /** The reader moved the map; `dragged` if by hand and not by zoom. */
-  onMove: (view: View, dragged: boolean) => void;
+  /** The reader moved the map; `away` if to another place, so that it cannot follow a vehicle any more. */
+  onMove: (view: View, away: boolean) => void;
 }
 
 interface MapOptions extends MapHandlers {
   base: Base;
   language: string;
   view: View | null;
+  /** Whether the view stays as it is although a vehicle is chosen from the start. */
+  keepsView: boolean;
   /** Name of the map for screen readers. */
   title: string;
 }
@@ -107,6 +109,7 @@ export class VehicleMap {
   #isReady = false;
   #isFine = false;
   #asked = false;
+  #keepsView: boolean;
   readonly #light: LightDrawing;
   readonly #endTheme: () => void;
 
@@ -116,6 +119,7 @@ export class VehicleMap {
     private colors: Colors,
   ) {
     this.#isPlaced = options.view !== null;
+    this.#keepsView = options.keepsView;
     this.#light = new LightDrawing(map, () => this.#draw());
     this.#endTheme = onTheme(() => void this.#changeTheme());
     map.setMissingStyleImageResolver((name) => {
@@ -127,10 +131,10 @@ export class VehicleMap {
       if (!this.#marks.isDrawnAt(map.getZoom())) this.#draw();
     });
     map.on("moveend", (event) => this.#moved("originalEvent" in event && Boolean(event.originalEvent)));
-    map.on("dragend", () => options.onMove(this.#view(), true));
+    map.on("dragstart", () => options.onMove(this.#view(), true));
     map.on("click", (event) => this.#click(event));
     map.on("contextmenu", (event) => {
-      event.preventDefault();
+      event.originalEvent.preventDefault();
       options.onMenu(this.#spot(event));
     });
     map.on("mousemove", (event) => this.#hover(event));
@@ -140,7 +144,7 @@ export class VehicleMap {
   setVehicles(vehicles: readonly Vehicle[]): void {
     this.#vehicles = vehicles;
     this.#setMarks();
-    if (!this.#isPlaced && !this.#chosen.vehicle) this.fit(false);
+    if (!this.#isPlaced && !this.#chosen.vehicle) this.fit();
     this.#draw();
   }
 
@@ -149,21 +153,25 @@ export class VehicleMap {
     const isOther = this.#chosen.set(vehicle, Date.now());
     if (isOther) this.#setMarks();
     if (vehicle && follow) this.#center(vehicle, right, this.map.getZoom());
-    else if (vehicle && isOther && this.#clicked !== vehicle.id) {
+    else if (vehicle && isOther && !this.#stays(vehicle, right)) {
       this.#center(vehicle, right, Math.max(this.map.getZoom(), CHOSEN_ZOOM));
     }
-    if (vehicle) this.#clicked = null;
     if (isOther) this.#draw();
     else this.#drawChosen();
   }
 
   /** Bring all vehicles into view. */
-  fit(asked = true): void {
+  fit(): void {
     const places = this.#vehicles.map(({ longitude, latitude }) => [longitude, latitude] as const);
     if (places.length === 0) return;
-    this.#asked = asked;
     this.#isPlaced = true;
     this.map.fitBounds(boundsOf(places), { padding: MARGIN_PX, maxZoom: FIT_ZOOM, animate: false });
+  }
+
+  /** The same by wish of the reader. */
+  showAll(): void {
+    this.fit();
+    this.options.onMove(this.#view(), true);
   }
 
   zoomBy(steps: number): void {
@@ -240,6 +248,16 @@ export class VehicleMap {
 
   #setData(source: (typeof SOURCES)[number], data: GeoJSON.FeatureCollection): void {
     void this.map.getSource<GeoJSONSource>(source)?.setData(data);
+  }
+
+  /** Whether a vehicle that is chosen now is seen where it is: after a click on it, or where the address says so. */
+  #stays({ id, longitude, latitude }: Vehicle, right: number): boolean {
+    const covered = this.map.getContainer().clientWidth - right;
+    const isSeen = this.#clicked === id && this.map.project([longitude, latitude]).x < covered;
+    const stays = isSeen || this.#keepsView;
+    this.#clicked = null;
+    this.#keepsView = false;
+    return stays;
   }
 
   /** Bring a vehicle to the middle of what is left of `right` pixels that a panel covers. */
