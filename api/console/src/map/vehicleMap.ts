@@ -59,9 +59,10 @@ interface MapOptions extends MapHandlers {
 
 const WHOLE_WORLD: View = { zoom: 1.2, latitude: 25, longitude: 10 };
 const MOST_ZOOM = 20;
-/** Where a vehicle that is chosen elsewhere is shown at least. */
+/** Where a vehicle that is chosen elsewhere is shown at least; without tiles there is little to see so near. */
 const CHOSEN_ZOOM = 14;
-const FIT_ZOOM = 14;
+const CHOSEN_ZOOM_WITHOUT_TILES = 11;
+const FIT_ZOOM = 11;
 const MARGIN_PX = 60;
 /** A finger or mouse may miss a mark by so many pixels. */
 const SLACK_PX = 6;
@@ -154,7 +155,8 @@ export class VehicleMap {
     if (isOther) this.#setMarks();
     if (vehicle && follow) this.#center(vehicle, right, this.map.getZoom());
     else if (vehicle && isOther && !this.#stays(vehicle, right)) {
-      this.#center(vehicle, right, Math.max(this.map.getZoom(), CHOSEN_ZOOM));
+      const least = this.options.base.kind === "none" ? CHOSEN_ZOOM_WITHOUT_TILES : CHOSEN_ZOOM;
+      this.#center(vehicle, right, Math.max(this.map.getZoom(), least));
     }
     if (isOther) this.#draw();
     else this.#drawChosen();

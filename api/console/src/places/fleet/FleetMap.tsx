@@ -112,7 +112,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
             {chosen !== null && (
               <Button icon="follow" label={t("map.follow")} pressed={follows} act={toggle} />
             )}
-            <Button icon="wide" label={t("map.all")} act={() => opened.map.showAll()} />
+            <Button icon="fullScreen" label={t("map.all")} act={() => opened.map.showAll()} />
             <div class="button-pair">
               <Button icon="plus" label={t("map.zoomIn")} act={() => opened.map.zoomBy(1)} />
               <Button icon="minus" label={t("map.zoomOut")} act={() => opened.map.zoomBy(-1)} />
