@@ -20,12 +20,12 @@ const NAME_ZOOMS = [
 ] as const;
 /** The same for cities, by thousands of people. */
 const CITY_ZOOMS = [
-  [5000, 2.5],
-  [2000, 3.5],
-  [1000, 4.5],
-  [500, 5.5],
-  [250, 6.5],
-  [0, 7.5],
+  [5000, 2],
+  [2000, 3],
+  [1000, 4],
+  [500, 5],
+  [250, 6],
+  [0, 7],
 ] as const;
 
 type Outlines = Topology<{ countries: GeometryCollection<{ name: string }> }>;
