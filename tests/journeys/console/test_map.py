@@ -131,5 +131,5 @@ def test_the_map_shows_a_vehicle_where_it_is_and_opens_and_follows_it(server, vi
     map_box = page.get_by_role("region", name="Map of the vehicles").bounding_box()
     middle = ((map_box["x"] + panel.bounding_box()["x"]) / 2, view.center[1])
     eventually(lambda: view.is_marked(middle))
-    assert "follow=1" in page.url
+    expect(page).to_have_url(re.compile("follow=1"))
     guest.assert_accessible()
