@@ -90,7 +90,7 @@ function stateOf(
   );
   if (!found.lastUpdate) return word;
   if (!place) return `${word} · ${t("fleet.noPlace")}`;
-  if (!hasPlace(place)) return `${word} · ${t("fleet.noFix")}`;
+  if (!place.valid || !hasPlace(place)) return `${word} · ${t("fleet.noFix")}`;
   if (kind === "moving") return `${word} · ${speed(place.speed, style.value)}`;
   if (found.status === "online") return standing(since);
   return `${word} · ${t("common.ago", { span: duration(now.value - Date.parse(found.lastUpdate), style.value) })}`;
