@@ -133,9 +133,10 @@ async def test_a_decoder_that_crashes_or_lies_is_a_clear_error(opened, time, lin
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(ask)
-            # One that has closed its output is given a second to end.
+            # One that has closed its output is given a second to end. In small steps, so that a process that
+            # is slow to start is not stopped before it did anything.
             while not failures:
-                await time.passes(0.25)
+                await time.passes(0.02)
         assert failures[0].startswith(f"the key frame does not decode: {reason}")
         assert made.processes == {}
 
