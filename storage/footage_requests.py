@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from motorpool.storage.leased_rows import LeasedRows, has_changed
 from motorpool.storage.queries import Queries
 
 __all__ = [
@@ -15,24 +16,18 @@ __all__ = [
     "MAX_OPEN",
     "MAX_OPEN_OF_DEVICE",
     "MAX_OPEN_OF_USER",
+    "ROWS",
     "FootageRequest",
     "Status",
     "add",
-    "begin",
     "delete",
-    "due",
     "end",
-    "expired",
     "fetch",
-    "held_by",
     "is_any_open",
-    "lapsed",
     "name_capture",
     "of_device",
     "of_user",
     "put_back",
-    "renew",
-    "take_over",
 ]
 
 Status = Literal["WAITING", "FETCHING", "COMPLETE", "FAILED", "EXPIRED"]
@@ -75,6 +70,9 @@ class FootageRequest(msgspec.Struct, frozen=True):
     ended: datetime | None = None
     id: int = 0
 
+
+ROWS = LeasedRows("footage_requests", FootageRequest, waiting="WAITING", taken="FETCHING", expires="until")
+"""Taken by the server that captures."""
 
 _NAMES = FootageRequest.__struct_fields__
 _COLUMNS = ", ".join(_NAMES)
@@ -124,18 +122,18 @@ async def add(transaction: Queries, request: FootageRequest) -> FootageRequest |
 
 async def fetch(q: Queries, request_id: int, *, lock: bool = False) -> FootageRequest | None:
     """Return one request."""
-    found = await _fetch(q, f"id = $1{' for update' if lock else ''}", request_id)
+    found = await ROWS.select(q, f"id = $1{' for update' if lock else ''}", request_id)
     return found[0] if found else None
 
 
 async def of_device(q: Queries, device_id: int) -> list[FootageRequest]:
     """Return the latest thousand requests for a device, newest first."""
-    return await _fetch(q, "device_id = $1 order by id desc limit 1000", device_id)
+    return await ROWS.select(q, "device_id = $1 order by id desc limit 1000", device_id)
 
 
 async def of_user(q: Queries, user_id: int) -> list[FootageRequest]:
     """Return the requests of a user, newest first."""
-    return await _fetch(q, "user_id = $1 order by id desc", user_id)
+    return await ROWS.select(q, "user_id = $1 order by id desc", user_id)
 
 
 async def delete(q: Queries, request_id: int) -> None:
@@ -149,51 +147,9 @@ async def is_any_open(q: Queries) -> bool:
     return await q.fetch_value(open_ones) is True
 
 
-async def due(q: Queries, *, now: datetime, after: FootageRequest | None, limit: int) -> list[FootageRequest]:
-    """Return waiting requests that may be tried now, the longest due first; those behind `after`."""
-    return await _fetch(
-        q,
-        "status = 'WAITING' and not_before <= $1 and until > $1 and (not_before, id) > ($2, $3)"
-        " order by not_before, id limit $4",
-        now,
-        after.not_before if after is not None else datetime.min.replace(tzinfo=now.tzinfo),
-        after.id if after is not None else 0,
-        limit,
-    )
-
-
-async def expired(q: Queries, *, now: datetime, limit: int) -> list[FootageRequest]:
-    """Return waiting requests whose time is over."""
-    return await _fetch(q, "status = 'WAITING' and until <= $1 order by id limit $2", now, limit)
-
-
-async def held_by(q: Queries, holder: str) -> list[FootageRequest]:
-    """Return what a server fetches."""
-    return await _fetch(q, "status = 'FETCHING' and holder = $1 order by id", holder)
-
-
-async def lapsed(q: Queries, *, now: datetime, limit: int) -> list[FootageRequest]:
-    """Return requests whose server no longer runs."""
-    return await _fetch(
-        q, "status = 'FETCHING' and leased_until <= $1 order by leased_until, id limit $2", now, limit
-    )
-
-
-async def begin(q: Queries, request_id: int, holder: str, *, until: datetime) -> bool:
-    """Take a waiting request; False if another server was first, or it is gone."""
-    return await _changed(
-        q,
-        "update footage_requests set status = 'FETCHING', holder = $2, leased_until = $3,"
-        " attempts = attempts + 1 where id = $1 and status = 'WAITING'",
-        request_id,
-        holder,
-        until,
-    )
-
-
 async def name_capture(q: Queries, request_id: int, holder: str, *, capture_id: str, file_name: str) -> bool:
     """Store which capture fetches it; False if it is no longer this server's."""
-    return await _changed(
+    return await has_changed(
         q,
         "update footage_requests set capture_id = $3, file_name = $4, reason = null"
         " where id = $1 and status = 'FETCHING' and holder = $2",
@@ -211,7 +167,7 @@ async def put_back(
 
     Unless it `counts`, the attempt is taken back.
     """
-    return await _changed(
+    return await has_changed(
         q,
         "update footage_requests set status = 'WAITING', holder = '', leased_until = null, not_before = $3,"
         " reason = $4, capture_id = null, file_name = null, attempts = attempts - $5"
@@ -224,33 +180,9 @@ async def put_back(
     )
 
 
-async def renew(q: Queries, holder: str, *, until: datetime) -> None:
-    """Say that a server still fetches its requests."""
-    await q.execute(
-        "update footage_requests set leased_until = $2 where id in (select id from footage_requests"
-        " where status = 'FETCHING' and holder = $1 order by id for update skip locked)",
-        holder,
-        until,
-    )
-
-
-async def take_over(q: Queries, request: FootageRequest, holder: str, *, until: datetime) -> bool:
-    """Take a request whose server no longer runs, as it was read; False if another server was first."""
-    return await _changed(
-        q,
-        "update footage_requests set holder = $3, leased_until = $4"
-        " where id = $1 and status = 'FETCHING' and holder = $2 and leased_until = $5",
-        request.id,
-        request.holder,
-        holder,
-        until,
-        request.leased_until,
-    )
-
-
 async def end(q: Queries, request: FootageRequest, status: Status, reason: str, *, now: datetime) -> bool:
     """End a request as it was read; False if it is gone or another server's."""
-    return await _changed(
+    return await has_changed(
         q,
         "update footage_requests set status = $4, reason = $5, ended = $6, holder = '', leased_until = null"
         " where id = $1 and status = $2 and holder = $3",
@@ -261,15 +193,3 @@ async def end(q: Queries, request: FootageRequest, status: Status, reason: str, 
         reason or None,
         now,
     )
-
-
-async def _fetch(q: Queries, condition: str, *arguments: object) -> list[FootageRequest]:
-    rows = await q.fetch(
-        f"select {_COLUMNS} from footage_requests where {condition}",  # noqa: S608 - constants
-        *arguments,
-    )
-    return [FootageRequest(*row.values()) for row in rows]
-
-
-async def _changed(q: Queries, statement: str, *arguments: object) -> bool:
-    return not (await q.execute(statement, *arguments)).endswith(" 0")

@@ -9,25 +9,20 @@ from datetime import datetime
 
 import msgspec
 
+from motorpool.storage.leased_rows import LeasedRows, has_changed
 from motorpool.storage.queries import Queries
 
 __all__ = [
     "MAX_OF_COMPANY",
     "MAX_OF_RULE",
+    "ROWS",
     "TicketCapture",
     "add",
     "ask",
-    "begin",
-    "due",
     "end",
-    "expired",
-    "held_by",
     "is_any",
-    "lapsed",
     "name_file",
     "put_back",
-    "renew",
-    "take_over",
 ]
 
 MAX_OF_RULE = 5
@@ -72,8 +67,10 @@ class TicketCapture(msgspec.Struct, frozen=True):
     id: int = 0
 
 
+ROWS = LeasedRows("ticket_captures", TicketCapture, waiting="waiting", taken="recording", expires="expires")
+"""Taken by the server that captures."""
+
 _NAMES = TicketCapture.__struct_fields__
-_COLUMNS = ", ".join(_NAMES)
 _STORED = _NAMES[:-1]
 _INSERT = (
     f"insert into ticket_captures ({', '.join(_STORED)})"  # noqa: S608 - constant names
@@ -118,51 +115,9 @@ async def is_any(q: Queries) -> bool:
     return await q.fetch_value("select exists (select from ticket_captures)") is True
 
 
-async def due(q: Queries, *, now: datetime, after: TicketCapture | None, limit: int) -> list[TicketCapture]:
-    """Return waiting captures that may begin now, the longest due first; those behind `after`."""
-    return await _fetch(
-        q,
-        "status = 'waiting' and not_before <= $1 and expires > $1 and (not_before, id) > ($2, $3)"
-        " order by not_before, id limit $4",
-        now,
-        after.not_before if after is not None else datetime.min.replace(tzinfo=now.tzinfo),
-        after.id if after is not None else 0,
-        limit,
-    )
-
-
-async def expired(q: Queries, *, now: datetime, limit: int) -> list[TicketCapture]:
-    """Return waiting captures that may begin no longer."""
-    return await _fetch(q, "status = 'waiting' and expires <= $1 order by id limit $2", now, limit)
-
-
-async def held_by(q: Queries, holder: str) -> list[TicketCapture]:
-    """Return the captures that a server runs."""
-    return await _fetch(q, "status = 'recording' and holder = $1 order by id", holder)
-
-
-async def lapsed(q: Queries, *, now: datetime, limit: int) -> list[TicketCapture]:
-    """Return captures whose server no longer runs, those that lapsed first first."""
-    return await _fetch(
-        q, "status = 'recording' and leased_until <= $1 order by leased_until, id limit $2", now, limit
-    )
-
-
-async def begin(q: Queries, capture_id: int, holder: str, *, until: datetime) -> bool:
-    """Take a waiting capture; False if another server was first, or the ticket is gone."""
-    return await _changed(
-        q,
-        "update ticket_captures set status = 'recording', holder = $2, leased_until = $3,"
-        " attempts = attempts + 1 where id = $1 and status = 'waiting'",
-        capture_id,
-        holder,
-        until,
-    )
-
-
 async def name_file(q: Queries, row_id: int, holder: str, *, capture_id: str, file_name: str) -> bool:
     """Store which capture runs; False if it is no longer this server's."""
-    return await _changed(
+    return await has_changed(
         q,
         "update ticket_captures set capture_id = $3, file_name = $4"
         " where id = $1 and status = 'recording' and holder = $2",
@@ -175,7 +130,7 @@ async def name_file(q: Queries, row_id: int, holder: str, *, capture_id: str, fi
 
 async def put_back(q: Queries, row_id: int, holder: str, *, not_before: datetime, refusal: str) -> bool:
     """Have a capture wait again, and note why; False if it is no longer this server's."""
-    return await _changed(
+    return await has_changed(
         q,
         "update ticket_captures set status = 'waiting', holder = '', leased_until = null, not_before = $3,"
         " refusal = $4, capture_id = '', file_name = ''"
@@ -187,49 +142,12 @@ async def put_back(q: Queries, row_id: int, holder: str, *, not_before: datetime
     )
 
 
-async def renew(q: Queries, holder: str, *, until: datetime) -> None:
-    """Say that a server still runs its captures."""
-    await q.execute(
-        # Rows whose ticket is being deleted are left.
-        "update ticket_captures set leased_until = $2 where id in (select id from ticket_captures"
-        " where status = 'recording' and holder = $1 order by id for update skip locked)",
-        holder,
-        until,
-    )
-
-
-async def take_over(q: Queries, capture: TicketCapture, holder: str, *, until: datetime) -> bool:
-    """Take a capture whose server no longer runs, as it was read; False if another server was first."""
-    return await _changed(
-        q,
-        "update ticket_captures set holder = $3, leased_until = $4"
-        " where id = $1 and status = 'recording' and holder = $2 and leased_until = $5",
-        capture.id,
-        capture.holder,
-        holder,
-        until,
-        capture.leased_until,
-    )
-
-
 async def end(q: Queries, capture: TicketCapture) -> bool:
     """Remove a capture as it was read, whose ticket is locked; False if it is gone or another server's."""
-    return await _changed(
+    return await has_changed(
         q,
         "delete from ticket_captures where id = $1 and status = $2 and holder = $3",
         capture.id,
         capture.status,
         capture.holder,
     )
-
-
-async def _fetch(q: Queries, condition: str, *arguments: object) -> list[TicketCapture]:
-    rows = await q.fetch(
-        f"select {_COLUMNS} from ticket_captures where {condition}",  # noqa: S608 - constants
-        *arguments,
-    )
-    return [TicketCapture(*row.values()) for row in rows]
-
-
-async def _changed(q: Queries, statement: str, *arguments: object) -> bool:
-    return not (await q.execute(statement, *arguments)).endswith(" 0")

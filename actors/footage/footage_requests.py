@@ -90,7 +90,7 @@ class FootageRequests(Actor[FootageRequestsChanged]):
 
     async def _look(self) -> bool:
         """Do what is to be done; return whether this server fetches anything."""
-        held = await footage_requests.held_by(self._database, self._holder)
+        held = await footage_requests.ROWS.held_by(self._database, self._holder)
         for number in self._running.keys() - {request.id for request in held}:
             end_capture(self.context.system, self._running.pop(number), "the request was deleted")
         for request in held:
@@ -99,14 +99,17 @@ class FootageRequests(Actor[FootageRequestsChanged]):
             return bool(self._running)
         self._look_at = self.context.clock.monotonic() + LOOK_SECONDS
         now = self.context.clock.now()
-        await footage_requests.renew(self._database, self._holder, until=now + LEASE)
+        until = now + LEASE
+        await footage_requests.ROWS.renew(self._database, self._holder, until=until)
         for request in held:
             if request.id in self._running and not await self._may_fetch(request, now):
                 end_capture(self.context.system, self._running[request.id], NO_RIGHT)
-        for request in await footage_requests.lapsed(self._database, now=now, limit=PAGE):
-            if await footage_requests.take_over(self._database, request, self._holder, until=now + LEASE):
+        for request in await footage_requests.ROWS.lapsed(self._database, now=now, limit=PAGE):
+            if await footage_requests.ROWS.take_over(
+                self._database, request, self._holder, until=now + LEASE
+            ):
                 await self._settle(msgspec.structs.replace(request, holder=self._holder))
-        for request in await footage_requests.expired(self._database, now=now, limit=PAGE):
+        for request in await footage_requests.ROWS.expired(self._database, now=now, limit=PAGE):
             await self._end(request, "EXPIRED", request.reason or NOT_IN_TIME)
         slots = trio.CapacityLimiter(STARTS)
         async with trio.open_nursery() as nursery:
@@ -120,7 +123,7 @@ class FootageRequests(Actor[FootageRequestsChanged]):
         busy = {request.device_id for request in held}
         last: FootageRequest | None = None
         while True:
-            page = await footage_requests.due(self._database, now=now, after=last, limit=PAGE)
+            page = await footage_requests.ROWS.due(self._database, now=now, after=last, limit=PAGE)
             ids = tuple({request.device_id for request in page})
             statuses = await self.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids)) if ids else {}
             for request in page:
@@ -161,7 +164,7 @@ class FootageRequests(Actor[FootageRequestsChanged]):
         if not await self._may_fetch(waiting, now):
             await self._end(waiting, "FAILED", NO_RIGHT)
             return
-        if not await footage_requests.begin(self._database, waiting.id, self._holder, until=now + LEASE):
+        if not await footage_requests.ROWS.begin(self._database, waiting.id, self._holder, until=now + LEASE):
             return
         request = msgspec.structs.replace(waiting, status="FETCHING", holder=self._holder)
         record = await capture_recording(

@@ -75,7 +75,7 @@ class CaptureStarts:
         busy = {capture.device_id for capture in held if capture.rule and not capture.live}
         last: TicketCapture | None = None
         while len(found) < PAGE:
-            page = await ticket_captures.due(self._database, now=now, after=last, limit=PAGE)
+            page = await ticket_captures.ROWS.due(self._database, now=now, after=last, limit=PAGE)
             ids = tuple({capture.device_id for capture in page})
             statuses = await self._system.ref(DIRECTORY).ask(GetDeviceStatuses(ids)) if ids else {}
             for capture in page:
@@ -113,7 +113,7 @@ class CaptureStarts:
         device = await devices.TABLE.fetch(self._database, waiting.device_id)
         if device is None or not await self.may_capture(waiting, now=now):
             return NotCaptured(NO_RIGHT, may_pass=False)
-        if not await ticket_captures.begin(self._database, waiting.id, self._holder, until=now + LEASE):
+        if not await ticket_captures.ROWS.begin(self._database, waiting.id, self._holder, until=now + LEASE):
             return None
         capture = msgspec.structs.replace(
             waiting, status="recording", holder=self._holder, attempts=waiting.attempts + 1

@@ -106,7 +106,7 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
 
     async def _look(self) -> bool:
         """Do what is to be done; return whether this server runs captures."""
-        held = await ticket_captures.held_by(self._database, self._holder)
+        held = await ticket_captures.ROWS.held_by(self._database, self._holder)
         for number in self._running.keys() - {capture.id for capture in held}:
             end_capture(self.context.system, self._running.pop(number), "the ticket was deleted")
         await self._each(held, self._settle)
@@ -114,12 +114,13 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
             return bool(held)
         self._look_at = self.context.clock.monotonic() + LOOK_SECONDS
         now = self.context.clock.now()
-        await ticket_captures.renew(self._database, self._holder, until=now + LEASE)
+        rows = ticket_captures.ROWS
+        await rows.renew(self._database, self._holder, until=now + LEASE)
         await self._each([capture for capture in held if capture.rule], self._check_right)
-        await self._each(await ticket_captures.lapsed(self._database, now=now, limit=BATCH), self._take_over)
-        await self._each(await ticket_captures.expired(self._database, now=now, limit=BATCH), self._expire)
+        await self._each(await rows.lapsed(self._database, now=now, limit=BATCH), self._take_over)
+        await self._each(await rows.expired(self._database, now=now, limit=BATCH), self._expire)
         await self._each(await self._starts.startable(held, now=now), self._begin, at_once=STARTS)
-        return bool(await ticket_captures.held_by(self._database, self._holder))
+        return bool(await rows.held_by(self._database, self._holder))
 
     async def _each(
         self,
@@ -211,7 +212,7 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
         if now < lapsed.leased_until + GRACE and not await self._is_here(lapsed):
             return
         until = now + LEASE
-        if await ticket_captures.take_over(self._database, lapsed, self._holder, until=until):
+        if await ticket_captures.ROWS.take_over(self._database, lapsed, self._holder, until=until):
             await self._settle(msgspec.structs.replace(lapsed, holder=self._holder, leased_until=until))
 
     async def _is_here(self, capture: TicketCapture) -> bool:
