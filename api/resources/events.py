@@ -1,18 +1,90 @@
-"""Single events (docs/events.md)."""
+"""Events: single ones, and the newest of many devices (docs/events.md#lists)."""
 
+from datetime import timedelta
+from typing import Annotated
+
+from msgspec import Meta, Struct
 from quart import Response
 
+from motorpool.actors.reports.events import ALL_EVENTS
+from motorpool.actors.reports.names import visible_ids
 from motorpool.api.access import may_see_device
+from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import Operations
-from motorpool.api.http.errors import ResourceNotFound
+from motorpool.api.engine.spans import Instant
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json
-from motorpool.storage import events
+from motorpool.api.resources.reports.requests import CallViewer
+from motorpool.storage import event_lists, events
 from motorpool.storage.records import Event
 
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("events")
+
+MOST_DAYS = 31
+NAMES = {
+    "start": "from",
+    "end": "to",
+    "device_id": "deviceId",
+    "group_id": "groupId",
+    "before_id": "beforeId",
+}
+
+
+class EventsQuery(Struct, kw_only=True, rename=NAMES):
+    """Which events; both ends of the span are included."""
+
+    start: Instant
+    end: Instant
+    device_id: Annotated[
+        tuple[Id, ...], Meta(description="Of these devices; those not visible to the caller are left out.")
+    ] = ()
+    group_id: Annotated[
+        tuple[Id, ...], Meta(description="Of the devices of these groups, and of those below them.")
+    ] = ()
+    type: Annotated[tuple[str, ...], Meta(description="Types of events; none or `allEvents`: all.")] = ()
+    alarm: Annotated[
+        tuple[str, ...], Meta(description="Alarms: events of type `alarm` with others are left out.")
+    ] = ()
+    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many.")] = 100
+    before_id: Annotated[
+        Id, Meta(description="Of the events at `to` only those with a smaller id: for the next page.")
+    ] = 2**63 - 1
+
+
+@OPERATIONS.operation("GET", "/events", query=EventsQuery, answer=list[Event], errors=(400,))
+async def list_events(call: Call) -> Response:
+    """The newest events of devices in a span of at most 31 days, the newest first.
+
+    Without devices and groups those of all devices that the caller is linked to.
+    """
+    READ_HISTORY.require(call.caller)
+    wanted = call.query(EventsQuery)
+    if wanted.end < wanted.start:
+        raise BadRequest("to: lies before from")
+    if wanted.end - wanted.start > timedelta(days=MOST_DAYS):
+        raise BadRequest(f"to: more than {MOST_DAYS} days after from")
+    viewer = CallViewer(call)
+    database = call.context.database
+    device_ids = await viewer.select(wanted.device_id, wanted.group_id)
+    # Long lists wait for each other, as reports do.
+    async with call.context.reports.slots:
+        found = await event_lists.newest(
+            database,
+            device_ids,
+            wanted.start,
+            wanted.end,
+            limit=wanted.limit,
+            before_id=wanted.before_id,
+            types=() if ALL_EVENTS in wanted.type else wanted.type,
+            alarms=wanted.alarm,
+            visible=await visible_ids(database, viewer),
+        )
+    visible = set(await viewer.still_visible(sorted({event.device_id for event in found})))
+    return as_json([event for event in found if event.device_id in visible])
 
 
 @OPERATIONS.operation("GET", "/events/{id}", answer=Event)

@@ -31,6 +31,7 @@ OURS = {
     "get /server/protocols",
     "post /calendars/windows",
     "get /devices/motion",
+    "get /events",
     "get /playbacks",
     "get /footagerequests",
     "post /footagerequests",

@@ -40,3 +40,44 @@ async def test_what_never_happened_is_404(served, database):
     assert (await served.admin.get("/events/9223372036854775807")).status == 404
     orphan = await happen(database, 4711)
     assert (await served.admin.get(f"/events/{orphan}")).status == 404
+
+
+async def test_the_newest_events_come_first_and_by_pages(served, database):
+    van = await served.device(served.admin, "1")
+    ids = [await happen(database, van) for _ in range(3)]
+    span = "from=2026-05-01T12:00:00Z&to=2026-05-01T12:00:00Z"
+    first = (await served.admin.get(f"/events?{span}&limit=2")).json()
+    assert [each["id"] for each in first] == ids[:0:-1]
+    rest = await served.admin.get(f"/events?{span}&limit=2&beforeId={first[-1]['id']}")
+    assert [each["id"] for each in rest.json()] == ids[:1]
+    answer = await served.admin.get(f"/events?{span}&type=alarm&alarm=door&deviceId={van}")
+    assert (answer.status, answer.json()) == (200, [])
+
+
+async def test_lists_leave_out_what_the_caller_may_not_see(served, database):
+    ann = await served.user("ann", deviceLimit=-1)
+    mine, other = await served.device(ann, "1"), await served.device(served.admin, "2")
+    for each in (mine, other):
+        await happen(database, each)
+    area = {"name": "Depot", "area": "CIRCLE (52.5 13.4, 50)"}
+    geofences = [(await who.post("/geofences", json=area)).json()["id"] for who in (ann, served.admin)]
+    visits = [
+        Event(type="geofenceEnter", event_time=NOON, device_id=mine, geofence_id=each) for each in geofences
+    ]
+    await events.assign_ids(database, visits)
+    await events.insert_many(database, visits)
+    span = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
+    for query in (span, f"{span}&deviceId={mine}&deviceId={other}"):
+        seen = (await ann.get(f"/events?{query}")).json()
+        assert [(each["deviceId"], each["geofenceId"]) for each in seen] == [(mine, geofences[0]), (mine, 0)]
+    assert (await ann.get(f"/events?{span}&deviceId={other}")).json() == []
+
+
+async def test_spans_that_are_refused(served):
+    answer = await served.admin.get("/events?from=2026-05-02T00:00:00Z&to=2026-05-01T00:00:00Z")
+    assert (answer.status, answer.text) == (400, "to: lies before from")
+    answer = await served.admin.get("/events?from=2026-05-01T00:00:00Z&to=2026-06-02T00:00:00Z")
+    assert (answer.status, answer.text) == (400, "to: more than 31 days after from")
+    span = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
+    assert (await served.admin.get(f"/events?{span}&limit=1001")).status == 400
+    assert (await served.admin.get("/events")).status == 400
