@@ -7,6 +7,7 @@ thread. After a crash what was not written is lost; the restarted actor closes t
 
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -34,6 +35,7 @@ from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
+from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart, System
 from motorpool.storage import devices
 from motorpool.storage.database import Database
@@ -86,6 +88,8 @@ class Capture(Actor[CaptureMessage]):
         self._record: CaptureRecord
         self._source: Ref[Subscribe | Unsubscribe]
         self._writer: CaptureWriter | None = None
+        self._span: tuple[datetime, datetime] | None = None
+        """When what it holds was recorded."""
         self._sound: SoundTranscoder
         self._started_at = 0.0
         self._received_at: float | None = None
@@ -212,7 +216,7 @@ class Capture(Actor[CaptureMessage]):
         log("%s: %s", status.lower(), reason)
         record = None
         with suppress(ActorError):  # the list has stopped
-            ended_message = CaptureEnded(self._id, status, reason, size)
+            ended_message = CaptureEnded(self._id, status, reason, size, self._span)
             record = await self.context.system.ref(CAPTURE_LIST).ask(ended_message)
         for ended in self._end_replies:
             ended.answer(record)
@@ -234,7 +238,17 @@ class Capture(Actor[CaptureMessage]):
             await self._close("FAILED", reason)
             self.context.leave()
             return
-        self.context.system.ref(CAPTURE_LIST).offer(CaptureGrew(self._id, writer.size))
+        self._note_span(fragments)
+        self.context.system.ref(CAPTURE_LIST).offer(CaptureGrew(self._id, writer.size, self._span))
+
+    def _note_span(self, fragments: Sequence[MediaFragment]) -> None:
+        for fragment in fragments:
+            if fragment.recorded_at is not None:
+                ends = fragment.recorded_at + timedelta(
+                    seconds=(fragment.end - fragment.start) / TICKS_PER_SECOND
+                )
+                first, last = self._span or (fragment.recorded_at, ends)
+                self._span = min(first, fragment.recorded_at), max(last, ends)
 
     async def _open(self) -> CaptureWriter | None:
         """Return the file, in the folder of its device's present name; None where the device is gone."""

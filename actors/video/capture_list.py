@@ -60,6 +60,8 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     """A live capture lasts this long; None: until it is ended."""
     has_begun: bool = False
     """Its actor has started."""
+    span: tuple[datetime, datetime] | None = None
+    """Of a playback: when what it holds was recorded, from the earliest to the latest; None while unknown."""
 
 
 class OpenCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
@@ -86,6 +88,8 @@ class CaptureGrew(msgspec.Struct, frozen=True, gc=False):
 
     id: str
     size: int
+    span: tuple[datetime, datetime] | None = None
+    """When its pictures were recorded."""
 
 
 class CaptureEnded(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
@@ -96,6 +100,8 @@ class CaptureEnded(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
     reason: str
     size: int | None = None
     """Bytes of the file; None: as last reported."""
+    span: tuple[datetime, datetime] | None = None
+    """When its pictures were recorded; None: as last reported."""
 
 
 class CaptureFilesRemoved(msgspec.Struct, frozen=True):
@@ -146,7 +152,7 @@ class CaptureList(Actor[CaptureListMessage]):
         """Handle a message; never waits."""
         match message:
             case CaptureGrew():
-                return self._change(message.id, size=message.size)
+                return self._change(message.id, size=message.size, span=message.span)
             case BeginCapture():
                 return self._begin(message.id)
             case GetCapture():
@@ -206,7 +212,8 @@ class CaptureList(Actor[CaptureListMessage]):
         return record
 
     def _ended(self, message: CaptureEnded) -> CaptureRecord | None:
-        fields: dict[str, object] = {} if message.size is None else {"size": message.size}
+        given = {"size": message.size, "span": message.span}
+        fields = {name: value for name, value in given.items() if value is not None}
         return self._change(
             message.id,
             status=message.status,

@@ -6,6 +6,8 @@ publisher waits. Reading starts nothing. Each command begins a session with a ne
 
 from typing import assert_never
 
+import msgspec
+
 from motorpool.actors.messages.counters import SEGMENTS_MADE
 from motorpool.actors.messages.downlink import Close, ConnectionMessage
 from motorpool.actors.messages.playback import (
@@ -213,7 +215,8 @@ class Playback(Actor[PlaybackMessage]):
             playlist, recorded_at = session.playlist, session.recorded_at(fragment)
             if not self._numbers.has_room(playlist.next_index):
                 await self._numbers.reserve(playlist.next_index, playlist.next_discontinuity)
-            segment = await self._builder.build_slowly(fragment)
+            dated = msgspec.structs.replace(fragment, recorded_at=recorded_at)
+            segment = await self._builder.build_slowly(dated)
             if segment is None:
                 continue
             store = StoreSegment(

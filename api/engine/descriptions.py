@@ -388,6 +388,8 @@ FIELDS: Mapping[str, str] = {
     "Capture.size": "Bytes written so far.",
     "Capture.reason": "Why it has ended; null while it is recording.",
     "Capture.live": "Of the live stream; else of a playback.",
+    "Capture.startTime": "When the earliest of it was recorded; null for live video and where unknown.",
+    "Capture.endTime": "The end of the latest of it.",
     # Tickets
     "Ticket.number": "1, 2, 3 … in its company.",
     "Ticket.uniqueId": "An identifier from outside, unique in the company unless it is empty.",

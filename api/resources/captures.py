@@ -36,7 +36,7 @@ END_SECONDS = 20.0
 
 
 class Capture(msgspec.Struct, rename="camel"):
-    """A capture, with the fields of the specification and three of ours."""
+    """A capture, with the fields of the specification and some of ours."""
 
     id: str
     device_id: int
@@ -52,6 +52,9 @@ class Capture(msgspec.Struct, rename="camel"):
     reason: str | None
     """Why it has ended; null while it is recording."""
     live: bool
+    start_time: datetime | None
+    """When what it holds of a recording was recorded."""
+    end_time: datetime | None
 
 
 class CapturesQuery(msgspec.Struct, rename="camel"):
@@ -166,6 +169,8 @@ async def _shown(call: Call, records: Sequence[CaptureRecord]) -> list[Capture]:
                 size=record.size,
                 reason=record.reason,
                 live=record.live,
+                start_time=record.span and record.span[0],
+                end_time=record.span and record.span[1],
             )
         )
     return shown

@@ -4,6 +4,8 @@ Times are 90 kHz ticks and are not wrapped at 33 bits. Values of this module hol
 carry them stay on their node.
 """
 
+from datetime import datetime
+
 import msgspec
 
 from motorpool.codecs.media.units import Coding
@@ -63,6 +65,8 @@ class MediaFragment(msgspec.Struct, frozen=True):
     """It has an audio track even if it holds no audio: an encoder holds all of it back for the next one."""
     complete: bool = True
     """Its segment ends with it; False for a part that is followed by another of the same segment."""
+    recorded_at: datetime | None = None
+    """When a recording that is played back has its `start`; None for live video, and where it is unknown."""
 
     @property
     def size(self) -> int:

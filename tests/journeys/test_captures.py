@@ -211,6 +211,9 @@ def test_a_recording_is_listed_played_back_watched_and_kept_as_it_was_sent(
 
         record = ended(client, capture, eventually)
         assert record["status"] == "COMPLETE", record
+        assert (record["startTime"], record["endTime"][:17]) == ("2026-05-01T10:00:00Z", "2026-05-01T10:00:")
+        length = datetime.fromisoformat(record["endTime"]) - START
+        assert length.total_seconds() == pytest.approx(8.0, abs=0.3)
         film = fetched(client, record)
         assert captured(film, coding) == sent(units, coding)
         assert complaints(film, tmp_path / "film.mp4") == ""
@@ -268,6 +271,7 @@ def test_live_video_is_captured_for_its_time_and_holds_the_stream_meanwhile(serv
                     media.sendall(sender.encode(unit))
         record = ended(client, capture, eventually)
         assert (record["status"], record["live"]) == ("COMPLETE", True)
+        assert (record["startTime"], record["endTime"]) == (None, None)
         assert record["reason"] == "the time it was to last is over"
         pictures, frames = captured(fetched(client, record), Coding.H264)
         expected, sounds = sent(units, Coding.H264)

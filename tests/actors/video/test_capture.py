@@ -1,12 +1,14 @@
 """One capture between a stream that hands it units and the list that keeps its record."""
 
 import errno
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import av
 import pytest
 import trio
+from msgspec.structs import replace
 
 from motorpool.actors.messages.live_stream import (
     STREAM,
@@ -160,6 +162,25 @@ async def test_pictures_whose_format_is_not_found_are_captured_all_the_same(
         (path,) = captures.files
         assert count(path) == 20
     assert "the format of the pictures is not known: the decoder crashed" in caplog.text
+
+
+async def test_a_record_says_when_what_it_holds_was_recorded(house, film):
+    begins = datetime(2026, 5, 1, 14, 32, tzinfo=UTC)
+    async with house() as captures:
+        await captures.start()
+        fragments = [
+            fragment for unit in film(7) if (fragment := captures.segmenter.push(unit, 0.0)) is not None
+        ]
+        # The device goes back half a minute after the third second.
+        seconds = [0, 1, 2, -30, -29, -28]
+        for second, fragment in zip(seconds, fragments, strict=True):
+            recorded_at = begins + timedelta(seconds=second)
+            await captures.ref.tell(FragmentsReady((replace(fragment, recorded_at=recorded_at),)))
+        await captures.end()
+        assert (await captures.record()).span == (
+            begins - timedelta(seconds=30),
+            begins + timedelta(seconds=3),
+        )
 
 
 class TestPlayback:

@@ -1,5 +1,7 @@
 """The list of captures since the last start."""
 
+from datetime import timedelta
+
 import pytest
 
 from motorpool.actors.video import capture_list
@@ -76,10 +78,12 @@ async def test_the_size_grows_and_the_first_end_counts(captures, time):
     assert await captures.ask(CaptureEnded("nobody's", "FAILED", "x")) is None
 
 
-async def test_an_end_without_a_size_keeps_the_last_one(captures):
+async def test_an_end_without_a_size_keeps_the_last_one_and_the_span(captures):
     record = await captures.ask(OpenCapture(7, 1))
-    await captures.tell(CaptureGrew(record.id, 1_000))
-    assert (await captures.ask(CaptureEnded(record.id, "FAILED", "crashed"))).size == 1_000
+    span = record.started_at, record.started_at + timedelta(seconds=9)
+    await captures.tell(CaptureGrew(record.id, 1_000, span))
+    ended = await captures.ask(CaptureEnded(record.id, "FAILED", "crashed"))
+    assert (ended.size, ended.span) == (1_000, span)
 
 
 async def test_a_record_says_that_its_file_is_gone(captures):
