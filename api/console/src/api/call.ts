@@ -56,6 +56,37 @@ export function remove(path: string, body?: object, signal?: AbortSignal): Promi
   return call<void>("DELETE", address(path), body, signal);
 }
 
+/** An answer with what its headers say of its time, in milliseconds since 1970. */
+export interface Dated<T> {
+  value: T;
+  /** `Date`: when the server answered, in whole seconds. */
+  date: number;
+  /** `Last-Modified`, or null. */
+  modified: number | null;
+}
+
+/** As `get`, with the times of the answer. */
+export async function getDated<T>(path: string, query?: Query, signal?: AbortSignal): Promise<Dated<T>> {
+  return dated<T>(await request("GET", address(path, query), undefined, signal));
+}
+
+/** As `post`, with the times of the answer. */
+export async function postDated<T>(path: string, body: object, signal?: AbortSignal): Promise<Dated<T>> {
+  return dated<T>(await request("POST", address(path), body, signal));
+}
+
+async function dated<T>(answer: Response): Promise<Dated<T>> {
+  const time = (name: string) => {
+    const found = Date.parse(answer.headers.get(name) ?? "");
+    return Number.isNaN(found) ? null : found;
+  };
+  return {
+    value: await content<T>(answer),
+    date: time("Date") ?? Date.now(),
+    modified: time("Last-Modified"),
+  };
+}
+
 /** The address of an operation, for links, players and downloads. */
 export function address(path: string, query?: Query): string {
   const parameters = new URLSearchParams();
@@ -67,25 +98,33 @@ export function address(path: string, query?: Query): string {
   return `/api${path}${text && `?${text}`}`;
 }
 
-async function call<T>(
+async function call<T>(...given: Parameters<typeof request>): Promise<T> {
+  return content<T>(await request(...given));
+}
+
+async function request(
   method: string,
   url: string,
   body: Body,
   signal?: AbortSignal,
   headers: Record<string, string> = {},
-): Promise<T> {
-  const request: RequestInit = { method, credentials: "same-origin", cache: "no-store", headers };
-  if (signal) request.signal = signal;
-  if (body instanceof URLSearchParams) request.body = body;
+): Promise<Response> {
+  const options: RequestInit = { method, credentials: "same-origin", cache: "no-store", headers };
+  if (signal) options.signal = signal;
+  if (body instanceof URLSearchParams) options.body = body;
   else if (body !== undefined) {
-    request.headers = { ...headers, "Content-Type": "application/json" };
-    request.body = JSON.stringify(body);
+    options.headers = { ...headers, "Content-Type": "application/json" };
+    options.body = JSON.stringify(body);
   }
-  const answer = await fetch(url, request).catch((reason: unknown) => {
+  const answer = await fetch(url, options).catch((reason: unknown) => {
     if (signal?.aborted) throw reason;
     throw new Problem(0, "");
   });
   if (!answer.ok) throw await problemOf(answer, url);
+  return answer;
+}
+
+async function content<T>(answer: Response): Promise<T> {
   if (answer.status === 204) return undefined as T;
   const json = (answer.headers.get("Content-Type") ?? "").startsWith("application/json");
   return (await (json ? answer.json() : answer.text())) as T;
