@@ -2,8 +2,9 @@
 devices that everything is configured for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -22,8 +23,10 @@ from motorpool.bench.server import Server, run_server
 
 NAME = "ingest"
 TITLE = "JT/T 808 positions: throughput beside a bare echo server, paced latency, every position found again"
-STEPS = 6
-"""Two of them with `rules` only."""
+TURNS = 3
+"""Comparisons of servers without and with rules, the middle one of which is reported."""
+STEPS = 5 + TURNS
+"""The last of them, and that before them, with `rules` only."""
 PACED_RATE = 2000.0
 FULL_CLIENT = 0.9
 """Share of a core above which the client, not the server, limits the measurement."""
@@ -61,7 +64,8 @@ def run(options: Options, report: Report, step: Step) -> None:
         )
     report.add(NAME, "echo", echo.rate, "messages/s")
     _note_full_client(report, echo, "echo")
-    with run_server() as server:
+    with ExitStack() as servers:
+        server = servers.enter_context(run_server())
         _note_durability(report, server)
         step("saturation")
         measure = partial(
@@ -74,49 +78,57 @@ def run(options: Options, report: Report, step: Step) -> None:
         _report_paced(report, paced)
         step("looking for every acknowledged position")
         _report_stored(report, server, (saturated, paced))
-    if options.rules:
-        step("configuring rules")
-        with run_server() as server:
-            phones = _phones(3, options.terminals)
-            configure_rules(server, phones)
-            step("saturation with rules")
-            ruled = _measure(
-                server.host, server.jt808_port, phones, "saturate", seconds, _cpu_of_server(server)
+        if options.rules:
+            step("configuring rules")
+            with_rules = servers.enter_context(run_server())
+            _compare(options, report, server, with_rules, seconds / 2, step)
+
+
+def _compare(
+    options: Options, report: Report, plain: Server, ruled: Server, seconds: float, step: Step
+) -> None:
+    """Measure by turns a server without rules and one with them, so that a slower machine slows down both."""
+    phones = {plain: _phones(1, options.terminals), ruled: _phones(3, options.terminals)}
+    configure_rules(ruled, phones[ruled])
+    turns: dict[Server, list[Measured]] = {plain: [], ruled: []}
+    for turn in range(1, TURNS + 1):
+        step(f"saturation without and with rules, {turn} of {TURNS}")
+        for server, measured in turns.items():
+            cpu = _cpu_of_server(server)
+            port = server.jt808_port
+            # An hour later than the turn before, so that no position is a duplicate.
+            later = timedelta(hours=turn)
+            measured.append(
+                _measure(server.host, port, phones[server], "saturate", seconds, cpu, later=later)
             )
-            check_rules(server, phones)
-            _report_ruled(report, server, ruled, saturated)
+    check_rules(ruled, phones[ruled])
+    _report_ruled(report, ruled, turns[ruled], turns[plain])
 
 
-def _report_ruled(report: Report, server: Server, ruled: Measured, plain: Measured) -> None:
-    report.add(
-        NAME,
-        "throughput with rules",
-        ruled.rate,
-        "messages/s",
-        reference="without",
-        beside=plain.rate,
-        goals=(Goal(0.5, at_least=True, of_ratio=True),),
-    )
-    report.add(NAME, "throughput with rules p99", ruled.result.p99_ms, "ms")
-    for name, cpu, plain_cpu, goals in (
-        ("server", ruled.server_cpu_seconds, plain.server_cpu_seconds, (Goal(2, of_ratio=True),)),
-        ("database", ruled.database_cpu_seconds, plain.database_cpu_seconds, ()),
-    ):
-        report.add(
-            NAME,
-            f"throughput with rules {name} CPU",
-            ruled.cpu_us(cpu),
-            "µs/message",
-            reference="without",
-            beside=plain.cpu_us(plain_cpu),
-            goals=goals,
-        )
-    _note_full_client(report, ruled, "throughput with rules")
-    acknowledged = sum(ruled.result.answered)
+def _report_ruled(
+    report: Report, server: Server, ruled: Sequence[Measured], plain: Sequence[Measured]
+) -> None:
+    """Report the turn with the middle of the ratios, each to the turn without rules before it."""
+
+    def add(metric: str, unit: str, value: Callable[[Measured], float], *goals: Goal) -> None:
+        pairs = [(value(each), value(before)) for each, before in zip(ruled, plain, strict=True)]
+        pairs.sort(key=lambda pair: pair[0] / pair[1] if pair[1] else 0.0)
+        middle, beside = pairs[len(pairs) // 2]
+        name = f"throughput with rules{metric}"
+        report.add(NAME, name, middle, unit, reference="without", beside=beside, goals=goals)
+
+    most_cpu = Goal(2, of_ratio=True)
+    add("", "messages/s", lambda each: each.rate, Goal(0.5, at_least=True, of_ratio=True))
+    add(" p99", "ms", lambda each: each.result.p99_ms)
+    add(" server CPU", "µs/message", lambda each: each.cpu_us(each.server_cpu_seconds), most_cpu)
+    add(" database CPU", "µs/message", lambda each: each.cpu_us(each.database_cpu_seconds))
+    for measured in ruled:
+        _note_full_client(report, measured, "throughput with rules")
+    acknowledged = sum(sum(measured.result.answered) for measured in ruled)
     events = int(server.fetch_sql("select count(*) from events")[0][0])
     report.add(NAME, "acknowledged with rules", acknowledged, "positions")
     report.add(NAME, "events with rules", events, "events")
-    missing = _missing(server, ruled)
+    missing = sum(_missing(server, measured) for measured in ruled)
     report.add(NAME, "acknowledged with rules but not stored", missing, "positions", goals=(Goal(0),))
 
 
@@ -174,14 +186,16 @@ def _measure(
     mode: str,
     seconds: float,
     cpu: Callable[[], tuple[float, float]],
+    *,
+    later: timedelta = timedelta(0),
 ) -> Measured:
-    """Run a load; `cpu` returns what server and database have used so far.
+    """Run a load; `cpu` returns what server and database have used so far, `later` shifts the device times.
 
     Raises:
         BenchError: the client failed.
     """
     # Device times of a day ago, so that none is in the future.
-    first = (datetime.now(UTC) - timedelta(days=1)).replace(microsecond=0)
+    first = (datetime.now(UTC) - timedelta(days=1) + later).replace(microsecond=0)
     load = TerminalLoad(
         host=host,
         port=port,
