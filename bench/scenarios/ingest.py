@@ -122,6 +122,10 @@ def _report_ruled(
     add(" p99", "ms", lambda each: each.result.p99_ms)
     add(" server CPU", "µs/message", lambda each: each.cpu_us(each.server_cpu_seconds), most_cpu)
     add(" database CPU", "µs/message", lambda each: each.cpu_us(each.database_cpu_seconds))
+    rates = ", ".join(
+        f"{each.rate:,.0f} of {before.rate:,.0f}" for each, before in zip(ruled, plain, strict=True)
+    )
+    report.note(f"messages/s with rules of those without, by turns: {rates}")
     for measured in ruled:
         _note_full_client(report, measured, "throughput with rules")
     acknowledged = sum(sum(measured.result.answered) for measured in ruled)
