@@ -63,6 +63,12 @@ class DeviceSettings:
     """A new device connection must identify its device within this time."""
     status_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 600.0
     """The status of a device without a message becomes `unknown` after this time."""
+    strict_checksums: bool = False
+    """Whether frames with a wrong check value are dropped also where their protocol has devices that
+    calculate it wrongly; such frames are decoded and counted otherwise."""
+    keep_unknown_messages: bool = False
+    """Whether a message that the codec does not know is stored as a position with the attribute `raw`, in
+    hexadecimal digits; at most 1,024 bytes of it."""
 
 
 @dataclass(frozen=True, kw_only=True)

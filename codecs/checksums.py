@@ -1,4 +1,8 @@
-"""Checksums of device protocols."""
+"""Checksums of device protocols. The CRCs are those of the catalogue of CRC algorithms
+(https://reveng.sourceforge.io/crc-catalogue/16.htm), computed by fastcrc.
+"""
+
+import fastcrc
 
 
 def xor8(data: bytes) -> int:
@@ -23,3 +27,38 @@ def xor8(data: bytes) -> int:
     folded ^= folded >> 32
     folded ^= folded >> 16
     return (folded ^ folded >> 8) & 0xFF
+
+
+def sum8(data: bytes) -> int:
+    """Return the low byte of the sum of all bytes."""
+    return sum(data) & 0xFF
+
+
+def crc16_arc(data: bytes) -> int:
+    """Return CRC-16/ARC, also called CRC-16/IBM (Teltonika)."""
+    return fastcrc.crc16.arc(data)
+
+
+def crc16_modbus(data: bytes) -> int:
+    """Return CRC-16/MODBUS."""
+    return fastcrc.crc16.modbus(data)
+
+
+def crc16_x25(data: bytes) -> int:
+    """Return CRC-16/X-25, also called CRC-ITU (GT06)."""
+    return fastcrc.crc16.ibm_sdlc(data)
+
+
+def crc16_kermit(data: bytes) -> int:
+    """Return CRC-16/KERMIT, also called CRC-16/CCITT, reflected and from 0 (Ruptela)."""
+    return fastcrc.crc16.kermit(data)
+
+
+def crc16_ccitt(data: bytes) -> int:
+    """Return CRC-16/CCITT-FALSE: not reflected, from 0xFFFF."""
+    return fastcrc.crc16.ibm_3740(data)
+
+
+def crc16_xmodem(data: bytes) -> int:
+    """Return CRC-16/XMODEM: not reflected, from 0."""
+    return fastcrc.crc16.xmodem(data)

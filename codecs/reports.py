@@ -188,6 +188,18 @@ class DeviceInformation(msgspec.Struct, frozen=True, gc=False):
     receipt: Receipt | None = None
 
 
+class UnknownMessage(msgspec.Struct, frozen=True, gc=False):
+    """A well-formed message that the codec does not know: kept as a position attribute where that is
+    configured, else noted like a `Heartbeat`.
+    """
+
+    content: bytes
+    """The whole frame."""
+    kind: str = ""
+    """What the protocol calls it, such as a message number or name; empty if nothing."""
+    receipt: Receipt | None = None
+
+
 class Logout(msgspec.Struct, frozen=True, gc=False):
     """The device logs out."""
 
@@ -223,6 +235,7 @@ Report = (
     | FileUploadCompleted
     | RecordingList
     | DeviceInformation
+    | UnknownMessage
     | Logout
     | ImmediateReply
     | FrameRejected

@@ -4,12 +4,15 @@ Part of the device's actor. A device has one connection that takes commands (`De
 others: those of request-response protocols, of its media and of its files.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from motorpool.actors.devices.device_commands import DeviceSession
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.messages.downlink import Close, ConfigureDecoder, ConnectionMessage, StopServing
 from motorpool.actors.messages.uplink import CheckExpiration, Connected, DeviceMessage
+from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Context, Ref, Timer
 from motorpool.storage.records import Device
@@ -19,6 +22,8 @@ __all__ = ["OpenConnections"]
 REASON = "the device was deleted, renamed or disabled, or has expired"
 
 
+_PROTOCOL_NEUTRAL = ConfigureDecoder("")
+"""What a connection begins with."""
 _NONE: frozenset[Ref[ConnectionMessage]] = frozenset()
 """Shared by the devices that have no others, which most have not: an empty set takes 216 bytes."""
 
@@ -26,15 +31,15 @@ _NONE: frozenset[Ref[ConnectionMessage]] = frozenset()
 class OpenConnections:
     """The connections of one device, as long as it may report."""
 
-    __slots__ = ("_context", "_others", "_sent_timezone", "_session", "_timer", "is_served", "timezone")
+    __slots__ = ("_context", "_others", "_sent", "_session", "_timer", "is_served", "timezone")
 
     def __init__(self, session: DeviceSession, context: Context[DeviceMessage]) -> None:
         self._session = session
         self._context = context
         self._others: frozenset[Ref[ConnectionMessage]] = _NONE
         self._timer: Timer | None = None
-        self._sent_timezone = ""
-        """Name of the time zone last sent to the connection."""
+        self._sent = _PROTOCOL_NEUTRAL
+        """What was last sent to the connection."""
         self.timezone = ""
         """Name of the time zone of the device's clock; empty for the protocol's own."""
         self.is_served = False
@@ -65,17 +70,26 @@ class OpenConnections:
         session, older = self._session, self._session.connection
         session.connection, session.peer = message.connection, message.peer
         session.local_host = message.local_host
-        self._sent_timezone = ""
+        self._sent = _PROTOCOL_NEUTRAL
         if older is not None and older != message.connection:
             older.offer(Close("replaced by a newer connection of the same device"))
         self.configure()
 
     def configure(self) -> None:
-        """Send the connection the configured time zone if it changed; empty restores the protocol's own."""
+        """Send the connection what affects decoding if it changed; empty values restore the protocol's
+        own.
+        """
         session = self._session
-        if session.connection is not None and self.timezone != self._sent_timezone:
-            self._sent_timezone = self.timezone
-            session.connection.offer(ConfigureDecoder(self.timezone))
+        if session.connection is None:
+            return
+        row = session.row
+        model, attributes = (row.model, row.attributes) if row is not None else ("", {})
+        if not (self.timezone or model or attributes) and self._sent is _PROTOCOL_NEUTRAL:
+            return
+        wanted = ConfigureDecoder(self.timezone, model or "", _of_protocols(attributes))
+        if wanted != self._sent:
+            self._sent = wanted
+            session.connection.offer(wanted)
 
     def attach(self, connection: Ref[ConnectionMessage], unique_ids: tuple[str, ...]) -> bool:
         """Add a connection besides the one that takes commands; close it if it may not serve the device."""
@@ -111,3 +125,12 @@ class OpenConnections:
         self._others, session.connection = _NONE, None
         for connection in connections:
             connection.offer(StopServing(REASON))
+
+
+def _of_protocols(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes that a codec reads (`DeviceCodec.configure`)."""
+    return {
+        key: value
+        for key, value in attributes.items()
+        if key == "devicePassword" or ("." in key and key.partition(".")[0] in CODECS)
+    }

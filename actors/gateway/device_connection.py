@@ -18,7 +18,12 @@ from motorpool.actors.gateway.deadlines import Deadlines
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.identity import IDENTIFICATION, Identify
 from motorpool.actors.gateway.recorder import Tap
-from motorpool.actors.messages.counters import DEVICES_REFUSED, FRAMES_REJECTED, MESSAGES_RECEIVED
+from motorpool.actors.messages.counters import (
+    CHECKSUM_ERRORS,
+    DEVICES_REFUSED,
+    FRAMES_REJECTED,
+    MESSAGES_RECEIVED,
+)
 from motorpool.actors.messages.downlink import (
     AcknowledgeStored,
     CheckDeadlines,
@@ -61,7 +66,11 @@ REFUSALS = 3
 """Messages of an unknown device that are refused before its connection is closed."""
 REJECTIONS = 100
 """Consecutive invalid frames after which the connection is closed."""
-UNCOUNTED = kinds.Login | kinds.ImmediateReply | kinds.DeviceInformation | kinds.FileChunk
+MAX_RAW_BYTES = 1024
+"""Of an unknown message that are stored."""
+UNCOUNTED = (
+    kinds.Login | kinds.ImmediateReply | kinds.DeviceInformation | kinds.UnknownMessage | kinds.FileChunk
+)
 """They accompany another message, or were counted when processed as a position."""
 ANSWER_SECONDS = 0.5
 """For answers to requests that came before the device lost the right to report."""
@@ -76,6 +85,7 @@ class DeviceConnection(BaseConnection[Report]):
         "_deadlines",
         "_device",
         "_files",
+        "_keeps_unknown",
         "_login_seconds",
         "_refusals",
         "_rejected",
@@ -98,6 +108,9 @@ class DeviceConnection(BaseConnection[Report]):
         self._codec = codec
         self._database = database
         self._login_seconds = settings.login_seconds
+        self._keeps_unknown = settings.keep_unknown_messages
+        if settings.strict_checksums:
+            codec.strict_checksums = True
         self._device: Ref[DeviceMessage] | None = None
         self._unique_ids: tuple[str, ...] = ()
         self._was_identified = False
@@ -123,6 +136,7 @@ class DeviceConnection(BaseConnection[Report]):
 
     def _on_closed(self) -> None:
         self._files.discard()
+        self._count_checksum_errors()
         self._detach()
         self._socket.guard.traffic.identify(self._ref, 0, "")
 
@@ -183,7 +197,12 @@ class DeviceConnection(BaseConnection[Report]):
             case kinds.DeviceInformation():
                 position = PositionReport(report.attributes, located=False, receipt=report.receipt)
                 await self._process([position])
-            case kinds.Heartbeat() | kinds.RecordingList(reference=None):
+            case kinds.UnknownMessage() if self._keeps_unknown and self._device is not None:
+                attributes = {"raw": report.content[:MAX_RAW_BYTES].hex()}
+                if report.kind:
+                    attributes["type"] = report.kind
+                await self._process([PositionReport(attributes, located=False, receipt=report.receipt)])
+            case kinds.Heartbeat() | kinds.UnknownMessage() | kinds.RecordingList(reference=None):
                 # A list without a reference answers no query of ours.
                 await self._acknowledge_without_storing(report.receipt)
             case kinds.RecordingList():
@@ -300,7 +319,7 @@ class DeviceConnection(BaseConnection[Report]):
             case Reannounce():
                 return self._announce()
             case ConfigureDecoder():
-                return self._configure(message.timezone)
+                return self._configure(message)
             case CheckDeadlines():
                 return self._check_deadlines()
             case Close():
@@ -325,11 +344,12 @@ class DeviceConnection(BaseConnection[Report]):
         if codec.closing:
             self._socket.close("the device asked to close after the answer")
 
-    def _configure(self, timezone: str) -> None:
+    def _configure(self, wanted: ConfigureDecoder) -> None:
+        self._codec.configure(wanted.model, wanted.attributes)
         try:
-            zone = ZoneInfo(timezone) if timezone else None
+            zone = ZoneInfo(wanted.timezone) if wanted.timezone else None
         except (KeyError, ValueError, OSError):  # unknown; malformed; names a directory
-            self.context.log.warning("decoder.timezone %r is not a time zone", timezone)
+            self.context.log.warning("decoder.timezone %r is not a time zone", wanted.timezone)
         else:
             self._codec.set_timezone(zone)
 
@@ -345,6 +365,7 @@ class DeviceConnection(BaseConnection[Report]):
 
     def _check_deadlines(self) -> None:
         now = self.context.clock.monotonic()
+        self._count_checksum_errors()
         self._socket.send(self._codec.tick(now))
         reason = self._deadlines.check(
             now=now,
@@ -356,6 +377,11 @@ class DeviceConnection(BaseConnection[Report]):
         )
         if reason:
             self._socket.close(reason)
+
+    def _count_checksum_errors(self) -> None:
+        if self._codec.checksum_errors:
+            CHECKSUM_ERRORS.labels(self._codec.name).inc(self._codec.checksum_errors)
+            self._codec.checksum_errors = 0
 
     def _count_rejected(self, rejected: kinds.FrameRejected) -> None:
         self._rejected += 1

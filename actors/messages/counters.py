@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 __all__ = [
     "ACCEPT_FAILURES",
     "ADDRESSES_SKIPPED",
+    "CHECKSUM_ERRORS",
     "CONNECTIONS_REFUSED",
     "COUNTERS",
     "DEVICES_REFUSED",
@@ -64,6 +65,12 @@ POSITIONS_DROPPED = Counter(
 )
 FRAMES_REJECTED = Counter(
     "motorpool_frames_rejected", "Pieces of device traffic dropped as broken.", ("protocol",), registry=None
+)
+CHECKSUM_ERRORS = Counter(
+    "motorpool_checksum_errors",
+    "Frames of devices that were decoded although their check value is wrong.",
+    ("protocol",),
+    registry=None,
 )
 DEVICES_REFUSED = Counter(
     "motorpool_devices_refused",
@@ -152,6 +159,7 @@ COUNTERS = (
     POSITION_FLUSHES,
     POSITIONS_DROPPED,
     FRAMES_REJECTED,
+    CHECKSUM_ERRORS,
     DEVICES_REFUSED,
     CONNECTIONS_REFUSED,
     ACCEPT_FAILURES,

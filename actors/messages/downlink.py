@@ -1,5 +1,8 @@
 """The messages to a connection: what is to be sent to its device, and how to read it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from motorpool.codecs.reports import DeviceCommand, Receipt
@@ -38,10 +41,14 @@ class Reannounce(msgspec.Struct, NodeLocal, frozen=True, gc=False):
 
 
 class ConfigureDecoder(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """Apply the device's attributes that affect decoding."""
+    """Apply what the device's row holds that affects decoding and the encoding of commands."""
 
     timezone: str
     """Time zone name of the device's clock; empty for the protocol's default."""
+    model: str = ""
+    """The device's model."""
+    attributes: Mapping[str, Any] = {}
+    """The device's attributes that belong to a protocol, such as `h02.ack`, and `devicePassword`."""
 
 
 class Close(msgspec.Struct, NodeLocal, frozen=True, gc=False):

@@ -16,14 +16,20 @@ it and sends what it returns:
 * Errors: for any input whatever `receive` and `encode` raise only `CodecError`, out of `receive` only where
   the stream cannot go on, out of `encode` only `UnsupportedCommand`. The other methods raise nothing.
 * Limits: `buffered` is bounded by the codec, whatever the peer sends. Bytes that wait for more are held by a
-  framer of `codecs/devices/framing.py`; the check byte or CRC is computed by `codecs/checksums.py`.
+  framer of `codecs/devices/framing/`; the check byte or CRC is computed by `codecs/checksums.py`.
+* Tolerance: a frame with a wrong check value is decoded after `accept_checksum_error`, unless the
+  protocol's page says that it is dropped. A well-formed message that the codec does not know becomes
+  `UnknownMessage`.
 
 To add a protocol:
 
 1. `codecs/devices/<name>/codec.py` (or `<name>.py` if that is all) with a subclass that has a `name` of its
    own. Being there registers it; `protocols` in the settings enables its port.
-2. A framing from `framing.py`, fields through `ByteReader`, units and attribute names as in
-   docs/protocols/common.md#units-and-times and docs/protocols/common.md#attribute-keys.
+2. `framed_codec.py: FramedCodec` is the usual base: it takes a framing from `framing/` and leaves
+   `read_frame` to be written (`gps103/codec.py` is an example). Fields through `codecs/reader.py`, units and
+   coordinates through `codecs/units.py`, cells and access points through `network.py`, alarms through
+   `attributes.py: add_alarms`; attribute names as in `attributes.py` and
+   docs/protocols/common.md#attribute-keys.
 3. docs/protocols/<name>.md with the facts and their public sources.
 4. tests/vectors/<name>.txt: connections in hex or text and the reports they give, real captures first; and in
    tests/codecs/test_every_codec.py the device's end in `PEERS`. That file then tests splitting, garbage,
@@ -32,11 +38,12 @@ To add a protocol:
 
 import abc
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import ClassVar, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
 
-from motorpool.codecs.errors import UnsupportedCommand
+from motorpool.codecs.errors import ChecksumError, UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, EncodedCommand, Receipt, Report
 
 
@@ -49,6 +56,8 @@ class DeviceCodec(abc.ABC):
     """Its usual port."""
     transport: ClassVar[Literal["tcp", "http"]] = "tcp"
     """How devices reach the port; default: "tcp"."""
+    udp: ClassVar[bool] = False
+    """Whether devices may send datagrams to the same port as well; default: false."""
     identity: ClassVar[Literal["phone", "text"]] = "text"
     """What devices call themselves: a telephone number of up to 20 digits, or any text. Default: "text"."""
     commands: ClassVar[frozenset[str]]
@@ -65,6 +74,24 @@ class DeviceCodec(abc.ABC):
     """The wall clock, for devices that ask for the time; set by the connection before the first `receive`.
     Without it such requests are answered as not supported."""
 
+    strict_checksums: bool = False
+    """Whether frames with a wrong check value are dropped where they could be decoded all the same; set by
+    the connection."""
+
+    checksum_errors: int = 0
+    """Frames with a wrong check value that were decoded all the same; counted and reset by the connection."""
+
+    model: str = ""
+    """The device's `model`, upper-case: for protocols whose layouts differ by model without saying so. Set by
+    `configure`."""
+
+    options: Mapping[str, Any] = MappingProxyType({})
+    """The device's attributes that begin with the protocol's name and a point, without that: `ack` for
+    `h02.ack`. Set by `configure`."""
+
+    password: str = ""
+    """The device's attribute `devicePassword`, for commands. Set by `configure`."""
+
     @abc.abstractmethod
     def receive(self, data: bytes) -> list[Report]:
         """Return the reports of all messages that are complete with these bytes; the rest is held back.
@@ -72,6 +99,35 @@ class DeviceCodec(abc.ABC):
         Raises:
             CodecError: the stream cannot go on; the connection is to be closed.
         """
+
+    def receive_datagram(self, data: bytes) -> list[Report]:
+        """Return the reports of one datagram, whose end ends its last frame; for protocols with `udp`.
+
+        A codec serves one address then, and answers with datagrams of their own. Default: `receive`.
+
+        Raises:
+            CodecError: nothing of it can be read.
+        """
+        return self.receive(data)
+
+    def accept_checksum_error(self) -> None:
+        """Count a frame whose check value is wrong.
+
+        Raises:
+            ChecksumError: such frames are to be dropped.
+        """
+        if self.strict_checksums:
+            raise ChecksumError("wrong check value")
+        self.checksum_errors += 1
+
+    def configure(self, model: str, attributes: Mapping[str, Any]) -> None:
+        """Follow the device's model and attributes, from the next message on; called when they change."""
+        prefix = f"{self.name}."
+        self.model = model.upper()
+        self.options = {
+            key.removeprefix(prefix): value for key, value in attributes.items() if key.startswith(prefix)
+        }
+        self.password = str(attributes.get("devicePassword") or "")
 
     @abc.abstractmethod
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:

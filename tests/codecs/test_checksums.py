@@ -5,7 +5,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from motorpool.codecs.checksums import xor8
+from motorpool.codecs.checksums import (
+    crc16_arc,
+    crc16_ccitt,
+    crc16_kermit,
+    crc16_modbus,
+    crc16_x25,
+    crc16_xmodem,
+    sum8,
+    xor8,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,3 +31,19 @@ def test_xor8_of_known_bytes(data, check):
 @example(b"\x80" + bytes(16))
 def test_xor8_combines_every_byte(data):
     assert xor8(data) == reduce(xor, data, 0)
+
+
+@pytest.mark.parametrize(
+    ("checksum", "value"),
+    [
+        (crc16_arc, 0xBB3D),
+        (crc16_modbus, 0x4B37),
+        (crc16_x25, 0x906E),
+        (crc16_kermit, 0x2189),
+        (crc16_ccitt, 0x29B1),
+        (crc16_xmodem, 0x31C3),
+        (sum8, 0xDD),
+    ],
+)
+def test_the_check_values_of_the_catalogue(checksum, value):
+    assert checksum(b"123456789") == value

@@ -5,12 +5,11 @@ from typing import Any
 
 import msgspec
 
-from motorpool.codecs.devices.osmand.query import checked_coordinates, parse_time
+from motorpool.codecs.devices.osmand.query import parse_time
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import PositionReport
+from motorpool.codecs.units import KNOTS_PER_METRE_PER_SECOND, checked_coordinates
 
-KNOTS = 1.94384
-"""Knots in a metre per second."""
 MAX_LOCATIONS = 1000
 """Locations in one request."""
 
@@ -90,7 +89,7 @@ def _report(location: _Location) -> PositionReport:
         latitude=latitude,
         longitude=longitude,
         altitude=coords.altitude or 0.0,
-        speed=_positive(coords.speed) * KNOTS,
+        speed=_positive(coords.speed) * KNOTS_PER_METRE_PER_SECOND,
         course=_positive(coords.heading),
         accuracy=_positive(coords.accuracy),
     )

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
 
+from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_real, parse_whole
 from motorpool.codecs.reports import PositionReport
+from motorpool.codecs.units import checked_coordinates
 
 MAX_PARAMETERS = 256
 """Parameters of one request."""
@@ -89,17 +91,6 @@ def parse_time(stamp: str | float) -> datetime:
         raise CodecError(f"{str(stamp)[:40]!r} is no time") from None
 
 
-def checked_coordinates(latitude: float, longitude: float) -> tuple[float, float]:
-    """Return the coordinates, in degrees.
-
-    Raises:
-        CodecError: out of range.
-    """
-    if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
-        raise CodecError("no such latitude and longitude")
-    return latitude, longitude
-
-
 def _first(fields: Mapping[str, Sequence[str]], name: str) -> str:
     return fields.get(name, ("",))[0].strip()
 
@@ -152,34 +143,10 @@ def _value(text: str) -> float | bool | str:
 def _network(cells: Sequence[str], points: Sequence[str]) -> Mapping[str, Any] | None:
     towers, stations = [], []
     for cell in cells:
-        numbers = [parse_whole(part) for part in cell.split(",")]
-        if None not in numbers and len(numbers) >= 4 and numbers[2] and numbers[3]:
-            tower = dict(
-                zip(
-                    (
-                        "mobileCountryCode",
-                        "mobileNetworkCode",
-                        "locationAreaCode",
-                        "cellId",
-                        "signalStrength",
-                    ),
-                    numbers,
-                    strict=False,
-                )
-            )
-            towers.append(tower)
+        numbers = [number for part in cell.split(",") if (number := parse_whole(part)) is not None]
+        if len(numbers) == len(cell.split(",")) and len(numbers) >= 4:
+            towers.append(cell_tower(*numbers[:5]))
     for point in points:
         address, _, strength = point.partition(",")
-        station: dict[str, Any] = {"macAddress": address.replace("-", ":").lower()}
-        decibels = parse_whole(strength)
-        if decibels is not None:
-            station["signalStrength"] = decibels
-        stations.append(station)
-    if not towers and not stations:
-        return None
-    network: dict[str, Any] = {"radioType": "gsm", "considerIp": False}
-    if towers:
-        network["cellTowers"] = towers
-    if stations:
-        network["wifiAccessPoints"] = stations
-    return network
+        stations.append(access_point(address, parse_whole(strength)))
+    return network_of(towers, stations)

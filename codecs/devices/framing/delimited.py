@@ -1,19 +1,7 @@
-"""Framings: how a stream of bytes is divided into frames.
+"""Frames between delimiters that never occur inside them."""
 
-A codec chooses one of these and does not write its own. HTTP is the exception: h11 reads it (see `osmand`).
-What a framer holds back is bounded, and any division of the stream into reads gives the same frames;
-`tests/codecs/devices/test_framing.py` verifies both.
-"""
-
+from motorpool.codecs.devices.framing.rejection import rejected
 from motorpool.codecs.reports import FrameRejected
-
-MAX_REJECTED_BYTES = 256
-"""Bytes of a dropped frame that are kept for the log."""
-
-
-def rejected(error: str, frame: bytes) -> FrameRejected:
-    """Return the report of a dropped frame, with its first `MAX_REJECTED_BYTES`."""
-    return FrameRejected(error, frame[:MAX_REJECTED_BYTES])
 
 
 class DelimiterFramer:

@@ -1,0 +1,124 @@
+"""The attributes of positions under which all protocols report the same thing the same way.
+
+The table is that of docs/protocols/common.md#attribute-keys; the test of every codec compares what its
+vectors
+give with it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+__all__ = ["ALARMS", "ATTRIBUTES", "add_alarms", "attribute_fault", "unit_of"]
+
+_BOOLEANS = "ignition motion charge archive armed blocked roaming lock door mock gps"
+_TEXTS = (
+    "alarm versionFw versionHw iccid imei vin driverUniqueId result image video audio geofence card phone"
+    " command dtcs activity plate model operator type ip antenna serial raw network"
+)
+_NUMBERS = {
+    "": "index hdop vdop pdop sat satVisible rssi event status flags input output steps priority acceleration"
+    " axleWeight gSensor axisX axisY axisZ sleepMode faultCount",
+    "bpm": "heartRate",
+    "m": "odometer serviceOdometer tripOdometer totalDistance distance obdOdometer",
+    "ms": "hours drivingTime",
+    "V": "power battery",
+    "%": "batteryLevel fuelLevel humidity",
+    "l": "fuel fuelUsed",
+    "l/h": "fuelConsumption",
+    "rpm": "rpm",
+    "°C": "deviceTemp coolantTemp engineTemp",
+    "km/h": "obdSpeed speedLimit",
+}
+_NUMBERED = {"temp": "°C", "adc": "V", "count": "", "fuel": "", "bleTemp": "°C"}
+"""Prefixes of numbered keys, from 1, whose values are numbers, and their units."""
+
+ATTRIBUTES: Final[Mapping[str, tuple[type, str]]] = {
+    **dict.fromkeys(_BOOLEANS.split(), (bool, "")),
+    **dict.fromkeys(_TEXTS.split(), (str, "")),
+    **{name: (float, unit) for unit, names in _NUMBERS.items() for name in names.split()},
+}
+"""Type and unit of each attribute by its key. `float` stands for any number that is not a boolean."""
+
+ALARMS: Final = frozenset(
+    [
+        "general",
+        "sos",
+        "vibration",
+        "movement",
+        "lowspeed",
+        "overspeed",
+        "fallDown",
+        "lowPower",
+        "lowBattery",
+        "fault",
+        "powerOff",
+        "powerOn",
+        "door",
+        "lock",
+        "unlock",
+        "geofence",
+        "geofenceEnter",
+        "geofenceExit",
+        "gpsAntennaCut",
+        "accident",
+        "tow",
+        "idle",
+        "highRpm",
+        "hardAcceleration",
+        "hardBraking",
+        "hardCornering",
+        "laneChange",
+        "fatigueDriving",
+        "powerCut",
+        "powerRestored",
+        "jamming",
+        "temperature",
+        "parking",
+        "bonnet",
+        "footBrake",
+        "fuelLeak",
+        "tampering",
+        "removing",
+    ]
+)
+"""The names that `alarm` may hold, separated by commas."""
+
+_NUMBERED_KEY = re.compile(r"([a-zA-Z]+?)([0-9]{1,5})")
+
+
+def add_alarms(attributes: dict[str, Any], names: Iterable[str]) -> None:
+    """Add alarms to those that the attributes hold: in order, each once."""
+    before = attributes.get("alarm")
+    joined = ",".join(dict.fromkeys((*(before.split(",") if before else ()), *names)))
+    if joined:
+        attributes["alarm"] = joined
+
+
+def unit_of(key: str) -> str:
+    """Return the unit of an attribute; empty where it has none or the key is not in the table."""
+    if key in ATTRIBUTES:
+        return ATTRIBUTES[key][1]
+    numbered = _NUMBERED_KEY.fullmatch(key)
+    return _NUMBERED.get(numbered[1], "") if numbered else ""
+
+
+def attribute_fault(key: str, value: object) -> str:
+    """Return why a value does not have the type that all protocols give this attribute; empty if it has.
+
+    Keys that are not in the table may have any value but None.
+    """
+    numbered = _NUMBERED_KEY.fullmatch(key)
+    kind = (
+        ATTRIBUTES[key][0] if key in ATTRIBUTES else float if numbered and numbered[1] in _NUMBERED else None
+    )
+    if value is None:
+        return f"{key} is None: leave it out"
+    if kind is float:
+        is_right = isinstance(value, int | float) and not isinstance(value, bool)
+    else:
+        is_right = kind is None or isinstance(value, kind)
+    if not is_right:
+        return f"{key} is {value!r}, not {'a number' if kind is float else kind.__name__ if kind else ''}"
+    unknown = set(value.split(",")) - ALARMS if key == "alarm" and isinstance(value, str) else set()
+    return f"no such alarm: {', '.join(sorted(unknown))}" if unknown else ""
