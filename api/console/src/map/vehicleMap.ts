@@ -1,33 +1,12 @@
 /** The map of vehicles: draws them over the base map, and says what of them is clicked. */
 
-import {
-  type GeoJSONSource,
-  Map as MapLibre,
-  type MapOptions as MapLibreOptions,
-  type MapMouseEvent,
-  setWorkerUrl,
-} from "maplibre-gl";
-import workerUrl from "maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url";
-import { type Base, styleOf } from "./base";
+import type { Map as MapLibre, MapMouseEvent } from "maplibre-gl";
+import { type BaseMap, type BaseMapOptions, MOST_ZOOM, openBaseMap, type View } from "./baseMap";
 import { Chosen } from "./chosen";
 import { type Box, cluster, degreesOf, placeOf, radiusOf, WORLD_PX } from "./clusters";
-import { type Colors, colorsNow, onTheme } from "./colors";
-import { LightDrawing } from "./light";
 import { Marks } from "./marks";
-import "./vehicleMap.css";
-import { MapUnavailable } from "./unavailable";
-import { addVehicleLayers, drawIcon, iconScale, type SOURCES, type Vehicle } from "./vehicles";
-import { collection, FINE_ZOOM, loadOutlines } from "./world";
-
-// The policy allows workers from files only.
-setWorkerUrl(workerUrl);
-
-/** What part of the world is seen: degrees, and MapLibre's zoom. */
-export interface View {
-  zoom: number;
-  latitude: number;
-  longitude: number;
-}
+import { addVehicleLayers, type Vehicle } from "./vehicles";
+import { collection } from "./world";
 
 /** What is under the pointer: pixels of the window, degrees, and the vehicles of the mark there. */
 export interface Spot {
@@ -47,18 +26,11 @@ export interface MapHandlers {
   onMove: (view: View, away: boolean) => void;
 }
 
-interface MapOptions extends MapHandlers {
-  base: Base;
-  language: string;
-  view: View | null;
+interface MapOptions extends MapHandlers, BaseMapOptions {
   /** Whether the view stays as it is although a vehicle is chosen from the start. */
   keepsView: boolean;
-  /** Name of the map for screen readers. */
-  title: string;
 }
 
-const WHOLE_WORLD: View = { zoom: 1.2, latitude: 25, longitude: 10 };
-const MOST_ZOOM = 20;
 /** Where a vehicle that is chosen elsewhere is shown at least; without tiles there is little to see so near. */
 const CHOSEN_ZOOM = 14;
 const CHOSEN_ZOOM_WITHOUT_TILES = 11;
@@ -66,38 +38,10 @@ const FIT_ZOOM = 11;
 const MARGIN_PX = 60;
 /** A finger or mouse may miss a mark by so many pixels. */
 const SLACK_PX = 6;
-const FONT = ["sans-serif"];
 
 /** Make the map in an element. Throws `MapUnavailable` if the browser has no WebGL. */
 export async function openMap(container: HTMLElement, options: MapOptions): Promise<VehicleMap> {
-  const colors = colorsNow();
-  const style = await styleOf(options.base, colors, options.language);
-  const { zoom, latitude, longitude } = options.view ?? WHOLE_WORLD;
-  const settings: MapLibreOptions = {
-    container,
-    style,
-    center: [longitude, latitude],
-    zoom,
-    minZoom: 0,
-    maxZoom: MOST_ZOOM,
-    attributionControl: false,
-    dragRotate: false,
-    pitchWithRotate: false,
-    fadeDuration: 0,
-    locale: { "Map.Title": options.title },
-  };
-  const map = make(settings);
-  map.touchZoomRotate.disableRotation();
-  map.keyboard.disableRotation();
-  return new VehicleMap(map, options, colors);
-}
-
-function make(settings: MapLibreOptions): MapLibre {
-  try {
-    return new MapLibre(settings);
-  } catch (cause) {
-    throw new MapUnavailable("no WebGL", { cause });
-  }
+  return new VehicleMap(await openBaseMap(container, options), options);
 }
 
 export class VehicleMap {
@@ -107,32 +51,30 @@ export class VehicleMap {
   /** The vehicle that was clicked on the map itself. */
   #clicked: number | null = null;
   #isPlaced: boolean;
-  #isReady = false;
-  #isFine = false;
   #asked = false;
   #keepsView: boolean;
-  readonly #light: LightDrawing;
-  readonly #endTheme: () => void;
+  private readonly map: MapLibre;
 
   constructor(
-    private readonly map: MapLibre,
+    private readonly base: BaseMap,
     private readonly options: MapOptions,
-    private colors: Colors,
   ) {
+    const { map } = base;
+    this.map = map;
     this.#isPlaced = options.view !== null;
     this.#keepsView = options.keepsView;
-    this.#light = new LightDrawing(map, () => this.#draw());
-    this.#endTheme = onTheme(() => void this.#changeTheme());
-    map.setMissingStyleImageResolver((name) => {
-      const icon = drawIcon(name, this.colors);
-      if (icon && !map.hasImage(name)) map.addImage(name, icon, { pixelRatio: iconScale });
+    base.onSharp(() => this.#draw());
+    base.addDrawn({
+      add: (colors, font) => {
+        addVehicleLayers(map, colors, font);
+        this.#draw();
+      },
     });
-    map.on("style.load", () => this.#begin());
     map.on("move", () => {
       if (!this.#marks.isDrawnAt(map.getZoom())) this.#draw();
     });
     map.on("moveend", (event) => this.#moved("originalEvent" in event && Boolean(event.originalEvent)));
-    map.on("dragstart", () => options.onMove(this.#view(), true));
+    map.on("dragstart", () => options.onMove(this.base.view(), true));
     map.on("click", (event) => this.#click(event));
     map.on("contextmenu", (event) => {
       event.originalEvent.preventDefault();
@@ -173,41 +115,16 @@ export class VehicleMap {
   /** The same by wish of the reader. */
   showAll(): void {
     this.fit();
-    this.options.onMove(this.#view(), true);
+    this.options.onMove(this.base.view(), true);
   }
 
   zoomBy(steps: number): void {
     this.#asked = true;
-    this.map.easeTo({ zoom: this.map.getZoom() + steps, duration: 200 });
+    this.base.zoomBy(steps);
   }
 
   close(): void {
-    this.#endTheme();
-    this.#light.close();
-    this.map.remove();
-  }
-
-  #begin(): void {
-    const { layers } = this.map.getStyle();
-    const other = layers.find((layer) => layer.type === "symbol" && layer.layout?.["text-font"]);
-    const font = other?.type === "symbol" ? other.layout?.["text-font"] : undefined;
-    addVehicleLayers(this.map, this.colors, Array.isArray(font) ? (font as string[]) : FONT);
-    this.#isReady = true;
-    this.#isFine = false;
-    this.#refine();
-    this.#draw();
-  }
-
-  async #changeTheme(): Promise<void> {
-    this.colors = colorsNow();
-    const style = await styleOf(this.options.base, this.colors, this.options.language);
-    this.#isReady = false;
-    this.map.setStyle(style, { diff: false });
-  }
-
-  #view(): View {
-    const { lng, lat } = this.map.getCenter().wrap();
-    return { zoom: this.map.getZoom(), latitude: lat, longitude: lng };
+    this.base.close();
   }
 
   #setMarks(): void {
@@ -217,39 +134,22 @@ export class VehicleMap {
 
   #moved(byReader: boolean): void {
     this.#draw();
-    this.#refine();
     if (!byReader && !this.#asked) return;
     this.#asked = false;
-    this.options.onMove(this.#view(), false);
-  }
-
-  /** Finer outlines, once they are needed. */
-  #refine(): void {
-    if (this.#isFine || !this.options.base.world || this.map.getZoom() < FINE_ZOOM) return;
-    this.#isFine = true;
-    loadOutlines(true)
-      .then((outlines) => this.map.getSource<GeoJSONSource>("outlines")?.setData(outlines))
-      // The coarse ones stay; the next movement asks again.
-      .catch(() => {
-        this.#isFine = false;
-      });
+    this.options.onMove(this.base.view(), false);
   }
 
   #draw(): void {
-    if (!this.#isReady || this.#light.active) return;
+    if (!this.base.isReady || this.base.light.active) return;
     const features = this.#marks.features(this.#box(), this.map.getZoom(), this.options.language);
-    this.#setData("vehicles", collection(features));
+    this.base.setData("vehicles", collection(features));
     this.#drawChosen();
   }
 
   #drawChosen(): void {
-    if (!this.#isReady || this.#light.active) return;
-    this.#setData("chosen", this.#chosen.mark());
-    this.#setData("tail", this.#chosen.tail());
-  }
-
-  #setData(source: (typeof SOURCES)[number], data: GeoJSON.FeatureCollection): void {
-    void this.map.getSource<GeoJSONSource>(source)?.setData(data);
+    if (!this.base.isReady || this.base.light.active) return;
+    this.base.setData("chosen", this.#chosen.mark());
+    this.base.setData("tail", this.#chosen.tail());
   }
 
   /** Whether a vehicle that is chosen now is seen where it is: after a click on it, or where the address says so. */

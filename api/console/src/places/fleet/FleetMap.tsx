@@ -7,13 +7,15 @@ import { MapUnavailable } from "../../map/unavailable";
 import type { Spot, VehicleMap } from "../../map/vehicleMap";
 import type { Vehicle } from "../../map/vehicles";
 import { Empty } from "../../parts/Empty";
-import { Icon, type IconName } from "../../parts/Icon";
 import { go, location, withQuery } from "../../router";
 import { device, deviceNow, position, positionNow } from "../../state/fleet";
 import { server, session, style } from "../../state/session";
+import { creditsOf } from "../map/credits";
+import { MapButton } from "../map/MapButton";
 import { hasPlace, isMoving } from "./filters";
 import { MapMenu, openVehicle, queryWithout } from "./MapMenu";
 import { preferredView, readView, writeView } from "./view";
+import "../map/stage.css";
 
 /** The chosen vehicle is drawn anew at most this often. */
 const CHOSEN_MS = 250;
@@ -103,19 +105,19 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
   useKeys("vehicle", { follow: () => (chosen ? toggle() : false) });
 
   return (
-    <div class="fleet-map">
+    <div class="map-stage">
       <div ref={element} class="map-canvas" />
       {failure && <Empty icon="map" title={t("map.unavailable")} text={t(failure)} />}
       {opened && (
         <>
           <div class="map-buttons">
             {chosen !== null && (
-              <Button icon="follow" label={t("map.follow")} pressed={follows} act={toggle} />
+              <MapButton icon="follow" label={t("map.follow")} pressed={follows} act={toggle} />
             )}
-            <Button icon="fullScreen" label={t("map.all")} act={() => opened.map.showAll()} />
+            <MapButton icon="fullScreen" label={t("map.all")} act={() => opened.map.showAll()} />
             <div class="button-pair">
-              <Button icon="plus" label={t("map.zoomIn")} act={() => opened.map.zoomBy(1)} />
-              <Button icon="minus" label={t("map.zoomOut")} act={() => opened.map.zoomBy(-1)} />
+              <MapButton icon="plus" label={t("map.zoomIn")} act={() => opened.map.zoomBy(1)} />
+              <MapButton icon="minus" label={t("map.zoomOut")} act={() => opened.map.zoomBy(-1)} />
             </div>
           </div>
           {opened.credits && <p class="map-credits">{opened.credits}</p>}
@@ -123,21 +125,6 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
       )}
       {menu && <MapMenu of={menu} onClose={() => setMenu(null)} />}
     </div>
-  );
-}
-
-interface ButtonProps {
-  icon: IconName;
-  label: string;
-  pressed?: boolean;
-  act: () => void;
-}
-
-function Button({ icon, label, pressed, act }: ButtonProps) {
-  return (
-    <button type="button" aria-label={label} title={label} aria-pressed={pressed} onClick={act}>
-      <Icon name={icon} size={18} />
-    </button>
   );
 }
 
@@ -162,9 +149,7 @@ async function openedMap(container: HTMLElement, handlers: Handlers): Promise<Op
     keepsView: asked !== null && "id" in location.peek().params,
     title: t("map.title"),
   });
-  const { attribution } = base.settings;
-  const credits = [attribution, base.world && t("map.credits")].filter(Boolean).join(" · ");
-  return { map, credits };
+  return { map, credits: creditsOf(base) };
 }
 
 /** Pixels that the panel covers at the right of the map. */

@@ -1,6 +1,6 @@
 /** What part of the map is seen, in the address: `at=zoom/latitude/longitude`. */
 
-import type { View } from "../../map/vehicleMap";
+import type { View } from "../../map/baseMap";
 
 /** The view of an address; null if there is none that can be shown. */
 export function readView(text: string | null): View | null {

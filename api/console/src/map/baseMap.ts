@@ -1,0 +1,165 @@
+/** A MapLibre map of its own style: base map, theme, light drawing and finer outlines. What else is drawn others add. */
+
+import {
+  type GeoJSONSource,
+  Map as MapLibre,
+  type MapOptions as MapLibreOptions,
+  setWorkerUrl,
+} from "maplibre-gl";
+import workerUrl from "maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url";
+import { type Base, styleOf } from "./base";
+import { type Colors, colorsNow, onTheme } from "./colors";
+import { LightDrawing } from "./light";
+import "./map.css";
+import { MapUnavailable } from "./unavailable";
+import { drawIcon, iconScale } from "./vehicles";
+import { FINE_ZOOM, loadOutlines } from "./world";
+
+// The policy allows workers from files only.
+setWorkerUrl(workerUrl);
+
+/** What part of the world is seen: degrees, and MapLibre's zoom. */
+export interface View {
+  zoom: number;
+  latitude: number;
+  longitude: number;
+}
+
+export interface BaseMapOptions {
+  base: Base;
+  language: string;
+  /** Null for the whole world. */
+  view: View | null;
+  /** Name of the map for screen readers. */
+  title: string;
+}
+
+/** What draws on a map. */
+export interface Drawn {
+  /** Add sources and layers to a style that has just been loaded; `font` is what it has letters of. */
+  add(colors: Colors, font: string[]): void;
+  /** The style is about to be replaced by that of another theme. */
+  leave?(): void;
+}
+
+const WHOLE_WORLD: View = { zoom: 1.2, latitude: 25, longitude: 10 };
+export const MOST_ZOOM = 20;
+const FONT = ["sans-serif"];
+
+/** Make a map in an element. Throws `MapUnavailable` if the browser has no WebGL. */
+export async function openBaseMap(container: HTMLElement, options: BaseMapOptions): Promise<BaseMap> {
+  const colors = colorsNow();
+  const style = await styleOf(options.base, colors, options.language);
+  const { zoom, latitude, longitude } = options.view ?? WHOLE_WORLD;
+  const map = make({
+    container,
+    style,
+    center: [longitude, latitude],
+    zoom,
+    minZoom: 0,
+    maxZoom: MOST_ZOOM,
+    attributionControl: false,
+    dragRotate: false,
+    pitchWithRotate: false,
+    fadeDuration: 0,
+    locale: { "Map.Title": options.title },
+  });
+  map.touchZoomRotate.disableRotation();
+  map.keyboard.disableRotation();
+  return new BaseMap(map, options, colors);
+}
+
+function make(settings: MapLibreOptions): MapLibre {
+  try {
+    return new MapLibre(settings);
+  } catch (cause) {
+    throw new MapUnavailable("no WebGL", { cause });
+  }
+}
+
+export class BaseMap {
+  readonly light: LightDrawing;
+  /** Whether the style is loaded, so that sources can be set. */
+  isReady = false;
+  readonly #drawn: Drawn[] = [];
+  readonly #endTheme: () => void;
+  #font: string[] = FONT;
+  #isFine = false;
+  #sharp = () => {};
+
+  constructor(
+    readonly map: MapLibre,
+    private readonly options: BaseMapOptions,
+    private colors: Colors,
+  ) {
+    this.light = new LightDrawing(map, () => this.#sharp());
+    this.#endTheme = onTheme(() => void this.#changeTheme());
+    map.setMissingStyleImageResolver((name) => {
+      const icon = drawIcon(name, this.colors);
+      if (icon && !map.hasImage(name)) map.addImage(name, icon, { pixelRatio: iconScale });
+    });
+    map.on("style.load", () => this.#begin());
+    map.on("moveend", () => this.#refine());
+  }
+
+  /** Have something drawn, now and in each style that follows; what comes later is drawn above. */
+  addDrawn(drawn: Drawn): void {
+    this.#drawn.push(drawn);
+    if (this.isReady) drawn.add(this.colors, this.#font);
+  }
+
+  /** Call `sharp` whenever light drawing has ended, since data is not set meanwhile. */
+  onSharp(sharp: () => void): void {
+    this.#sharp = sharp;
+  }
+
+  view(): View {
+    const { lng, lat } = this.map.getCenter().wrap();
+    return { zoom: this.map.getZoom(), latitude: lat, longitude: lng };
+  }
+
+  zoomBy(steps: number): void {
+    this.map.easeTo({ zoom: this.map.getZoom() + steps, duration: 200 });
+  }
+
+  setData(source: string, data: GeoJSON.FeatureCollection): void {
+    void this.map.getSource<GeoJSONSource>(source)?.setData(data);
+  }
+
+  close(): void {
+    this.#endTheme();
+    this.light.close();
+    this.map.remove();
+  }
+
+  #begin(): void {
+    const { layers } = this.map.getStyle();
+    const other = layers.find((layer) => layer.type === "symbol" && layer.layout?.["text-font"]);
+    const font = other?.type === "symbol" ? other.layout?.["text-font"] : undefined;
+    this.#font = Array.isArray(font) ? (font as string[]) : FONT;
+    this.isReady = true;
+    this.#isFine = false;
+    this.#refine();
+    for (const each of this.#drawn) each.add(this.colors, this.#font);
+  }
+
+  async #changeTheme(): Promise<void> {
+    this.colors = colorsNow();
+    const style = await styleOf(this.options.base, this.colors, this.options.language);
+    this.isReady = false;
+    for (const each of this.#drawn) each.leave?.();
+    this.map.setStyle(style, { diff: false });
+  }
+
+  /** Finer outlines, once they are needed. */
+  #refine(): void {
+    if (this.#isFine || !this.options.base.world || this.map.getZoom() < FINE_ZOOM) return;
+    this.#isFine = true;
+    loadOutlines(true)
+      .then((outlines) => this.setData("outlines", outlines))
+      // The coarse ones stay; the next movement asks again.
+      .catch(() => {
+        this.#isFine = false;
+      });
+  }
+}
