@@ -56,6 +56,18 @@ export function remove(path: string, body?: object, signal?: AbortSignal): Promi
   return call<void>("DELETE", address(path), body, signal);
 }
 
+/** A record with its version, for `put` (docs/http-api.md#versions). */
+export interface Versioned<T> {
+  value: T;
+  version: string;
+}
+
+/** As `get`, with the version of the record. */
+export async function getVersioned<T>(path: string, signal?: AbortSignal): Promise<Versioned<T>> {
+  const answer = await request("GET", address(path), undefined, signal);
+  return { value: await content<T>(answer), version: answer.headers.get("ETag") ?? "" };
+}
+
 /** An answer with what its headers say of its time, in milliseconds since 1970. */
 export interface Dated<T> {
   value: T;

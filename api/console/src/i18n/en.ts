@@ -9,6 +9,7 @@ import { live } from "./en/live";
 import { login } from "./en/login";
 import { map } from "./en/map";
 import { vehicle } from "./en/vehicle";
+import { zone } from "./en/zone";
 
 export const en = {
   ...account,
@@ -20,4 +21,5 @@ export const en = {
   ...login,
   ...map,
   ...vehicle,
+  ...zone,
 };

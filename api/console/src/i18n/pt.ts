@@ -9,6 +9,7 @@ import { live } from "./pt/live";
 import { login } from "./pt/login";
 import { map } from "./pt/map";
 import { vehicle } from "./pt/vehicle";
+import { zone } from "./pt/zone";
 import type { Texts } from "./translate";
 
 export const pt = {
@@ -21,4 +22,5 @@ export const pt = {
   ...login,
   ...map,
   ...vehicle,
+  ...zone,
 } satisfies Texts;
