@@ -1,0 +1,19 @@
+/** The instant that a history shows: map, graph, lanes and film follow it. */
+
+import { type Signal, signal } from "@preact/signals";
+import type { Span } from "./spans";
+
+export interface Cursor {
+  /** Milliseconds since 1970. */
+  at: Signal<number>;
+  /** What the lanes and the graph show; the history itself may be longer. */
+  span: Signal<Span>;
+  playing: Signal<boolean>;
+  /** How many seconds pass in one. */
+  rate: Signal<number>;
+}
+
+/** A cursor that rests at an instant. */
+export function makeCursor(span: Span, at: number): Cursor {
+  return { at: signal(at), span: signal(span), playing: signal(false), rate: signal(1) };
+}
