@@ -88,21 +88,20 @@ def _compare(
     options: Options, report: Report, plain: Server, ruled: Server, seconds: float, step: Step
 ) -> None:
     """Measure by turns a server without rules and one with them, so that a slower machine slows down both."""
-    phones = {plain: _phones(1, options.terminals), ruled: _phones(3, options.terminals)}
-    configure_rules(ruled, phones[ruled])
-    turns: dict[Server, list[Measured]] = {plain: [], ruled: []}
+    phones = _phones(3, options.terminals)
+    configure_rules(ruled, phones)
+    without: list[Measured] = []
+    with_rules: list[Measured] = []
+    sides = (plain, _phones(1, options.terminals), without), (ruled, phones, with_rules)
     for turn in range(1, TURNS + 1):
         step(f"saturation without and with rules, {turn} of {TURNS}")
-        for server, measured in turns.items():
-            cpu = _cpu_of_server(server)
-            port = server.jt808_port
-            # An hour later than the turn before, so that no position is a duplicate.
-            later = timedelta(hours=turn)
-            measured.append(
-                _measure(server.host, port, phones[server], "saturate", seconds, cpu, later=later)
-            )
-    check_rules(ruled, phones[ruled])
-    _report_ruled(report, ruled, turns[ruled], turns[plain])
+        # An hour later than the turn before, so that no position is a duplicate.
+        later = timedelta(hours=turn)
+        for server, devices, turns in sides:
+            port, cpu = server.jt808_port, _cpu_of_server(server)
+            turns.append(_measure(server.host, port, devices, "saturate", seconds, cpu, later=later))
+    check_rules(ruled, phones)
+    _report_ruled(report, ruled, with_rules, without)
 
 
 def _report_ruled(

@@ -16,6 +16,7 @@ def test_ingest_finds_every_acknowledged_position_in_the_database(
     monkeypatch: pytest.MonkeyPatch, forks: Any
 ) -> None:
     monkeypatch.setattr(rules, "GEOFENCES", 12)
+    monkeypatch.setattr(ingest, "TURNS", 1)
     report = Report({})
     # Its PostgreSQL is its own, whose CPU is measured; one server does for both loads.
     with run_server(start=forks.start) as server:
