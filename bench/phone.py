@@ -3,7 +3,7 @@
 """
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
@@ -11,7 +11,9 @@ import msgspec
 import trio
 
 from motorpool.bench.target import NewDevice, Target
+from motorpool.bench.vehicles.archive import Archive
 from motorpool.bench.vehicles.city import ROUND_TRIPS
+from motorpool.bench.vehicles.roster import Roster, Shift
 from motorpool.bench.vehicles.route import Drive, VehicleState
 from motorpool.bench.vehicles.vehicle import DRIVE_START
 from motorpool.codecs.devices.osmand.codec import OsmAnd
@@ -21,6 +23,8 @@ CYCLIST_KMH = 18.0
 KNOTS = 1.943844
 """Knots in a metre per second."""
 LONGEST_PAUSE_SECONDS = 60.0
+ARCHIVE_SECONDS, ARCHIVE_RESTING_SECONDS = 30.0, 600.0
+"""Between the reports of the time before the simulation: while it rides, and while it rests."""
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +39,8 @@ class PhonePlan(msgspec.Struct, frozen=True, kw_only=True):
     trip: int
     seed: int
     interval_seconds: float
+    shift: Shift | None = None
+    """Hours of work; None: it rides without a break."""
 
     def device(self) -> NewDevice:
         """Return the device to register."""
@@ -46,22 +52,30 @@ class PhonePlan(msgspec.Struct, frozen=True, kw_only=True):
 class Phone:
     """A simulated phone."""
 
-    def __init__(self, plan: PhonePlan, target: Target, clock: Clock) -> None:
+    def __init__(self, plan: PhonePlan, target: Target, clock: Clock, archive: Archive | None = None) -> None:
         self._plan = plan
+        self._archive = archive
         self._clock = clock
         self._url = f"http://{target.host}:{target.port(OsmAnd.port)}/"
         trip = ROUND_TRIPS[plan.trip]._replace(limit_kmh=CYCLIST_KMH)
         self._drive = Drive(trip, plan.seed)
+        self._roster = Roster(self._drive, plan.shift, plan.seed) if plan.shift is not None else None
 
     async def run(self) -> None:
-        """Ride and report until cancelled; failed reports are sent later, the newest first."""
+        """Report the archive, then ride and report until cancelled; only the newest report is sent again."""
         async with httpx.AsyncClient(timeout=20.0) as client:
             pause = self._plan.interval_seconds
+            instant = self._archive.since if self._archive is not None else None
             while True:
+                if instant is not None and instant >= self._clock.now():
+                    instant = None
                 try:
-                    answer = await client.send(self.request(client, self._clock.now()))
+                    answer = await client.send(self.request(client, instant or self._clock.now()))
                     answer.raise_for_status()
                     pause = self._plan.interval_seconds
+                    if instant is not None:
+                        instant += timedelta(seconds=self._pause_after(instant))
+                        continue
                 except httpx.HTTPError as error:
                     _log.debug("%s: not sent: %s", self._plan.name, error)
                     pause = min(2 * pause, max(LONGEST_PAUSE_SECONDS, self._plan.interval_seconds))
@@ -70,12 +84,17 @@ class Phone:
     def request(self, client: httpx.AsyncClient, instant: datetime) -> httpx.Request:
         """Return the request that reports the position."""
         seconds = (instant - DRIVE_START).total_seconds()
-        moment = self._drive.at(seconds)
+        moment = self._drive.at(seconds) if self._roster is None else self._roster.state_at(seconds)
         # Full in the morning, nearly empty at night.
         battery = 1.0 - 0.9 * (seconds % 86_400 / 86_400)
         if self._plan.as_json:
             return client.build_request("POST", self._url, json=self._json(moment, instant, battery))
         return client.build_request("POST", self._url, params=self._query(moment, instant, battery))
+
+    def _pause_after(self, instant: datetime) -> float:
+        seconds = (instant - DRIVE_START).total_seconds()
+        rest = self._roster.starts_in(seconds) if self._roster is not None else 0.0
+        return min(rest + 1.0, ARCHIVE_RESTING_SECONDS) if rest > 0 else ARCHIVE_SECONDS
 
     def _query(self, moment: VehicleState, instant: datetime, battery: float) -> dict[str, str]:
         return {

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 import trio
 
+from motorpool.bench.demo.program import run_demo
 from motorpool.bench.replay import replay
 from motorpool.bench.target import Account, RegistrationRefused, Target, register
 from motorpool.bench.vehicles.fleet import Fleet, plan_fleet
@@ -33,6 +34,8 @@ class Login(msgspec.Struct, frozen=True):
 
     email: str
     password: str
+    operator: "Login | None" = None
+    """The second user of the demonstration."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=1, help="another seed is another fleet (default 1)")
     add("--replay", type=Path, metavar="FILE", help="play back what `serve --record` wrote, instead")
     add("--speed", type=float, default=1.0, help="of the replay: 2 is twice as fast (default 1)")
+    add("--demo", action="store_true", help="the fleet of `serve --demo` and its configuration, instead")
     add("--end-with-input", action="store_true", help="end when the standard input is closed")
 
 
@@ -78,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
 async def _simulate(args: argparse.Namespace) -> int:
     target = find_target(args)
     fleet, account = find_fleet(args), find_account(args, os.environ)
+    if args.demo:
+        find_demo_accounts(args, account)
     failure: Exception | None = None
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_await_signal, nursery.cancel_scope)
@@ -88,6 +94,8 @@ async def _simulate(args: argparse.Namespace) -> int:
                 played = await replay(args.replay, target, args.speed)
                 counts = (played.connections, played.failed, played.bytes_sent)
                 _log.info("played %d connections (%d failed), %d bytes", *counts)
+            elif args.demo:
+                await run_demo(*find_demo_accounts(args, account), target, SystemClock())
             else:
                 await _drive(fleet, account, target)
         except (RegistrationRefused, CodecError, OSError) as error:
@@ -180,6 +188,18 @@ def find_account(args: argparse.Namespace, environ: Mapping[str, str]) -> Accoun
     if not email or not password:
         raise WrongArguments(f"--server needs --credentials, or {EMAIL} and {PASSWORD}")
     return Account(server=args.server.rstrip("/"), email=email, password=password)
+
+
+def find_demo_accounts(args: argparse.Namespace, account: Account | None) -> tuple[Account, Account]:
+    """Return the administrator and the operator of the demonstration.
+
+    Raises:
+        WrongArguments: the credentials file does not name both.
+    """
+    operator = read_credentials(args.credentials).operator if args.credentials is not None else None
+    if account is None or operator is None:
+        raise WrongArguments('--demo needs --server, and --credentials with "operator"')
+    return account, Account(server=account.server, email=operator.email, password=operator.password)
 
 
 def read_credentials(path: Path) -> Login:

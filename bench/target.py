@@ -56,15 +56,15 @@ async def register(account: Account, devices: Sequence[NewDevice]) -> int:
     """
     auth = (account.email, account.password)
     async with httpx.AsyncClient(base_url=f"{account.server}/api", auth=auth, timeout=30.0) as client:
-        listed = await _request(client, "GET", "/devices", params={"all": "true"})
+        listed = await request(client, "GET", "/devices", params={"all": "true"})
         known = {device["uniqueId"] for device in listed.json()}
         missing = [device for device in devices if device.unique_id not in known]
         for device in missing:
-            await _request(client, "POST", "/devices", json=msgspec.to_builtins(device))
+            await request(client, "POST", "/devices", json=msgspec.to_builtins(device))
         return len(missing)
 
 
-async def _request(
+async def request(
     client: httpx.AsyncClient,
     method: str,
     path: str,
@@ -72,7 +72,11 @@ async def _request(
     params: dict[str, str] | None = None,
     json: object = None,
 ) -> httpx.Response:
-    """Send a request; retry while the server is unreachable or answers with a server error."""
+    """Send a request; retry while the server is unreachable or answers with a server error.
+
+    Raises:
+        RegistrationRefused: the server answers with another status than 200 to 204.
+    """
     pause = FIRST_PAUSE_SECONDS
     while True:
         try:
@@ -80,7 +84,7 @@ async def _request(
         except httpx.TransportError as error:
             _log.info("no server at %s yet: %s", client.base_url, error)
         else:
-            if answer.status_code == 200:
+            if answer.status_code in (200, 202, 204):
                 return answer
             if answer.status_code < 500:
                 raise RegistrationRefused(f"{method} {path}: {answer.status_code} {answer.text[:200]}")

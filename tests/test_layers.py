@@ -50,6 +50,7 @@ PACKAGES = {
     },
     "bench": {
         "vehicles": set(),
+        "demo": {"vehicles"},
         "load": {"vehicles", "checks"},
         "checks": {"vehicles", "load"},
         "phases": {"vehicles", "load", "checks"},

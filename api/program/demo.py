@@ -1,4 +1,4 @@
-"""The demonstration: an administrator with a generated password, and a simulated fleet."""
+"""The demonstration: two users with generated passwords, and a simulated fleet."""
 
 import logging
 import secrets
@@ -16,6 +16,7 @@ from motorpool.storage.durable_files import make_folder, write_file
 __all__ = [
     "Credentials",
     "FleetProgram",
+    "Login",
     "fleet_program_spec",
     "load_or_create_credentials",
     "simulate_command",
@@ -23,8 +24,8 @@ __all__ = [
 
 FLEET_PROGRAM: Kind[None, None] = Kind("simulated_fleet")
 
-VEHICLES = 5
 EMAIL = "demo@motorpool.local"
+OPERATOR_EMAIL = "operator@motorpool.local"
 STOP_SECONDS = 3.0
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
@@ -32,22 +33,33 @@ LONGEST_PAUSE_SECONDS = 30.0
 _log = logging.getLogger(__name__)
 
 
-class Credentials(msgspec.Struct, frozen=True):
-    """The generated login of the demonstration's administrator."""
+class Login(msgspec.Struct, frozen=True):
+    """An address and a generated password."""
 
     email: str
     password: str
 
 
+class Credentials(msgspec.Struct, frozen=True):
+    """The generated logins of the demonstration: an administrator, and a user with fewer rights."""
+
+    email: str
+    password: str
+    operator: Login | None = None
+    """None only in files of earlier versions."""
+
+
 def load_or_create_credentials(data: Path) -> Credentials:
-    """Read the login of an earlier start, or generate one in a file that only its owner may read."""
+    """Read the logins of an earlier start, or generate them in a file that only its owner may read."""
     path = data / "login.json"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Credentials)
+        made = msgspec.json.decode(path.read_bytes(), type=Credentials)
     except FileNotFoundError:
         made = Credentials(EMAIL, secrets.token_urlsafe(9))
-    make_folder(path.parent)
-    write_file(path, msgspec.json.encode(made), 0o600)
+    if made.operator is None:
+        made = msgspec.structs.replace(made, operator=Login(OPERATOR_EMAIL, secrets.token_urlsafe(9)))
+        make_folder(path.parent)
+        write_file(path, msgspec.json.encode(made), 0o600)
     return made
 
 
@@ -64,7 +76,7 @@ def simulate_command(address: tuple[str, int], port_offset: int, credentials: Pa
         *("--server", f"http://{shown}:{port}"),
         *("--host", "127.0.0.1"),
         *("--port-offset", str(port_offset)),
-        *("--vehicles", str(VEHICLES)),
+        "--demo",
         *("--credentials", str(credentials)),
     ]
 

@@ -26,7 +26,12 @@ from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import ServedApp, http_spec, tls_context
 from motorpool.api.program.configured_database import open_configured_database
-from motorpool.api.program.demo import fleet_program_spec, load_or_create_credentials, simulate_command
+from motorpool.api.program.demo import (
+    Credentials,
+    fleet_program_spec,
+    load_or_create_credentials,
+    simulate_command,
+)
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.free_memory import limit_fragmentation, return_free_memory
@@ -143,9 +148,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 gc.collect()
                 gc.freeze()
                 state.started.set()
-                _print_address(
-                    settings, address, login.email if login else "", login.password if login else ""
-                )
+                _print_address(settings, address, login)
                 if waits_for_user:
                     _print_setup_token(settings, address, setup_token)
                 with loop_stops.measured():
@@ -295,7 +298,10 @@ def _shown_url(settings: Settings, address: tuple[str, int]) -> str:
     return f"{shown.rstrip('/')}/"
 
 
-def _print_address(settings: Settings, address: tuple[str, int], email: str, password: str) -> None:
+def _print_address(settings: Settings, address: tuple[str, int], login: Credentials | None) -> None:
     print(f"Motorpool is running at {_shown_url(settings, address)}", flush=True)
-    if email:
-        print(f"Log in as {email} with the password {password}", flush=True)
+    if login is not None:
+        print(f"Log in as {login.email} with the password {login.password}", flush=True)
+    if login is not None and login.operator is not None:
+        operator = login.operator
+        print(f"or, with fewer rights, as {operator.email} with {operator.password}", flush=True)

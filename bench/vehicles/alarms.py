@@ -1,14 +1,15 @@
-"""Alarms of a simulated vehicle: a driver using a telephone, with a photo and a video."""
+"""Alarms of a simulated vehicle, each with a photo and a video."""
 
-from datetime import datetime
-from typing import TypeVar
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeVar
 
 import trio
 
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.media_sender import CONNECT_SECONDS, SEND_SECONDS
-from motorpool.bench.vehicles.vehicle import Vehicle
+from motorpool.bench.vehicles.vehicle import DRIVE_START, Vehicle
 from motorpool.codecs.devices.jt808.attachment_sender import (
+    ADAS,
     DSM,
     alarm_item,
     alarm_label,
@@ -26,16 +27,26 @@ from motorpool.codecs.devices.jt808.platform_messages import (
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError
 
-KEPT_ALARMS = 8
+KEPT_ALARMS = 64
 """Alarms whose files can be uploaded; the oldest is dropped first."""
-TELEPHONE = 2
-"""Alarm type of item 0x65: telephone."""
-DRIVER_CHANNEL = 65
+KINDS = ((DSM, 2), (ADAS, 1), (DSM, 1), (ADAS, 2))
+"""Item and alarm type: telephone, forward collision, fatigue, lane departure."""
+SOS = 1
+"""Alarm bit of the emergency button."""
+SOS_EACH = 11
+"""Each such alarm of a roster is the emergency button, which has no files."""
 VIDEO_PICTURES = 20
 IMAGE, VIDEO = 0, 2
 
 Item = tuple[int, bytes]
 Answer = TypeVar("Answer", bound=PlatformMessage)
+
+
+class Due(NamedTuple):
+    """What a location carries of alarms."""
+
+    items: tuple[Item, ...] = ()
+    bits: int = 0
 
 
 class Alarms:
@@ -44,25 +55,38 @@ class Alarms:
     def __init__(self, vehicle: Vehicle, encoding_thread: EncodingThread) -> None:
         self._vehicle = vehicle
         self._encoding_thread = encoding_thread
-        self._kept: dict[bytes, datetime] = {}
-        self._raised = 0
+        self._kept: dict[bytes, _Kept] = {}
         self._due: datetime | None = None
 
-    def take_due_items(self, instant: datetime) -> list[Item]:
-        """Return the location items of an alarm if one is due, at the interval of the plan."""
-        seconds = self._vehicle.plan.alarm_seconds
-        if not seconds or (self._due is not None and (instant - self._due).total_seconds() < seconds):
-            return []
-        self._due = instant
+    def take_due(self, instant: datetime) -> Due:
+        """Return the alarms since the last call: of the roster, else one at the interval of the plan."""
+        last, self._due = self._due, instant
+        plan, roster = self._vehicle.plan, self._vehicle.roster
+        if roster is not None:
+            due = roster.alarms_between(
+                self._vehicle.seconds_at(last or instant), self._vehicle.seconds_at(instant)
+            )
+            if not due:
+                return Due()
+            # The same alarm after a restart of the simulation.
+            number = round(due[-1] / 60)
+            return Due(bits=SOS) if number % SOS_EACH == 0 else self._raise(number, instant)
+        if not plan.alarm_seconds:
+            return Due()
+        if last is not None and (instant - last).total_seconds() < plan.alarm_seconds:
+            self._due = last
+            return Due()
+        return self._raise(int((instant - DRIVE_START) / timedelta(seconds=plan.alarm_seconds)), instant)
+
+    def _raise(self, number: int, instant: datetime) -> Due:
         plan = self._vehicle.plan
-        label = alarm_label(
-            plan.phone[-7:].encode(), instant, self._raised % 256, 2, is_2019=plan.version == 2019
-        )
-        self._raised += 1
+        label = alarm_label(plan.phone[-7:].encode(), instant, number % 256, 2, is_2019=plan.version == 2019)
         while len(self._kept) >= KEPT_ALARMS:
             del self._kept[next(iter(self._kept))]
-        self._kept[label] = instant
-        return [(DSM, alarm_item(self._raised, TELEPHONE, label, self._vehicle.location(instant)))]
+        item, kind = KINDS[number % len(KINDS)] if self._vehicle.roster is not None else KINDS[0]
+        self._kept[label] = _Kept(instant, item, kind)
+        location = self._vehicle.location(instant)
+        return Due(((item, alarm_item(number % 2**32, kind, label, location)),))
 
     def has_files(self, request: AttachmentRequest) -> bool:
         """Return whether there are files of this alarm."""
@@ -74,7 +98,7 @@ class Alarms:
         Raises:
             OSError, trio.BrokenResourceError, trio.TooSlowError, CodecError: the upload failed.
         """
-        files = await self._files(self._kept[request.label])
+        files = await self._files(*self._kept[request.label])
         plan = self._vehicle.plan
         with trio.fail_after(CONNECT_SECONDS):
             stream = await trio.open_tcp_stream(request.host, request.tcp_port)
@@ -93,7 +117,7 @@ class Alarms:
                         b"".join(encode_file_chunks(name, content, answer)) + end, FileEndResponse
                     )
 
-    async def _files(self, instant: datetime) -> dict[bytes, tuple[int, bytes]]:
+    async def _files(self, instant: datetime, item: int, alarm: int) -> dict[bytes, tuple[int, bytes]]:
         plan = self._vehicle.plan
         moment = self._vehicle.state_at(instant)
         photo = await self._encoding_thread.take_photo(plan.name, 1, moment, instant)
@@ -102,11 +126,20 @@ class Alarms:
         for _ in range(VIDEO_PICTURES):
             units = await self._encoding_thread.encode_frame(camera, moment, instant)
             video += b"".join(unit.payload for unit in units if unit.coding.is_video)
-        stem = f"{DRIVER_CHANNEL}_65{TELEPHONE:02}"
+        # Channel 64 looks ahead, 65 at the driver.
+        stem = f"{item - ADAS + 64}_{item:02x}{alarm:02}"
         return {
             f"00_{stem}_0.jpg".encode(): (IMAGE, photo),
             f"02_{stem}_1.{plan.video.coding.name.lower()}".encode(): (VIDEO, video),
         }
+
+
+class _Kept(NamedTuple):
+    """An alarm whose files may be requested."""
+
+    instant: datetime
+    item: int
+    kind: int
 
 
 class _UploadConnection:

@@ -1,10 +1,14 @@
 """A fleet: its vehicles and phones, and how they are started."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import msgspec
 import trio
 
 from motorpool.bench.phone import Phone, PhonePlan
 from motorpool.bench.target import NewDevice, Target
+from motorpool.bench.vehicles.archive import Archive
 from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
@@ -27,16 +31,20 @@ class Fleet(msgspec.Struct, frozen=True):
         """Return the devices to register."""
         return [*(plan.device() for plan in self.vehicles), *(plan.device() for plan in self.phones)]
 
-    async def run(self, target: Target, clock: Clock) -> None:
-        """Drive, until cancelled."""
+    async def run(
+        self, target: Target, clock: Clock, archives: Mapping[str, Archive] = MappingProxyType({})
+    ) -> None:
+        """Drive, until cancelled; `archives` are found by uniqueId."""
         encoding_thread = EncodingThread()
         gap = START_SECONDS / max(5, len(self.vehicles) + len(self.phones))
         async with trio.open_nursery() as nursery:
-            for vehicle in self.vehicles:
-                nursery.start_soon(OnBoardUnit(Vehicle(vehicle), target, encoding_thread, clock).run)
+            for plan in self.vehicles:
+                archive = archives.get(plan.phone)
+                unit = OnBoardUnit(Vehicle(plan), target, encoding_thread, clock, archive)
+                nursery.start_soon(unit.run)
                 await trio.sleep(gap)
             for phone in self.phones:
-                nursery.start_soon(Phone(phone, target, clock).run)
+                nursery.start_soon(Phone(phone, target, clock, archives.get(phone.unique_id)).run)
                 await trio.sleep(gap)
 
 

@@ -2,10 +2,13 @@
 
 import logging
 import random
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import trio
 
 from motorpool.bench.target import Target
+from motorpool.bench.vehicles.archive import Archive
 from motorpool.bench.vehicles.command_handling import CommandHandler, ReconnectRequested
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.media_sender import CONNECT_SECONDS, SEND_SECONDS
@@ -29,6 +32,10 @@ FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
 LOGIN_SECONDS = 20.0
 HEARTBEAT_SECONDS = 60.0
+PARKED_SECONDS = 60.0
+"""Between positions while a roster has the engine off, as long as this is longer than the usual time."""
+ARCHIVE_SECONDS, ARCHIVE_PARKED_SECONDS = 10.0, 300.0
+"""Between the positions of the time before the simulation: with the engine on and off."""
 SILENCE_SECONDS = 200.0
 """Without an answer for so long, not even to heartbeats, the connection is considered lost."""
 
@@ -37,13 +44,23 @@ _LINE_ERRORS = (OSError, trio.TooSlowError, trio.BrokenResourceError, trio.Close
 _log = logging.getLogger(__name__)
 
 
+class _ArchiveSent(Exception):
+    """All positions of an archive with an end are acknowledged."""
+
+
 class OnBoardUnit:
     """One vehicle's terminal."""
 
     def __init__(
-        self, vehicle: Vehicle, target: Target, encoding_thread: EncodingThread, clock: Clock
+        self,
+        vehicle: Vehicle,
+        target: Target,
+        encoding_thread: EncodingThread,
+        clock: Clock,
+        archive: Archive | None = None,
     ) -> None:
         self.vehicle = vehicle
+        self._archive = archive
         self.position_buffer = PositionBuffer()
         self.is_logged_in = False
         """Whether the terminal is connected and authenticated."""
@@ -56,16 +73,25 @@ class OnBoardUnit:
         self._random = random.Random(vehicle.plan.seed)
 
     async def run(self) -> None:
-        """Drive and report until cancelled."""
+        """Drive and report until cancelled, or until an archive with an end is sent."""
+        archive = self._archive
+        if archive is not None and archive.until is not None and archive.until <= archive.since:
+            return
         async with trio.open_nursery() as nursery:
             handler = CommandHandler(self.vehicle, self._encoding_thread, self._clock, nursery)
-            nursery.start_soon(self._report_positions, handler)
+            if archive is not None:
+                until = archive.until or self._clock.now()
+                self.position_buffer = PositionBuffer(self._locations(archive.since, until, handler))
+            if archive is None or archive.until is None:
+                nursery.start_soon(self._report_positions, handler)
             nursery.start_soon(self._send_heartbeats)
             pause = FIRST_PAUSE_SECONDS
             while True:
                 ordered: float | None = None
                 try:
                     await self._run_connection(handler)
+                except _ArchiveSent:
+                    break
                 except ReconnectRequested as order:
                     ordered = order.pause_seconds
                 except _LINE_ERRORS as error:
@@ -78,6 +104,7 @@ class OnBoardUnit:
                 # Not all vehicles at the same moment.
                 await trio.sleep(ordered or pause * self._random.uniform(0.5, 1.0))
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            nursery.cancel_scope.cancel()
 
     async def _run_connection(self, handler: CommandHandler) -> None:
         """Connect, log in and handle messages; always ends with an exception."""
@@ -139,6 +166,8 @@ class OnBoardUnit:
         if batch := self.position_buffer.take_batch():
             self.position_buffer.mark_sent(self._terminal.serial, batch)
             await self._send(self._terminal.batch(batch))
+        elif self._archive is not None and self._archive.until is not None:
+            raise _ArchiveSent
 
     async def _report_positions(self, handler: CommandHandler) -> None:
         """Report the position periodically; buffer it while disconnected."""
@@ -146,13 +175,31 @@ class OnBoardUnit:
         await trio.sleep(handler.interval_seconds * self._random.random())
         while True:
             now = self._clock.now()
-            location = self.vehicle.location(now, handler.alarms.take_due_items(now))
-            if self.is_logged_in:
+            location = self._location(now, handler)
+            # Positions of the archive must not be overtaken: what comes late makes no trips and events.
+            if self.is_logged_in and not self.position_buffer.has_archive:
                 self.position_buffer.mark_sent(self._terminal.serial, [location])
                 await self._try_to_send(self._terminal.location(location))
             else:
                 self.position_buffer.add(location)
-            await trio.sleep(handler.interval_seconds)
+            pause = handler.interval_seconds
+            if self.vehicle.roster is not None and not self.vehicle.is_engine_running(now):
+                pause = max(pause, PARKED_SECONDS)
+            await trio.sleep(pause)
+
+    def _location(self, instant: datetime, handler: CommandHandler) -> bytes:
+        due = handler.alarms.take_due(instant)
+        return self.vehicle.location(instant, due.items, due.bits)
+
+    def _locations(self, since: datetime, until: datetime, handler: CommandHandler) -> Iterator[bytes]:
+        """Yield the positions of a span, oldest first."""
+        instant, roster = since, self.vehicle.roster
+        while instant < until:
+            yield self._location(instant, handler)
+            pause = ARCHIVE_SECONDS
+            if roster is not None and (rest := roster.starts_in(self.vehicle.seconds_at(instant))) > 0:
+                pause = min(rest + 1, ARCHIVE_PARKED_SECONDS)
+            instant += timedelta(seconds=pause)
 
     async def _send_heartbeats(self) -> None:
         while True:

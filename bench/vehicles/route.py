@@ -75,6 +75,19 @@ class Drive:
         """Length of one round."""
         return self._along[-1]
 
+    def waits(self) -> list[float]:
+        """Return the seconds of the first round at which the vehicle stands, ascending; at least one.
+
+        Without a red light that is where the round begins.
+        """
+        # Half a second later rounding does not matter.
+        standing = [
+            arrival + 0.5
+            for arrival, departure in zip(self._arrivals, self._departures, strict=False)
+            if departure > arrival
+        ]
+        return [instant - self._offset for instant in standing or [0.0]]
+
     def at(self, seconds: float) -> VehicleState:
         """Return the state `seconds` after the start, which is at a place given by the seed."""
         rounds, within = divmod(seconds + self._offset, self.seconds)

@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from functools import partial
 
 import msgspec
 import trio
 
-from motorpool.bench.vehicles import recorded_files
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.media_sender import (
     LiveState,
@@ -16,6 +16,7 @@ from motorpool.bench.vehicles.media_sender import (
     send_live,
     send_playback,
 )
+from motorpool.bench.vehicles.recorded_files import RecordedFiles
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.platform_messages import (
     LiveVideoControl,
@@ -48,6 +49,7 @@ class Transmissions:
     ) -> None:
         plan = vehicle.plan
         self._channels = plan.channels
+        self._files = RecordedFiles(plan.channels, timedelta(hours=plan.recorded_hours), vehicle.is_recording)
         self._encoding_thread = encoding_thread
         self._clock = clock
         self._nursery = nursery
@@ -96,22 +98,21 @@ class Transmissions:
 
     def recordings(self, request: RecordingListQuery) -> list[Recording]:
         """Return the recordings that 0x9205 queries."""
-        now = self._clock.now()
-        return recorded_files.recordings(
-            self._channels, now, channel=request.channel, start=request.start_time, end=request.end_time
+        return self._files.overlapping(
+            self._clock.now(), channel=request.channel, start=request.start_time, end=request.end_time
         )
 
     def start_playback(self, request: PlaybackRequest) -> list[Recording]:
         """Execute 0x9201 and return the recordings within the span, as the standard requires."""
         now = self._clock.now()
-        span = recorded_files.playable(now, request.start_time, request.end_time)
+        span = self._files.playable(now, request.start_time, request.end_time)
         if span is None or not 1 <= request.channel <= self._channels:
             return []
         start, end = span
         playback = PlaybackState(start, end, _speed(request.speed) if request.method == 1 else 1)
         send = partial(send_playback, request.host, request.tcp_port, request.channel, playback=playback)
         self._start(self._playbacks, request.channel, playback, send)
-        return recorded_files.recordings(self._channels, now, channel=request.channel, start=start, end=end)
+        return self._files.overlapping(now, channel=request.channel, start=start, end=end)
 
     def control_playback(self, request: PlaybackControl) -> int:
         """Execute 0x9202."""

@@ -7,7 +7,8 @@ import msgspec
 
 from motorpool.bench.target import NewDevice
 from motorpool.bench.vehicles.camera import VideoFormat
-from motorpool.bench.vehicles.city import ROUND_TRIPS
+from motorpool.bench.vehicles.city import ROUND_TRIPS, RoundTrip
+from motorpool.bench.vehicles.roster import Roster, Shift
 from motorpool.bench.vehicles.route import Drive, VehicleState
 from motorpool.codecs.devices.jt808.terminal import encode_items, encode_location
 
@@ -39,6 +40,12 @@ class VehiclePlan(msgspec.Struct, frozen=True, kw_only=True):
     video: VideoFormat
     alarm_seconds: float = 0.0
     """Between alarms with a photo and a video; 0: none."""
+    shift: Shift | None = None
+    """Hours of work; None: it drives without a break."""
+    recorded_hours: int = 24
+    """How far back the recordings go."""
+    tour: RoundTrip | None = None
+    """Driven instead of `trip`."""
 
     def device(self) -> NewDevice:
         """Return the device to register."""
@@ -56,7 +63,8 @@ class Vehicle:
 
     def __init__(self, plan: VehiclePlan) -> None:
         self.plan = plan
-        self._drive = Drive(ROUND_TRIPS[plan.trip], plan.seed, backwards=plan.backwards)
+        self._drive = Drive(plan.tour or ROUND_TRIPS[plan.trip], plan.seed, backwards=plan.backwards)
+        self.roster = Roster(self._drive, plan.shift, plan.seed) if plan.shift is not None else None
         self._stopped_duration = timedelta()
         self._stopped_at: datetime | None = None
         self.locked = False
@@ -80,15 +88,30 @@ class Vehicle:
     def state_at(self, instant: datetime) -> VehicleState:
         """Return the state at an instant, which may be in the past."""
         if self._stopped_at is not None and instant > self._stopped_at:
-            stopped = self._drive.at(
-                (self._stopped_at - self._stopped_duration - DRIVE_START).total_seconds()
-            )
+            stopped = self._planned_state(self.seconds_at(self._stopped_at))
             return stopped._replace(speed=0.0, acceleration=0.0, turning=0.0)
-        return self._drive.at((instant - self._stopped_duration - DRIVE_START).total_seconds())
+        return self._planned_state(self.seconds_at(instant))
 
-    def location(self, instant: datetime, alarms: Iterable[tuple[int, bytes]] = ()) -> bytes:
-        """Return the body of a location message for that instant, with these additional items."""
+    def seconds_at(self, instant: datetime) -> float:
+        """Return the seconds of drive and roster at that instant."""
+        return (instant - self._stopped_duration - DRIVE_START).total_seconds()
+
+    def is_engine_running(self, instant: datetime) -> bool:
+        """Return whether the engine runs at that instant."""
+        if self.is_engine_stopped:
+            return False
+        return self.roster is None or self.roster.is_running(self.seconds_at(instant))
+
+    def is_recording(self, instant: datetime) -> bool:
+        """Return whether the cameras record at that instant: in shifts, breaks included."""
+        return self.roster is None or self.roster.is_at_work(self.seconds_at(instant))
+
+    def location(
+        self, instant: datetime, alarms: Iterable[tuple[int, bytes]] = (), alarm_bits: int = 0
+    ) -> bytes:
+        """Return the body of a location message for that instant, with these additional items and alarms."""
         moment = self.state_at(instant)
+        running = self.is_engine_running(instant)
         kilometres = moment.odometer / 1000
         items = encode_items(
             odometer_metres=moment.odometer,
@@ -96,7 +119,7 @@ class Vehicle:
             fuel_litres=60 - kilometres * 0.09 % 54,
             recorder_speed_kmh=moment.speed * KMH,
             video_alarm=0,
-            signals=_signals(moment),
+            signals=_signals(moment) if running or self.is_engine_stopped else 0,
             rssi=24 + round(6 * (moment.latitude * 1000 % 1)),
             satellites=9 + round(moment.longitude * 1000) % 6,
             others=alarms,
@@ -108,10 +131,14 @@ class Vehicle:
             speed_kmh=moment.speed * KMH,
             course=moment.course,
             altitude=34 + moment.latitude * 1000 % 5,
-            ignition=not self.is_engine_stopped,
+            ignition=running,
+            alarm=alarm_bits,
             status=(OIL_CUT if self.is_engine_stopped else 0) | (DOORS_LOCKED if self.locked else 0),
             items=items,
         )
+
+    def _planned_state(self, seconds: float) -> VehicleState:
+        return self._drive.at(seconds) if self.roster is None else self.roster.state_at(seconds)
 
 
 def _signals(moment: VehicleState) -> int:

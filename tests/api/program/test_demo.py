@@ -18,6 +18,17 @@ def test_the_login_is_made_once_and_only_its_owner_may_read_it(tmp_path):
     assert load_or_create_credentials(tmp_path / "demo") == first
     assert load_or_create_credentials(tmp_path / "other").password != first.password
     assert len(first.password) >= 10
+    assert first.operator is not None
+    assert first.operator.password != first.password
+
+
+def test_a_login_of_an_earlier_version_is_kept_and_gets_an_operator(tmp_path):
+    path = tmp_path / "login.json"
+    path.write_text('{"email": "demo@motorpool.local", "password": "of old"}', encoding="utf-8")
+    found = load_or_create_credentials(tmp_path)
+    assert (found.password, found.operator is not None) == ("of old", True)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert load_or_create_credentials(tmp_path) == found
 
 
 def test_the_fleet_is_told_where_the_server_is_and_finds_the_login_in_a_file():
@@ -26,7 +37,7 @@ def test_the_fleet_is_told_where_the_server_is_and_finds_the_login_in_a_file():
     assert words.startswith("-m motorpool simulate ")
     assert "--server http://[::1]:8082" in words
     assert "--port-offset 100" in words
-    assert "--vehicles 5" in words
+    assert "--demo" in words
     assert "--credentials /d/login.json" in words
 
 

@@ -14,10 +14,12 @@ from PIL import Image
 
 from motorpool.bench.target import Target
 from motorpool.bench.vehicles import command_handling, on_board_unit
+from motorpool.bench.vehicles.archive import Archive
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.fleet import plan_fleet
 from motorpool.bench.vehicles.frame_numbers import read_number
 from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
+from motorpool.bench.vehicles.roster import Shift
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
@@ -127,7 +129,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(number: int = 1, **plan: Any) -> AsyncIterator[Scene]:
+async def scene(
+    number: int = 1, archive: Archive | None = None, shift: Shift | None = None, **plan: Any
+) -> AsyncIterator[Scene]:
     platform = Platform()
     fleet = plan_fleet(vehicles=2, interval_seconds=0.05, frames_per_second=30, **plan)
     async with trio.open_nursery() as nursery:
@@ -142,7 +146,8 @@ async def scene(number: int = 1, **plan: Any) -> AsyncIterator[Scene]:
 
         port, media_port = await listen(platform.serve), await listen(platform.watch)
         target = Target(host="127.0.0.1", port_offset=port - Jt808.port)
-        unit = OnBoardUnit(Vehicle(fleet.vehicles[number - 1]), target, EncodingThread(), SystemClock())
+        driven = Vehicle(msgspec.structs.replace(fleet.vehicles[number - 1], shift=shift))
+        unit = OnBoardUnit(driven, target, EncodingThread(), SystemClock(), archive)
         nursery.start_soon(unit.run)
         yield Scene(platform, unit, media_port, port)
         nursery.cancel_scope.cancel()
@@ -394,3 +399,26 @@ async def test_a_vehicle_uploads_the_files_of_an_alarm_on_request(number: int) -
         with trio.move_on_after(0.3):
             await here.platform.next_line()
             raise AssertionError("it brings files that it does not have")
+
+
+async def test_an_archive_arrives_in_order_and_before_all_else() -> None:
+    since = SystemClock().now().replace(microsecond=0) - timedelta(hours=6)
+    async with scene(archive=Archive(since), shift=Shift(start_hour=0, hours=20)) as here:
+        line = await here.platform.next_line()
+        await line.first(PositionReport, lambda report: not report.attributes.get("archive"))
+        times = [report.device_time for report in line.reports if isinstance(report, PositionReport)]
+        assert times == sorted(times)
+        assert times[0] == since
+        assert len(times) > 100
+
+
+async def test_an_archive_with_an_end_is_the_last_that_is_heard_of_a_vehicle() -> None:
+    since = SystemClock().now().replace(microsecond=0) - timedelta(hours=6)
+    until = since + timedelta(hours=1)
+    async with scene(archive=Archive(since, until), shift=Shift(start_hour=0, hours=20)) as here:
+        line = await here.platform.next_line()
+        with trio.fail_after(PATIENCE_SECONDS):
+            await line.ended.wait()
+        times = [report.device_time for report in line.reports if isinstance(report, PositionReport)]
+        assert times[0] == since
+        assert until - timedelta(minutes=6) < times[-1] < until

@@ -1,5 +1,7 @@
 """Positions survive a broken line."""
 
+from collections.abc import Iterator
+
 from motorpool.bench.vehicles.position_buffer import BATCH_BYTES, KEPT_POSITIONS, PositionBuffer
 
 
@@ -38,3 +40,26 @@ def test_a_platform_that_never_acknowledges_does_not_fill_the_memory() -> None:
         book.add(b"y")
     assert book.unacknowledged <= KEPT_POSITIONS
     assert book.waiting == KEPT_POSITIONS
+
+
+def test_an_archive_goes_out_before_what_came_since_and_is_made_on_the_way() -> None:
+    made: list[int] = []
+
+    def archive() -> Iterator[bytes]:
+        for number in range(30):
+            made.append(number)
+            yield bytes((number,)) * 60
+
+    book = PositionBuffer(archive())
+    book.add(b"\xff")
+    first = book.take_batch()
+    assert len(made) == len(first) + 1
+    book.mark_sent(1, first)
+    book.requeue_unacknowledged()
+    assert book.take_batch() == first
+    assert book.has_archive
+    rest = []
+    while batch := book.take_batch():
+        rest += batch
+    assert [location[0] for location in [*first, *rest]] == [*range(30), 0xFF]
+    assert not book.has_archive

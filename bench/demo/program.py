@@ -1,0 +1,59 @@
+"""The demonstration from its first start on: configure, send two days of positions, drive.
+
+All of it can be interrupted: what is configured is found by its name, and each vehicle continues after the
+latest position that the server has of it.
+"""
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from motorpool.bench.demo.api import Api, Row, open_api
+from motorpool.bench.demo.configuration import configure
+from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet
+from motorpool.bench.target import Account, Target, register
+from motorpool.bench.vehicles.archive import Archive
+from motorpool.runtime.clock import Clock
+
+KEPT = timedelta(days=2)
+IN_WORKSHOP = timedelta(days=1)
+"""For so long the vehicle in the workshop is offline at the first start; it never comes back."""
+CONFIGURED = "demoConfigured"
+"""Attribute of the administrator once all is configured: what is deleted then stays deleted."""
+
+_log = logging.getLogger(__name__)
+
+
+async def run_demo(account: Account, operator: Account, target: Target, clock: Clock) -> None:
+    """Configure the server, and drive until cancelled.
+
+    Raises:
+        RegistrationRefused: the server refuses the login or what is configured.
+    """
+    fleet = plan_demo_fleet()
+    await register(account, fleet.devices())
+    async with open_api(account) as api:
+        devices = {row["name"]: row for row in await api.rows("/devices")}
+        me = await api.row("/session")
+        if CONFIGURED not in me["attributes"]:
+            await configure(api, fleet, devices, operator)
+            me = await api.row("/session")
+            await api.put(f"/users/{me['id']}", {**me, "attributes": {**me["attributes"], CONFIGURED: True}})
+            _log.info("the demonstration is configured")
+        now = clock.now().replace(microsecond=0)
+        archives = await find_archives(api, devices, now)
+    await fleet.run(target, clock, archives)
+
+
+async def find_archives(api: Api, devices: Mapping[str, Row], now: datetime) -> dict[str, Archive]:
+    """Return, by uniqueId, what the server lacks of each device's last two days."""
+    latest = {row["deviceId"]: datetime.fromisoformat(row["fixTime"]) for row in await api.rows("/positions")}
+    archives = {}
+    for name, device in devices.items():
+        known = latest.get(device["id"])
+        begin = now - KEPT if known is None else max(now - KEPT, known + timedelta(seconds=1))
+        until = None
+        if name == WORKSHOP:
+            until = now - IN_WORKSHOP if known is None else begin
+        archives[device["uniqueId"]] = Archive(begin, until)
+    return archives
