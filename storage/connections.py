@@ -14,6 +14,7 @@ from motorpool.storage.driver import (
     Foreign,
     connect,
     is_permanent,
+    run_coroutine,
     to_storage_error,
 )
 from motorpool.storage.errors import SetupFailed, StorageError, StorageUnavailable
@@ -56,7 +57,7 @@ class Connection:
         self.clean = False
         try:
             with trio.fail_after(seconds):
-                answer = await self._loop.run_aio_coroutine(method(*args, **more))
+                answer = await run_coroutine(self._loop, method(*args, **more))
         except trio.TooSlowError:
             raise StorageUnavailable(f"the database gave no answer within {seconds:g} s") from None
         except LOOP_CLOSED:
