@@ -27,7 +27,9 @@ PAGE = "index.html"
 CLASSIC_PAGE = "classic.html"
 START_PAGE = CLASSIC_PAGE
 """What `/` shows: `PAGE` once the new console has live video."""
-PLACES = re.compile(r"(fleet|login|account|vehicles|live|events?|zones|share|settings/notifications)(/.*)?")
+PLACES = re.compile(
+    r"(fleet|login|account|captures|vehicles|live|events?|zones|share|settings/notifications)(/.*)?"
+)
 """Paths that the new console shows while `/` is the classic page; some are those that mails link to."""
 UNSERVED = {"chunks.json"}
 

@@ -1,8 +1,10 @@
 /** Which place stands at which address; each place is a chunk of its own. The first pattern that fits counts. */
 
+import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import type { Key } from "./i18n/translate";
 import type { IconName } from "./parts/Icon";
+import { recording } from "./video/recorded/captures";
 
 export { Link } from "./Link";
 export { go, location, withQuery } from "./router";
@@ -27,11 +29,14 @@ export interface RailEntry {
   label: Key;
   /** Addresses that begin so belong to it. */
   under: readonly string[];
+  /** A number beside the icon while it is not 0, and what it counts. */
+  count?: { of: ReadonlySignal<number>; label: Key };
 }
 
 const fleet: Chunk = () => import("./places/fleet/Fleet");
 const live: Chunk = () => import("./places/live/Live");
 const vehicleLive: Chunk = () => import("./places/vehicle/VehicleLive");
+const captures: Chunk = () => import("./places/captures/Captures");
 const login: Chunk = () => import("./places/login/Login");
 const account: Chunk = () => import("./places/account/Account");
 
@@ -41,6 +46,7 @@ export const routes: readonly Route[] = [
   { pattern: "/vehicles/:id", load: fleet },
   { pattern: "/vehicles/:id/live", load: vehicleLive },
   { pattern: "/live", load: live },
+  { pattern: "/captures", load: captures },
   { pattern: "/account", load: account },
   { pattern: "/login", load: login, open: true },
   { pattern: "/reset-password", load: login, open: true },
@@ -49,4 +55,11 @@ export const routes: readonly Route[] = [
 export const rail: readonly RailEntry[] = [
   { to: "/fleet", icon: "map", label: "frame.fleet", under: ["/fleet", "/vehicles"] },
   { to: "/live", icon: "wall", label: "live.title", under: ["/live"] },
+  {
+    to: "/captures",
+    icon: "download",
+    label: "capture.title",
+    under: ["/captures"],
+    count: { of: recording, label: "capture.running" },
+  },
 ];

@@ -1,7 +1,9 @@
 /** English: the texts all other languages must have. Each place has a file of its own. */
 
 import { account } from "./en/account";
+import { capture } from "./en/capture";
 import { common } from "./en/common";
+import { film } from "./en/film";
 import { fleet } from "./en/fleet";
 import { frame } from "./en/frame";
 import { keys } from "./en/keys";
@@ -13,7 +15,9 @@ import { zone } from "./en/zone";
 
 export const en = {
   ...account,
+  ...capture,
   ...common,
+  ...film,
   ...fleet,
   ...frame,
   ...keys,

@@ -1,7 +1,9 @@
 /** Portuguese. */
 
 import { account } from "./pt/account";
+import { capture } from "./pt/capture";
 import { common } from "./pt/common";
+import { film } from "./pt/film";
 import { fleet } from "./pt/fleet";
 import { frame } from "./pt/frame";
 import { keys } from "./pt/keys";
@@ -14,7 +16,9 @@ import type { Texts } from "./translate";
 
 export const pt = {
   ...account,
+  ...capture,
   ...common,
+  ...film,
   ...fleet,
   ...frame,
   ...keys,

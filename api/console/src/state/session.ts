@@ -24,6 +24,7 @@ export type Action =
   | "edit"
   | "editDevices"
   | "command"
+  | "video"
   | "reports"
   | "administer"
   | "manageUsers"
@@ -34,7 +35,7 @@ export type Action =
 export function may(action: Action): boolean {
   const user = session.value;
   if (!user) return false;
-  const limited = (flag: "readonly" | "deviceReadonly" | "disableReports") =>
+  const limited = (flag: "readonly" | "deviceReadonly" | "disableReports" | "limitCommands") =>
     !user.administrator && (user[flag] || Boolean(server.value?.[flag]));
   switch (action) {
     case "administer":
@@ -53,6 +54,8 @@ export function may(action: Action): boolean {
       return !user.temporary;
     case "command":
       return true;
+    case "video":
+      return !limited("readonly") && !limited("limitCommands");
   }
 }
 

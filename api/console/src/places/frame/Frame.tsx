@@ -70,6 +70,15 @@ function Rail({ onHelp }: { onHelp: () => void }) {
           <Link key={entry.to} to={entry.to} class="rail-entry" aria-current={here ? "page" : undefined}>
             <Icon name={entry.icon} />
             <span>{t(entry.label)}</span>
+            {entry.count && entry.count.of.value > 0 && (
+              <span
+                class="rail-count"
+                role="status"
+                aria-label={t(entry.count.label, { count: entry.count.of.value })}
+              >
+                {entry.count.of.value}
+              </span>
+            )}
           </Link>
         );
       })}

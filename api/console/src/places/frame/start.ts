@@ -10,6 +10,7 @@ import { checkBuild } from "../../state/build";
 import { startLive } from "../../state/live";
 import { checkSession, session, startSession } from "../../state/session";
 import { startClock } from "../../time/clock";
+import { startCaptures } from "../../video/recorded/captures";
 import { announceEvents } from "./alarms";
 import { applyTheme } from "./theme";
 
@@ -32,6 +33,7 @@ export async function start(token: string | null): Promise<void> {
     }
   }
   startLive();
+  startCaptures();
   announceEvents();
   followBuilds();
   effect(() => applyTheme(session.value?.attributes["console.theme"]));

@@ -1,0 +1,79 @@
+import type { Capture } from "../../api/types";
+import { clockSeconds, clockTime } from "../../format/times";
+import { bytes } from "../../format/units";
+import { t } from "../../i18n/translate";
+import { Icon } from "../../parts/Icon";
+import { sentenceOf } from "../../parts/Problem";
+import { toast } from "../../parts/Toast";
+import { style } from "../../state/session";
+import { now } from "../../time/clock";
+import { begunOf, progressOf } from "./captures";
+import { endCapture } from "./fetch";
+import { playbacksOf } from "./playbacks";
+import { endOf, rateOf, shareOf, standsStill } from "./progress";
+
+/** How a capture gets on, and its file once it is complete. */
+export function CaptureLine({ capture }: { capture: Capture }) {
+  const { status, startTime, endTime } = capture;
+  const begun = begunOf(capture.id);
+  const span =
+    startTime && endTime
+      ? `${clockSeconds(Date.parse(startTime), style.value)} – ${clockSeconds(Date.parse(endTime), style.value)}`
+      : begun
+        ? `${clockSeconds(begun.from, style.value)} – ${clockSeconds(begun.to, style.value)}`
+        : clockTime(Date.parse(capture.startedAt), style.value);
+  return (
+    <div class={`capture ${status.toLowerCase()}`}>
+      <p class="capture-name">
+        <span>
+          {t("live.camera", { camera: capture.channel })} · {span}
+        </span>
+        <span class="faint">{bytes(capture.size, style.value)}</span>
+      </p>
+      {status === "RECORDING" && <Progress capture={capture} />}
+      {status === "FAILED" && (
+        <p class="capture-failed" role="status">
+          {t("capture.failed", { reason: capture.reason ?? "" })}
+        </p>
+      )}
+      {status === "COMPLETE" && capture.url && (
+        <a class="button" href={capture.url} download={capture.fileName}>
+          <Icon name="download" size={18} />
+          {t("capture.download")}
+        </a>
+      )}
+      {status === "COMPLETE" && !capture.url && <p class="faint">{t("capture.removed")}</p>}
+    </div>
+  );
+}
+
+function Progress({ capture }: { capture: Capture }) {
+  const begun = begunOf(capture.id) ?? null;
+  const progress = progressOf(capture.id);
+  const playback = playbacksOf(capture.deviceId).value.find((each) => each.channel === capture.channel);
+  const told = capture.endTime ?? playback?.arrivedTo;
+  const share = shareOf(begun, told ? Date.parse(told) : null, capture.size, begun?.expected ?? null);
+  const rate = rateOf(progress);
+  const end = endOf(share, Date.parse(capture.startedAt), now.value);
+  const text = () => {
+    if (standsStill(progress, now.value)) return t(capture.size > 0 ? "capture.stopped" : "capture.nothing");
+    if (capture.size === 0) return t("capture.waiting");
+    const rated = rate ? t("capture.rate", { rate: bytes(rate, style.value) }) : t("capture.arriving");
+    return end === null ? rated : `${rated} · ${t("capture.ends", { time: clockTime(end, style.value) })}`;
+  };
+  return (
+    <div class="capture-progress">
+      <progress max={1} value={share ?? undefined} aria-label={t("capture.progress")} />
+      <span role="status" aria-live="off">
+        {text()}
+      </span>
+      <button
+        type="button"
+        class="link"
+        onClick={() => void endCapture(capture.id).catch((problem) => toast(sentenceOf(problem), "bad"))}
+      >
+        {t("capture.end")}
+      </button>
+    </div>
+  );
+}

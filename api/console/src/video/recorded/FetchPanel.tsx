@@ -1,0 +1,244 @@
+import { useSignal } from "@preact/signals";
+import type { Capture, Footage, Playback } from "../../api/types";
+import { clockSeconds, date, duration } from "../../format/times";
+import { bytes } from "../../format/units";
+import { t } from "../../i18n/translate";
+import { Check } from "../../parts/Field";
+import { Icon } from "../../parts/Icon";
+import { Problem, sentenceOf } from "../../parts/Problem";
+import { toast } from "../../parts/Toast";
+import { device } from "../../state/fleet";
+import { may, session, style } from "../../state/session";
+import type { Span } from "../../time/spans";
+import { AskRow } from "./AskRow";
+import { CaptureLine } from "./CaptureLine";
+import { begunOf } from "./captures";
+import { estimate } from "./estimate";
+import { FootageLine } from "./FootageLine";
+import type { Film } from "./film";
+import { isOpen, requestFootage } from "./footage";
+import { playbacksOf, readPlaybacks } from "./playbacks";
+import { recordingsOf } from "./recordings";
+
+interface PanelProps {
+  deviceId: number;
+  film: Film;
+  /** The instant that is looked at. */
+  at: number;
+  camera: number;
+  /** What would be fetched. */
+  span: Span;
+  /** Whether the span was marked, or lies around the instant. */
+  marked: boolean;
+  onUnmark: () => void;
+  /** The day of which the vehicle may be asked. */
+  day: Span;
+  captures: readonly Capture[];
+  footage: readonly Footage[];
+}
+
+/** Fetches a span, and says before what it takes: who else watches, how much data, whether the vehicle is there. */
+export function FetchPanel(props: PanelProps) {
+  const { deviceId, film, at, camera, span, day } = props;
+  const keep = useSignal(true);
+  const foreign = useSignal<Playback | null>(null);
+  const found = device(deviceId).value;
+  const online = found?.status === "online";
+  const listed = recordingsOf(deviceId, day).value;
+  const cost = estimate(listed.items, camera, span, listed.phase === "known");
+  const kept = props.captures.find((each) => each.channel === camera && each.url && holds(each, at));
+  const lines = props.captures.filter(
+    (each) => each.channel === camera && !each.live && (each.status === "RECORDING" || isNear(each, span)),
+  );
+  const wishes = props.footage.filter(
+    (each) => each.channel === camera && (isOpen(each) || isAsked(each, span)),
+  );
+
+  async function fetch(endOthers = false): Promise<void> {
+    foreign.value = null;
+    const running = endOthers ? [] : await readPlaybacks(deviceId).catch(() => []);
+    const other = running.find(
+      (each) => each.channel === camera && each.status !== "ENDED" && each.userId !== session.peek()?.id,
+    );
+    if (other) foreign.value = other;
+    else await film.fetch(camera, span, keep.peek(), cost.bytes);
+  }
+  async function later(): Promise<void> {
+    try {
+      await requestFootage(deviceId, camera, span);
+      toast(t("film.requested"));
+    } catch (problem) {
+      toast(sentenceOf(problem), "bad");
+    }
+  }
+  const own = playbacksOf(deviceId).value.find((each) => each.channel === camera);
+  const canWatch =
+    film.source.value === null && own && (own.seconds > 0 || own.status !== "ENDED") && isWithin(own, at);
+  return (
+    <div class="film-fetch">
+      {film.problem.value ? <Problem problem={film.problem.value} /> : null}
+      {may("video") && (
+        <>
+          <p class="film-span">
+            <strong>
+              {clockSeconds(span.from, style.value)} – {clockSeconds(span.to, style.value)}
+            </strong>
+            <span class="faint">{date(span.from, style.value)}</span>
+            {props.marked && (
+              <button
+                type="button"
+                class="icon-button"
+                aria-label={t("film.unmark")}
+                title={t("film.unmark")}
+                onClick={props.onUnmark}
+              >
+                <Icon name="close" size={16} />
+              </button>
+            )}
+          </p>
+          <p class="faint">
+            {[
+              t(online ? "film.online" : "film.offline"),
+              t("film.length", { length: duration(span.to - span.from, style.value) }),
+              cost.bytes !== null && t("film.cost", { size: bytes(cost.bytes, style.value) }),
+              cost.covered === 0 && t("film.notCovered", { camera }),
+            ]
+              .filter(Boolean)
+              .join(" · ")}
+          </p>
+          {online && (
+            <Check
+              label={t("film.keep")}
+              checked={keep.value}
+              onChange={(checked) => {
+                keep.value = checked;
+              }}
+            />
+          )}
+        </>
+      )}
+      {foreign.value ? (
+        <Foreign
+          playback={foreign.value}
+          onWatch={() => {
+            foreign.value = null;
+            film.watch(camera);
+          }}
+          onEnd={() => void fetch(true)}
+          onCancel={() => {
+            foreign.value = null;
+          }}
+        />
+      ) : (
+        <p class="button-row">
+          {kept && (
+            <button
+              type="button"
+              onClick={() => {
+                const whole = spanOf(kept);
+                if (whole) film.play(kept, whole);
+              }}
+            >
+              <Icon name="play" size={18} />
+              {t("film.playKept")}
+            </button>
+          )}
+          {canWatch && (
+            <button type="button" onClick={() => film.watch(camera)}>
+              <Icon name="play" size={18} />
+              {t("film.watch")}
+            </button>
+          )}
+          {may("video") &&
+            (online ? (
+              <button
+                id={`fetch-${deviceId}`}
+                type="button"
+                class="primary"
+                disabled={film.asking.value}
+                onClick={() => void fetch()}
+              >
+                <Icon name="camera" size={18} />
+                {t("film.fetch")}
+              </button>
+            ) : (
+              <button id={`fetch-${deviceId}`} type="button" class="primary" onClick={() => void later()}>
+                <Icon name="alarm" size={18} />
+                {t("film.later")}
+              </button>
+            ))}
+        </p>
+      )}
+      {lines.slice(0, 3).map((each) => (
+        <CaptureLine key={each.id} capture={each} />
+      ))}
+      {wishes.slice(0, 3).map((each) => (
+        <FootageLine key={each.id} request={each} />
+      ))}
+      {may("video") && <AskRow deviceId={deviceId} day={day} camera={camera} online={online} />}
+    </div>
+  );
+}
+
+function Foreign({
+  playback,
+  onWatch,
+  onEnd,
+  onCancel,
+}: {
+  playback: Playback;
+  onWatch: () => void;
+  onEnd: () => void;
+  onCancel: () => void;
+}) {
+  const time = (text: string | null) => (text ? clockSeconds(Date.parse(text), style.value) : "?");
+  return (
+    <div class="film-foreign" role="alert">
+      <p>
+        {t("film.foreign", {
+          name: playback.userName ?? t("film.anotherUser"),
+          camera: playback.channel,
+          from: time(playback.startTime),
+          to: time(playback.endTime),
+        })}
+      </p>
+      <p class="button-row">
+        <button type="button" onClick={onWatch}>
+          {t("film.watchAlong")}
+        </button>
+        <button type="button" class="dangerous" onClick={onEnd}>
+          {t("film.endForeign")}
+        </button>
+        <button type="button" class="quiet" onClick={onCancel}>
+          {t("common.cancel")}
+        </button>
+      </p>
+    </div>
+  );
+}
+
+/** The span that a capture holds, else the one that was asked for. */
+function spanOf(capture: Capture): Span | null {
+  const { startTime, endTime } = capture;
+  if (startTime && endTime) return { from: Date.parse(startTime), to: Date.parse(endTime) };
+  return begunOf(capture.id) ?? null;
+}
+
+function holds(capture: Capture, at: number): boolean {
+  const span = spanOf(capture);
+  return span !== null && at >= span.from && at < span.to;
+}
+
+function isNear(capture: Capture, { from, to }: Span): boolean {
+  const span = spanOf(capture);
+  return span !== null && span.from < to && span.to > from;
+}
+
+function isAsked(request: Footage, { from, to }: Span): boolean {
+  return Date.parse(request.startTime) < to && Date.parse(request.endTime) > from;
+}
+
+function isWithin(playback: Playback, at: number): boolean {
+  if (!playback.startTime || !playback.arrivedTo) return false;
+  return at >= Date.parse(playback.startTime) && at < Date.parse(playback.arrivedTo);
+}

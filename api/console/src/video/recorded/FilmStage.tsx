@@ -1,0 +1,70 @@
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { clockSeconds } from "../../format/times";
+import { t } from "../../i18n/translate";
+import { sentence } from "../../parts/Problem";
+import { style } from "../../state/session";
+import { now } from "../../time/clock";
+import type { Film } from "./film";
+import type { RecordedPlayer } from "./player";
+import { said } from "./said";
+
+interface StageProps {
+  film: Film;
+  camera: number;
+  sound: boolean;
+  stage: RefObject<HTMLDivElement | null>;
+}
+
+/** The picture, with what is to be said of it. */
+export function FilmStage({ film, camera, sound, stage }: StageProps) {
+  const video = useRef<HTMLVideoElement>(null);
+  const source = film.source.value;
+  const asking = film.asking.value;
+  useEffect(() => {
+    if (source && video.current) return film.attach(video.current, source);
+    return undefined;
+  }, [film, source]);
+  useEffect(() => {
+    if (video.current) video.current.muted = !sound;
+  }, [sound, source]);
+  const player = film.player.value;
+  const title = t("live.camera", { camera });
+  return (
+    <div ref={stage} class={source ? "film-stage" : "film-stage idle"}>
+      {source ? (
+        <video ref={video} muted={!sound} playsInline title={title} />
+      ) : (
+        <p class="film-words">{t(asking ? "film.asking" : "film.none")}</p>
+      )}
+      {player && <Words film={film} player={player} camera={camera} />}
+    </div>
+  );
+}
+
+function Words({ film, player, camera }: { film: Film; player: RecordedPlayer; camera: number }) {
+  const asked = film.asked.value;
+  const moving = film.moving.value;
+  const phase = player.phase.value;
+  const ofFile = film.source.value?.kind === "file";
+  const saying = said(phase, {
+    camera,
+    arrived: player.arrived.value.length > 0,
+    seconds: ofFile ? null : Math.max(0, Math.floor((now.value - (asked?.at ?? now.value)) / 1000)),
+    moving: moving === null ? null : clockSeconds(moving, style.value),
+  });
+  if (!saying) return null;
+  const text =
+    phase.name === "refused" && phase.status > 0
+      ? sentence({ status: phase.status, text: phase.text, retryAfter: null })
+      : t(saying.key, saying.values);
+  return (
+    <p
+      class={`film-words ${saying.tone}`}
+      role="status"
+      aria-live={saying.tone === "wait" ? "off" : "polite"}
+    >
+      {text}
+    </p>
+  );
+}

@@ -1,0 +1,48 @@
+import type { Footage } from "../../api/types";
+import { clockSeconds, shortTime } from "../../format/times";
+import { t } from "../../i18n/translate";
+import { Icon } from "../../parts/Icon";
+import { sentenceOf } from "../../parts/Problem";
+import { toast } from "../../parts/Toast";
+import { session, style } from "../../state/session";
+import { now } from "../../time/clock";
+import { cancelFootage, isOpen } from "./footage";
+
+/** A span that the server fetches by itself, and what became of it. */
+export function FootageLine({ request }: { request: Footage }) {
+  const time = (text: string) => clockSeconds(Date.parse(text), style.value);
+  const mine = request.userId === session.value?.id || session.value?.administrator;
+  const until = shortTime(Date.parse(request.until), now.value, style.value);
+  return (
+    <div class={`capture ${request.status.toLowerCase()}`}>
+      <p class="capture-name">
+        <span>
+          {t("live.camera", { camera: request.channel })} · {time(request.startTime)} –{" "}
+          {time(request.endTime)}
+        </span>
+        {isOpen(request) && mine && (
+          <button
+            type="button"
+            class="link"
+            onClick={() => void cancelFootage(request).catch((problem) => toast(sentenceOf(problem), "bad"))}
+          >
+            {t("footage.cancel")}
+          </button>
+        )}
+      </p>
+      <p class={request.status === "FAILED" || request.status === "EXPIRED" ? "capture-failed" : "faint"}>
+        {request.status === "WAITING" && t("footage.waiting", { until })}
+        {request.status === "FETCHING" && t("footage.fetching")}
+        {request.status === "COMPLETE" && t("footage.complete")}
+        {request.status === "EXPIRED" && t("footage.expired")}
+        {request.status === "FAILED" && t("capture.failed", { reason: request.reason ?? "" })}
+      </p>
+      {request.status === "COMPLETE" && request.url && (
+        <a class="button" href={request.url} download={request.fileName ?? ""}>
+          <Icon name="download" size={18} />
+          {t("capture.download")}
+        </a>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,212 @@
+/** The film of a camera beside a cursor: what is fetched, what plays, and which of both moves the other. */
+
+import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
+import type { Capture } from "../../api/types";
+import type { Cursor } from "../../time/cursor";
+import type { Span } from "../../time/spans";
+import { control, fetchSpan } from "./fetch";
+import { RecordedPlayer, type Source } from "./player";
+
+/** The hand rests so long before a playback is moved. */
+const REST_MS = 400;
+/** A pause of this length pauses the vehicle as well. */
+const PAUSE_MS = 30_000;
+/** The fastest that a player plays; faster replays are without film. */
+const FASTEST = 4;
+/** An instant that differs by less is where the picture is. */
+const SAME_MS = 40;
+
+export interface Asked {
+  camera: number;
+  span: Span;
+  /** When, in milliseconds since 1970. */
+  at: number;
+}
+
+export class Film {
+  /** What plays, or null. */
+  readonly source: Signal<Source | null> = signal(null);
+  /** The player, while there is a source and an element to draw on. */
+  readonly player: Signal<RecordedPlayer | null> = signal(null);
+  /** What was asked of the vehicle last. */
+  readonly asked: Signal<Asked | null> = signal(null);
+  /** A request is on its way to the vehicle. */
+  readonly asking = signal(false);
+  readonly problem: Signal<unknown> = signal(null);
+  /** Where the playback is being moved to, in milliseconds since 1970. */
+  readonly moving: Signal<number | null> = signal(null);
+  private shown = Number.NaN;
+  private rest = 0;
+  private pause = 0;
+  private paused = false;
+  private keeping = false;
+  private readonly ends: (() => void)[] = [];
+
+  constructor(
+    private readonly deviceId: number,
+    private readonly cursor: Cursor,
+  ) {
+    this.ends.push(
+      effect(() => this.followPicture()),
+      effect(() => this.followCursor()),
+      effect(() => this.followPlaying()),
+      effect(() => this.player.value?.setRate(Math.min(FASTEST, this.cursor.rate.value))),
+    );
+  }
+
+  /** Have the vehicle send a span, and play it from its start. */
+  async fetch(camera: number, span: Span, keep: boolean, expected: number | null): Promise<void> {
+    if (this.asking.peek()) return;
+    batch(() => {
+      this.asking.value = true;
+      this.problem.value = null;
+      this.close();
+    });
+    try {
+      const capture = await fetchSpan(this.deviceId, camera, span, { keep, expected });
+      this.keeping = capture !== null;
+      batch(() => {
+        this.asked.value = { camera, span, at: Date.now() };
+        this.open({ kind: "playback", deviceId: this.deviceId, camera });
+      });
+    } catch (problem) {
+      this.problem.value = problem;
+    } finally {
+      this.asking.value = false;
+    }
+  }
+
+  /** Play what has arrived of a playback that is there. */
+  watch(camera: number): void {
+    this.open({ kind: "playback", deviceId: this.deviceId, camera });
+  }
+
+  /** Play a kept file. */
+  play(capture: Capture, span: Span): void {
+    if (capture.url) this.open({ kind: "file", url: capture.url, ...span });
+  }
+
+  /** Play nothing any more. What the vehicle still sends goes on, for its capture and other viewers. */
+  close(): void {
+    clearTimeout(this.rest);
+    clearTimeout(this.pause);
+    batch(() => {
+      this.moving.value = null;
+      this.source.value = null;
+    });
+  }
+
+  /** Draw on an element while there is a source. Returns what ends it. */
+  attach(video: HTMLVideoElement, source: Source): () => void {
+    const at = this.cursor.at.peek();
+    // A fetch begins before the cursor, and shows what came first.
+    const fresh = source.kind === "playback" && this.asked.peek()?.camera === source.camera;
+    const player = new RecordedPlayer(source, video, fresh ? null : at, this.cursor.rate.peek());
+    batch(() => {
+      this.player.value = player;
+      this.cursor.playing.value = true;
+    });
+    return () => {
+      if (this.player.peek() === player) this.player.value = null;
+      player.destroy();
+    };
+  }
+
+  destroy(): void {
+    this.close();
+    for (const end of this.ends) end();
+  }
+
+  /** Whether the picture moves the cursor. */
+  get drives(): boolean {
+    const player = this.player.value;
+    if (!player) return false;
+    const { name } = player.phase.value;
+    return name === "playing" || name === "waiting" || name === "paused";
+  }
+
+  private open(source: Source): void {
+    clearTimeout(this.rest);
+    batch(() => {
+      this.problem.value = null;
+      this.moving.value = null;
+      this.source.value = source;
+    });
+  }
+
+  private followPicture(): void {
+    const at = this.player.value?.at.value ?? null;
+    if (at === null) return;
+    untracked(() => {
+      const target = this.moving.peek();
+      if (target !== null) {
+        // Pictures of before the move still arrive for a while.
+        if (Math.abs(at - target) > 5000) return;
+        this.moving.value = null;
+      }
+      this.shown = at;
+      this.cursor.at.value = at;
+    });
+  }
+
+  /** The cursor was moved by something else than the picture. */
+  private followCursor(): void {
+    const at = this.cursor.at.value;
+    const player = this.player.value;
+    if (!player || Math.abs(at - this.shown) < SAME_MS) return;
+    untracked(() => {
+      this.shown = at;
+      clearTimeout(this.rest);
+      if (player.seek(at)) this.moving.value = null;
+      else this.rest = window.setTimeout(() => void this.move(at), REST_MS);
+    });
+  }
+
+  /** Have the vehicle go on from elsewhere in the span that was asked for. */
+  private async move(at: number): Promise<void> {
+    const asked = this.asked.peek();
+    const source = this.source.peek();
+    if (!asked || source?.kind !== "playback" || source.camera !== asked.camera) return;
+    if (at < asked.span.from || at >= asked.span.to) return;
+    this.moving.value = at;
+    this.player.peek()?.expect(at);
+    try {
+      await control(this.deviceId, asked.camera, "seek", { time: at });
+    } catch (problem) {
+      batch(() => {
+        this.moving.value = null;
+        this.problem.value = problem;
+      });
+    }
+  }
+
+  private followPlaying(): void {
+    const plays = this.cursor.playing.value;
+    const player = this.player.value;
+    clearTimeout(this.pause);
+    if (!player) return;
+    untracked(() => {
+      if (plays) {
+        player.play();
+        if (this.paused) void this.steer("resume");
+        this.paused = false;
+      } else {
+        player.pause();
+        this.pause = window.setTimeout(() => void this.pauseVehicle(), PAUSE_MS);
+      }
+    });
+  }
+
+  /** Nobody waits for the rest, unless it is being kept. */
+  private async pauseVehicle(): Promise<void> {
+    if (this.keeping || !this.asked.peek() || this.source.peek()?.kind !== "playback") return;
+    this.paused = true;
+    await this.steer("pause");
+  }
+
+  private async steer(name: "pause" | "resume"): Promise<void> {
+    const asked = this.asked.peek();
+    // A playback that has ended has nothing to pause.
+    if (asked) await control(this.deviceId, asked.camera, name).catch(() => {});
+  }
+}

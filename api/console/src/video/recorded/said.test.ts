@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { said } from "./said";
+
+const facts = { camera: 2, arrived: false, seconds: 7, moving: null };
+
+test("nothing is said over a picture that moves or was paused", () => {
+  expect(said({ name: "playing" }, facts)).toBe(null);
+  expect(said({ name: "paused" }, facts)).toBe(null);
+});
+
+test("a wait says for what", () => {
+  expect(said({ name: "waiting" }, facts)).toMatchObject({ key: "film.waiting", values: { seconds: 7 } });
+  expect(said({ name: "waiting" }, { ...facts, arrived: true })?.key).toBe("film.slow");
+  expect(said({ name: "waiting" }, { ...facts, seconds: null })?.key).toBe("film.opening");
+  expect(said({ name: "playing" }, { ...facts, moving: "14:50" })?.values).toEqual({ time: "14:50" });
+});
+
+test("an end without a picture is not the end of the film", () => {
+  expect(said({ name: "ended" }, { ...facts, arrived: true })?.key).toBe("film.over");
+  expect(said({ name: "ended" }, facts)).toMatchObject({ key: "film.nothing", tone: "warn" });
+});
