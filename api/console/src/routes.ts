@@ -37,6 +37,7 @@ const fleet: Chunk = () => import("./places/fleet/Fleet");
 const live: Chunk = () => import("./places/live/Live");
 const vehicleLive: Chunk = () => import("./places/vehicle/VehicleLive");
 const captures: Chunk = () => import("./places/captures/Captures");
+const vehicleCommands: Chunk = () => import("./places/vehicle/commands/Commands");
 const login: Chunk = () => import("./places/login/Login");
 const account: Chunk = () => import("./places/account/Account");
 
@@ -45,6 +46,7 @@ export const routes: readonly Route[] = [
   { pattern: "/fleet", load: fleet },
   { pattern: "/vehicles/:id", load: fleet },
   { pattern: "/vehicles/:id/live", load: vehicleLive },
+  { pattern: "/vehicles/:id/commands", load: vehicleCommands },
   { pattern: "/live", load: live },
   { pattern: "/captures", load: captures },
   { pattern: "/account", load: account },

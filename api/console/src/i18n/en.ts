@@ -2,6 +2,7 @@
 
 import { account } from "./en/account";
 import { capture } from "./en/capture";
+import { command } from "./en/command";
 import { common } from "./en/common";
 import { film } from "./en/film";
 import { fleet } from "./en/fleet";
@@ -16,6 +17,7 @@ import { zone } from "./en/zone";
 export const en = {
   ...account,
   ...capture,
+  ...command,
   ...common,
   ...film,
   ...fleet,

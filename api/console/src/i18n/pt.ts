@@ -2,6 +2,7 @@
 
 import { account } from "./pt/account";
 import { capture } from "./pt/capture";
+import { command } from "./pt/command";
 import { common } from "./pt/common";
 import { film } from "./pt/film";
 import { fleet } from "./pt/fleet";
@@ -17,6 +18,7 @@ import type { Texts } from "./translate";
 export const pt = {
   ...account,
   ...capture,
+  ...command,
   ...common,
   ...film,
   ...fleet,

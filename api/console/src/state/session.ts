@@ -25,6 +25,7 @@ export type Action =
   | "editDevices"
   | "command"
   | "video"
+  | "anyCommand"
   | "reports"
   | "administer"
   | "manageUsers"
@@ -56,6 +57,8 @@ export function may(action: Action): boolean {
       return true;
     case "video":
       return !limited("readonly") && !limited("limitCommands");
+    case "anyCommand":
+      return !limited("limitCommands");
   }
 }
 
