@@ -12,14 +12,14 @@ __all__ = ["free_port"]
 
 ATTEMPTS = 1000
 
-MOST_CLAIMS = 50
+MOST_CLAIMS = 200
 
 _claims: list[socket.socket] = []
 """The last ones; a port whose server runs needs none."""
 
 
 def free_port(*offsets: int) -> int:
-    """Return a port that is free, as are the ports at these offsets from it.
+    """Return a port that is free for TCP and UDP, as are the ports at these offsets from it.
 
     They lie below the range of ephemeral ports, so that no outgoing connection takes one before it is bound.
     For some time no other call returns one of them, in whatever process on this machine: two test runs may go
@@ -33,6 +33,8 @@ def free_port(*offsets: int) -> int:
             claimed = [claims.enter_context(_claim(port + offset)) for offset in (0, *offsets)]
             for offset in (0, *offsets):
                 socket.create_server(("127.0.0.1", port + offset)).close()
+                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+                    datagrams.bind(("127.0.0.1", port + offset))
             claims.pop_all()
             _claims.extend(claimed)
             _release(len(_claims) - MOST_CLAIMS)

@@ -18,12 +18,13 @@ import httpx
 from motorpool.bench import machine
 from motorpool.bench.free_ports import free_port
 from motorpool.bench.options import BenchError
+from motorpool.codecs.devices import CODECS
 
 EMAIL = "bench@example.org"
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 LOG_FILE = "server.log"
-_DEVICE_PORTS = (5015, 5263, 5363, 5055)
+_DEVICE_PORTS = (5263, 5363, *sorted(codec.port for codec in CODECS.values()))
 _EMBEDDED = "embedded"
 
 

@@ -175,6 +175,7 @@ class Protocol(msgspec.Struct, frozen=True, rename="camel"):
 
     name: str
     transport: str
+    udp: bool
     port: int
     identity: str
     enabled: bool
@@ -189,6 +190,7 @@ async def list_protocols(call: Call) -> Response:
         Protocol(
             name=name,
             transport=codec.transport,
+            udp=codec.udp,
             port=codec.port + settings.port.offset,
             identity=codec.identity,
             enabled=settings.protocols is None or name in settings.protocols,

@@ -17,7 +17,7 @@ _TEXTS = (
     " command dtcs activity plate model operator type ip antenna serial raw network"
 )
 _NUMBERS = {
-    "": "index hdop vdop pdop sat satVisible rssi event status flags input output steps priority acceleration"
+    "": "index hdop vdop pdop sat satVisible rssi status flags input output steps priority acceleration"
     " axleWeight gSensor axisX axisY axisZ sleepMode faultCount",
     "bpm": "heartRate",
     "m": "odometer serviceOdometer tripOdometer totalDistance distance obdOdometer",

@@ -26,7 +26,7 @@ To add a protocol:
 1. `codecs/devices/<name>/codec.py` (or `<name>.py` if that is all) with a subclass that has a `name` of its
    own. Being there registers it; `protocols` in the settings enables its port.
 2. `framed_codec.py: FramedCodec` is the usual base: it takes a framing from `framing/` and leaves
-   `read_frame` to be written (`gps103/codec.py` is an example). Fields through `codecs/reader.py`, units and
+   `read_frame` to be written (`gps103.py` is an example). Fields through `codecs/reader.py`, units and
    coordinates through `codecs/units.py`, cells and access points through `network.py`, alarms through
    `attributes.py: add_alarms`; attribute names as in `attributes.py` and
    docs/protocols/common.md#attribute-keys.

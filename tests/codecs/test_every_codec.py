@@ -5,6 +5,7 @@ and its peer below: the device's end, which reads what `encode` wrote.
 """
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,9 +18,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.codecs.devices import CODECS, DeviceCodec
+from motorpool.codecs.devices.attributes import attribute_fault
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
-from motorpool.codecs.reports import DeviceCommand, FrameRejected, ImmediateReply, Login, MediaAddress, Report
+from motorpool.codecs.reports import (
+    DeviceCommand,
+    FrameRejected,
+    ImmediateReply,
+    Login,
+    MediaAddress,
+    PositionReport,
+    Report,
+)
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 KEPT_BYTES = 2 << 20
@@ -78,6 +88,20 @@ def test_vectors_give_the_reports_written_beside_them(
         for name in fields.keys() - {"type"}:
             expected_value = pytest.approx(fields[name]) if isinstance(fields[name], float) else fields[name]
             assert fields_of_report[name] == expected_value, name
+
+
+@pytest.mark.parametrize(("codec", "stream", "expected"), EACH_CASE)
+def test_attributes_have_the_types_that_all_protocols_give_them(
+    codec: type[DeviceCodec], stream: bytes, expected: list[dict[str, Any]]
+):
+    faults = [
+        fault
+        for report in codec().receive(stream)
+        if isinstance(report, PositionReport)
+        for name, value in report.attributes.items()
+        if (fault := attribute_fault(name, value))
+    ]
+    assert faults == []
 
 
 @pytest.mark.parametrize(("codec", "stream", "expected"), EACH_CASE)
@@ -141,13 +165,28 @@ def answer_all(codec: DeviceCodec, reports: list[Report]) -> None:
 
 @each_codec
 @pytest.mark.parametrize(
-    "unit", [b"\0", b"\xff", b"A", b"~A", b"}", b"\r\n", b"GET /?id=1 HTTP/1.1\r\nA: b\r\n"]
+    "unit",
+    [
+        b"\0",
+        b"\xff",
+        b"A",
+        b"~A",
+        b"}",
+        b"\r\n",
+        b"*",
+        b"$",
+        b"$$",
+        b"[",
+        b"(",
+        b"imei:1,",
+        b"GET /?id=1 HTTP/1.1\r\nA: b\r\n",
+    ],
 )
 def test_no_buffer_grows_past_its_limit(codec: type[DeviceCodec], unit: bytes):
     peer = codec()
     chunk = (unit * 16384)[:16384]
     try:
-        for _ in range(256):
+        for _ in range(130):  # a little more than KEPT_BYTES
             peer.receive(chunk)
             assert peer.buffered <= KEPT_BYTES
     except CodecError:
@@ -176,7 +215,14 @@ def osmand_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return CODECS["osmand"](), bytes.decode
 
 
-PEERS = {"jt808": jt808_peer, "osmand": osmand_peer}
+def gps103_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["gps103"]()
+    codec.receive(b"##,imei:353358017784062,A;")
+    command = re.compile(rb"\*\*,imei:[0-9]{11,15},[ -~]+")
+    return codec, command.fullmatch
+
+
+PEERS = {"gps103": gps103_peer, "jt808": jt808_peer, "osmand": osmand_peer}
 ATTRIBUTES = {
     "data": "8104",
     "frequency": 30,

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from motorpool.actors.settings import PortSettings, PublicSettings
+from motorpool.codecs.devices import CODECS
 
 
 async def test_anybody_reads_the_settings_with_the_interfaces_version(served):
@@ -76,11 +77,13 @@ async def test_protocols_are_listed_with_the_ports_that_devices_connect_to(serve
         public=PublicSettings(host="fleet.example.org"),
     )
     listed = (await served.admin.get("/server/protocols")).json()
-    host = {"host": "fleet.example.org"}
-    assert listed == [
-        {"name": "jt808", "transport": "tcp", "port": 5115, "identity": "phone", "enabled": False, **host},
-        {"name": "osmand", "transport": "http", "port": 5155, "identity": "text", "enabled": True, **host},
-    ]
+    assert [each["name"] for each in listed] == sorted(CODECS)
+    assert [each["name"] for each in listed if each["enabled"]] == ["osmand"]
+    assert {each["host"] for each in listed} == {"fleet.example.org"}
+    by_name = {each["name"]: each for each in listed}
+    assert by_name["jt808"].items() >= {"transport": "tcp", "port": 5115, "identity": "phone"}.items()
+    assert by_name["osmand"].items() >= {"transport": "http", "port": 5155, "identity": "text"}.items()
+    assert by_name["gps103"].items() >= {"transport": "tcp", "udp": True, "port": 5101}.items()
 
 
 async def test_without_settings_all_protocols_are_enabled_and_the_host_is_that_of_the_console(served):
