@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from motorpool.bench.demo.api import Api, Row
+from motorpool.bench.demo.helpdesk import configure_helpdesk
 from motorpool.bench.demo.vehicles import group_of
 from motorpool.bench.target import Account
 from motorpool.bench.vehicles.city import ROUND_TRIPS
@@ -62,7 +63,8 @@ async def configure(api: Api, fleet: Fleet, devices: Mapping[str, Row], operator
     await _make_rules(api, [groups[name]["id"] for name in VEHICLE_GROUPS])
     commands = await _make_commands(api, groups, calendars["Nights"]["id"])
     notifications = await _make_notifications(api)
-    await _make_operator(api, operator, groups, [*geofences], commands, notifications)
+    user = await _make_operator(api, operator, groups, geofences, commands, notifications)
+    await configure_helpdesk(api, devices, user, calendars["Office hours"]["id"], geofences[0]["id"])
 
 
 async def _make_groups(api: Api, devices: Mapping[str, Row]) -> dict[str, Row]:
@@ -112,7 +114,7 @@ async def _make_rules(api: Api, groups: Sequence[int]) -> None:
     made = await api.ensure("/maintenance", service)
     await api.link([{"groupId": group, "maintenanceId": made["id"]} for group in groups])
     for description, attribute, expression, kind in (
-        ("Tank in percent", "fuelPercent", "math:round(fuel / 60 * 100)", "number"),
+        ("Tank in percent", "fuelPercent", "(fuel ?? 0) > 0 ? math:round(fuel / 60 * 100) : null", "number"),
         (
             "Driving, idling or parked",
             "activity",
@@ -181,8 +183,8 @@ async def _make_operator(
     geofences: list[Row],
     commands: list[Row],
     notifications: list[Row],
-) -> None:
-    """Create the user who sees two groups and may send saved commands only."""
+) -> int:
+    """Create the user who sees two groups and may send saved commands only, and return the id."""
     body: Row = {
         "name": "Olivia Operator",
         "email": operator.email,
@@ -190,7 +192,7 @@ async def _make_operator(
         "deviceReadonly": True,
         "limitCommands": True,
     }
-    user = (await api.ensure("/users", body, key="email"))["id"]
+    user: int = (await api.ensure("/users", body, key="email"))["id"]
     await api.link(
         [
             *({"userId": user, "groupId": groups[name]["id"]} for name in ("Deliveries", "Bicycles")),
@@ -199,3 +201,4 @@ async def _make_operator(
             *({"userId": user, "notificationId": each["id"]} for each in notifications),
         ]
     )
+    return user

@@ -8,8 +8,11 @@ import logging
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+import trio
+
 from motorpool.bench.demo.api import Api, Row, open_api
 from motorpool.bench.demo.configuration import configure
+from motorpool.bench.demo.footage import fetch_footage, wait_for_archives
 from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet
 from motorpool.bench.target import Account, Target, register
 from motorpool.bench.vehicles.archive import Archive
@@ -18,8 +21,9 @@ from motorpool.runtime.clock import Clock
 KEPT = timedelta(days=2)
 IN_WORKSHOP = timedelta(days=1)
 """For so long the vehicle in the workshop is offline at the first start; it never comes back."""
-CONFIGURED = "demoConfigured"
-"""Attribute of the administrator once all is configured: what is deleted then stays deleted."""
+CONFIGURED, FILMED = "demoConfigured", "demoFilmed"
+"""Attributes of the administrator once all is configured, and film is asked for: what is deleted then stays
+deleted."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,12 +41,22 @@ async def run_demo(account: Account, operator: Account, target: Target, clock: C
         me = await api.row("/session")
         if CONFIGURED not in me["attributes"]:
             await configure(api, fleet, devices, operator)
-            me = await api.row("/session")
-            await api.put(f"/users/{me['id']}", {**me, "attributes": {**me["attributes"], CONFIGURED: True}})
+            await _remember(api, CONFIGURED)
             _log.info("the demonstration is configured")
         now = clock.now().replace(microsecond=0)
         archives = await find_archives(api, devices, now)
-    await fleet.run(target, clock, archives)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fleet.run, target, clock, archives)
+            if FILMED not in me["attributes"]:
+                await wait_for_archives(api, devices, now)
+                await fetch_footage(api, fleet, devices, now)
+                await _remember(api, FILMED)
+
+
+async def _remember(api: Api, done: str) -> None:
+    """Set an attribute of the administrator."""
+    me = await api.row("/session")
+    await api.put(f"/users/{me['id']}", {**me, "attributes": {**me["attributes"], done: True}})
 
 
 async def find_archives(api: Api, devices: Mapping[str, Row], now: datetime) -> dict[str, Archive]:

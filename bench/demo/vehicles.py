@@ -29,7 +29,7 @@ _SHIFTS = (
     ),
     ("Van 06", "Service", WEST, Shift(start_hour=20, hours=12, driving_share=0.6, alarms=ALARMS)),
     ("Van 07", "Service", SOUTH, Shift(start_hour=7, hours=9, driving_share=0.5, alarms=ALARMS)),
-    (WORKSHOP, "Service", EAST, Shift(start_hour=6, hours=10, driving_share=0.5, alarms=0)),
+    (WORKSHOP, "Service", EAST, Shift(start_hour=6, hours=10, driving_share=0.5, alarms=1)),
 )
 CAMERAS = {"Van 01": 4}
 """Of the other vehicles 2."""

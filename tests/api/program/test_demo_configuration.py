@@ -22,6 +22,12 @@ LISTS = (
     "/scheduledcommands",
     "/notifications",
     "/users",
+    "/companies",
+    "/teams",
+    "/branches",
+    "/contacts",
+    "/ticketcategories",
+    "/tickets",
 )
 
 
@@ -50,6 +56,8 @@ async def test_everything_is_made_once_and_the_operator_sees_a_part_of_it(server
         assert {row["name"] for row in await api.rows("/geofences")} >= {"Depot West", "Alexanderplatz"}
         me = await api.row("/session")
         assert (me["administrator"], me["limitCommands"], me["deviceReadonly"]) == (False, True, True)
+        kinds = {row["statusKind"] for row in await api.rows("/tickets")}
+        assert kinds == {"new", "open", "pending", "resolved"}
     van = devices["Van 01"]["id"]
     async with open_api(account) as api:
         assert len(await api.rows("/geofences", deviceId=str(van))) == 0

@@ -1,0 +1,58 @@
+"""Film that the demonstration fetches from its vehicles and keeps."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+import trio
+
+from motorpool.bench.demo.api import Api, Row
+from motorpool.bench.demo.vehicles import WORKSHOP
+from motorpool.bench.vehicles.fleet import Fleet
+from motorpool.bench.vehicles.vehicle import DRIVE_START, Vehicle
+
+BEFORE, AFTER = timedelta(seconds=10), timedelta(seconds=20)
+FILMED = ("Van 01", "Van 02", "Bus 04", WORKSHOP)
+ASKED_EVERY_SECONDS = 2.0
+RECENT = timedelta(minutes=3)
+
+
+async def fetch_footage(api: Api, fleet: Fleet, devices: Mapping[str, Row], now: datetime) -> None:
+    """Ask for the film around the latest alarm of some vehicles, once.
+
+    That of the vehicle in the workshop waits until it is back.
+    """
+    for plan in fleet.vehicles:
+        if plan.name not in FILMED:
+            continue
+        device = devices[plan.name]["id"]
+        vehicle = Vehicle(plan)
+        assert vehicle.roster is not None
+        span = [
+            (instant - DRIVE_START).total_seconds()
+            for instant in (now - timedelta(hours=40), now - timedelta(minutes=30))
+        ]
+        alarms = vehicle.roster.alarms_between(*span)
+        if alarms and not await api.rows("/footagerequests", deviceId=str(device)):
+            instant = DRIVE_START + timedelta(seconds=round(alarms[-1]))
+            body = {
+                "deviceId": device,
+                "channel": 1,
+                "startTime": (instant - BEFORE).isoformat(),
+                "endTime": (instant + AFTER).isoformat(),
+                "until": (now + timedelta(days=14)).isoformat(),
+            }
+            await api.post("/footagerequests", body)
+
+
+async def wait_for_archives(api: Api, devices: Mapping[str, Row], now: datetime) -> None:
+    """Wait until the server has the archives of the vehicles whose film is fetched."""
+    awaited = {devices[name]["id"] for name in FILMED if name != WORKSHOP}
+    while True:
+        recent = {
+            row["deviceId"]
+            for row in await api.rows("/positions")
+            if datetime.fromisoformat(row["fixTime"]) > now - RECENT
+        }
+        if awaited <= recent:
+            return
+        await trio.sleep(ASKED_EVERY_SECONDS)
