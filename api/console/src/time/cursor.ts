@@ -11,9 +11,17 @@ export interface Cursor {
   playing: Signal<boolean>;
   /** How many seconds pass in one. */
   rate: Signal<number>;
+  /** Whether a film moves `at`; while it does, no clock of the page may. */
+  led: Signal<boolean>;
 }
 
 /** A cursor that rests at an instant. */
 export function makeCursor(span: Span, at: number): Cursor {
-  return { at: signal(at), span: signal(span), playing: signal(false), rate: signal(1) };
+  return {
+    at: signal(at),
+    span: signal(span),
+    playing: signal(false),
+    rate: signal(1),
+    led: signal(false),
+  };
 }

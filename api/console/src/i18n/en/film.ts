@@ -9,6 +9,7 @@ export const film = {
   "film.waiting": "Waiting for the vehicle … {seconds} s",
   "film.slow": "Waiting for more video from the vehicle",
   "film.moving": "Going to {time} …",
+  "film.away": "No video of this time has arrived.",
   "film.over": "The video ends here.",
   "film.nothing": "The vehicle sent nothing from camera {camera}.",
   "film.broken": "The video is damaged and cannot be played.",

@@ -12,6 +12,7 @@ export const film = {
   "film.waiting": "À espera do veículo … {seconds} s",
   "film.slow": "À espera de mais vídeo do veículo",
   "film.moving": "A ir para {time} …",
+  "film.away": "Não chegou vídeo desta hora.",
   "film.over": "O vídeo termina aqui.",
   "film.nothing": "O veículo não enviou nada da câmara {camera}.",
   "film.broken": "O vídeo está danificado e não pode ser reproduzido.",

@@ -51,6 +51,7 @@ function Words({ film, player, camera }: { film: Film; player: RecordedPlayer; c
     camera,
     arrived: player.arrived.value.length > 0,
     seconds: ofFile ? null : Math.max(0, Math.floor((now.value - (asked?.at ?? now.value)) / 1000)),
+    away: film.away.value,
     moving: moving === null ? null : clockSeconds(moving, style.value),
   });
   if (!saying) return null;

@@ -74,7 +74,10 @@ export function RecordedFilm({
   });
   const wanted = onCamera ? (chosen ?? 1) : own.value;
   const camera = cameras.value.includes(wanted) ? wanted : (cameras.value[0] ?? 1);
-  const span = mark.value ?? around(cursor.at.value, now.value);
+  const asked = film.asked.value;
+  // What was asked for stays what it is while it plays.
+  const inAsked = asked?.camera === camera && isIn(asked.span, cursor.at.value) && film.source.value !== null;
+  const span = mark.value ?? (inAsked ? asked.span : around(cursor.at.value, now.value));
 
   function choose(next: number): boolean {
     if (!cameras.value.includes(next)) return false;
@@ -245,6 +248,10 @@ function arrivedOf(film: Film): ReadonlyMap<number, readonly Span[]> {
   const player = film.player.value;
   if (source?.kind !== "playback" || !player) return new Map();
   return new Map([[source.camera, player.arrived.value]]);
+}
+
+function isIn({ from, to }: Span, at: number): boolean {
+  return at >= from && at < to;
 }
 
 /** The local day that holds an instant. */

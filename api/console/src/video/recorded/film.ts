@@ -35,6 +35,8 @@ export class Film {
   readonly problem: Signal<unknown> = signal(null);
   /** Where the playback is being moved to, in milliseconds since 1970. */
   readonly moving: Signal<number | null> = signal(null);
+  /** The cursor is where the film has nothing. */
+  readonly away = signal(false);
   private shown = Number.NaN;
   private rest = 0;
   private pause = 0;
@@ -50,6 +52,10 @@ export class Film {
       effect(() => this.followPicture()),
       effect(() => this.followCursor()),
       effect(() => this.followPlaying()),
+      effect(() => this.followEnd()),
+      effect(() => {
+        this.cursor.led.value = this.drives();
+      }),
       effect(() => this.player.value?.setRate(Math.min(FASTEST, this.cursor.rate.value))),
     );
   }
@@ -92,6 +98,7 @@ export class Film {
     clearTimeout(this.pause);
     batch(() => {
       this.moving.value = null;
+      this.away.value = false;
       this.source.value = null;
     });
   }
@@ -102,6 +109,7 @@ export class Film {
     // A fetch begins before the cursor, and shows what came first.
     const fresh = source.kind === "playback" && this.asked.peek()?.camera === source.camera;
     const player = new RecordedPlayer(source, video, fresh ? null : at, this.cursor.rate.peek());
+    this.shown = at;
     batch(() => {
       this.player.value = player;
       this.cursor.playing.value = true;
@@ -115,12 +123,13 @@ export class Film {
   destroy(): void {
     this.close();
     for (const end of this.ends) end();
+    this.cursor.led.value = false;
   }
 
   /** Whether the picture moves the cursor. */
-  get drives(): boolean {
+  private drives(): boolean {
     const player = this.player.value;
-    if (!player) return false;
+    if (!player || this.away.value) return false;
     const { name } = player.phase.value;
     return name === "playing" || name === "waiting" || name === "paused";
   }
@@ -130,6 +139,7 @@ export class Film {
     batch(() => {
       this.problem.value = null;
       this.moving.value = null;
+      this.away.value = false;
       this.source.value = source;
     });
   }
@@ -157,18 +167,37 @@ export class Film {
     untracked(() => {
       this.shown = at;
       clearTimeout(this.rest);
-      if (player.seek(at)) this.moving.value = null;
-      else this.rest = window.setTimeout(() => void this.move(at), REST_MS);
+      if (player.seek(at)) this.comeBack(player);
+      else if (this.covers(at)) this.rest = window.setTimeout(() => void this.move(at), REST_MS);
+      else {
+        this.away.value = true;
+        player.pause();
+      }
     });
+  }
+
+  private comeBack(player: RecordedPlayer): void {
+    this.moving.value = null;
+    this.away.value = false;
+    if (this.cursor.playing.peek()) player.play();
+  }
+
+  /** Whether the vehicle was asked for an instant by the playback that is shown. */
+  private covers(at: number): boolean {
+    const asked = this.asked.peek();
+    const source = this.source.peek();
+    if (!asked || source?.kind !== "playback" || source.camera !== asked.camera) return false;
+    return at >= asked.span.from && at < asked.span.to;
   }
 
   /** Have the vehicle go on from elsewhere in the span that was asked for. */
   private async move(at: number): Promise<void> {
     const asked = this.asked.peek();
-    const source = this.source.peek();
-    if (!asked || source?.kind !== "playback" || source.camera !== asked.camera) return;
-    if (at < asked.span.from || at >= asked.span.to) return;
-    this.moving.value = at;
+    if (!asked || !this.covers(at)) return;
+    batch(() => {
+      this.moving.value = at;
+      this.away.value = false;
+    });
     this.player.peek()?.expect(at);
     try {
       await control(this.deviceId, asked.camera, "seek", { time: at });
@@ -186,6 +215,7 @@ export class Film {
     clearTimeout(this.pause);
     if (!player) return;
     untracked(() => {
+      if (this.away.peek() || player.phase.peek().name === "ended") return;
       if (plays) {
         player.play();
         if (this.paused) void this.steer("resume");
@@ -195,6 +225,13 @@ export class Film {
         this.pause = window.setTimeout(() => void this.pauseVehicle(), PAUSE_MS);
       }
     });
+  }
+
+  /** The film does not begin again by itself. */
+  private followEnd(): void {
+    const player = this.player.value;
+    if (player?.phase.value.name !== "ended" || player.arrived.peek().length === 0) return;
+    this.cursor.playing.value = false;
   }
 
   /** Nobody waits for the rest, unless it is being kept. */

@@ -66,6 +66,7 @@ export function cameraLanes(facts: CameraFacts, { text, watch, play }: Acts): re
         ...(capture.status === "COMPLETE" && capture.url && { act: () => play(capture, span) }),
       });
     }
+    blocks.sort((one, other) => one.from - other.from);
     return { id: laneOf(camera), label: text("live.camera", { camera }), blocks };
   });
 }

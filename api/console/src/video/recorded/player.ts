@@ -91,6 +91,7 @@ export class RecordedPlayer {
     if (time === null) return false;
     this.pending = null;
     this.video.currentTime = time;
+    if (this.phase.peek().name === "ended") this.enter({ name: "paused" });
     return true;
   }
 

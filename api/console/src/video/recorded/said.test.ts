@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { said } from "./said";
 
-const facts = { camera: 2, arrived: false, seconds: 7, moving: null };
+const facts = { camera: 2, arrived: false, seconds: 7, moving: null, away: false };
 
 test("nothing is said over a picture that moves or was paused", () => {
   expect(said({ name: "playing" }, facts)).toBe(null);
@@ -12,6 +12,7 @@ test("a wait says for what", () => {
   expect(said({ name: "waiting" }, facts)).toMatchObject({ key: "film.waiting", values: { seconds: 7 } });
   expect(said({ name: "waiting" }, { ...facts, arrived: true })?.key).toBe("film.slow");
   expect(said({ name: "waiting" }, { ...facts, seconds: null })?.key).toBe("film.opening");
+  expect(said({ name: "paused" }, { ...facts, away: true })?.key).toBe("film.away");
   expect(said({ name: "playing" }, { ...facts, moving: "14:50" })?.values).toEqual({ time: "14:50" });
 });
 

@@ -11,6 +11,8 @@ interface Facts {
   seconds: number | null;
   /** Where the playback is being moved to, as a time for people, or null. */
   moving: string | null;
+  /** The cursor is where there is no video. */
+  away: boolean;
 }
 
 export interface Saying {
@@ -22,6 +24,7 @@ export interface Saying {
 /** The sentence for a player's phase, or null while the picture moves or was paused. */
 export function said(phase: Phase, facts: Facts): Saying | null {
   if (facts.moving !== null) return { key: "film.moving", values: { time: facts.moving }, tone: "wait" };
+  if (facts.away) return { key: "film.away", values: {}, tone: "wait" };
   switch (phase.name) {
     case "playing":
     case "paused":
