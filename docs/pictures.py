@@ -11,13 +11,15 @@ Each place also gets a sheet with all its pictures side by side. Errors of the p
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 
 from motorpool.bench.load.browser import find_chromium
 from motorpool.bench.server import LOG_FILE, run_server
+from motorpool.runtime.clock import SystemClock
 
 TARGET = Path(__file__).resolve().parent.parent / "build" / "pictures"
 SIZES = ((1400, 900), (900, 1000), (390, 844))
@@ -37,18 +40,28 @@ PLACES = {
     "fleet": "/fleet",
     "vehicle": "/vehicles/{device}",
     "live": "/vehicles/{device}/live",
-    "wall": "/live",
-    "history": "/vehicles/{device}/history?from=now/d&to=now",
+    "wall": "/live?tile={device}.1&tile={device}.2&tile={other}.1&tile={absent}.1&layout=2x2",
+    "history": "/vehicles/{device}/history?from={from}&to={to}&at={at}",
+    "film": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1",
+    "captures": "/captures",
     "events": "/events",
+    "event": "/events/{event}",
     "vehicle-events": "/vehicles/{device}/events",
     "commands": "/vehicles/{device}/commands",
     "settings": "/vehicles/{device}/settings",
     "zones": "/zones",
+    "zone": "/zones/{zone}",
+    "connect": "/connect",
+    "share": "/share?token={share}",
     "account": "/account",
 }
-WITHOUT_LOGIN = {"login"}
+WITHOUT_LOGIN = {"login", "share"}
 SETTLE_MS = 3000
-START_SECONDS = 90
+SLOW = {"live": 9000, "wall": 12000, "film": 9000, "share": 6000}
+"""Milliseconds for places whose cameras start first."""
+START_SECONDS = 240
+ALARM_AGE = timedelta(hours=2)
+"""The history is that around an alarm of this age at least, so that its recording is finished."""
 SHEET_HEIGHT = 700
 
 
@@ -63,7 +76,7 @@ class Access:
 
 @contextlib.contextmanager
 def demonstration() -> Iterator[Access]:
-    """Start the demonstration in a folder of its own, and wait until its vehicles are online."""
+    """Start the demonstration in a folder of its own."""
 
     def start(folder: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         known = {name: text for name, text in environment.items() if "ADMIN" not in name}
@@ -84,24 +97,76 @@ def log_in(context: BrowserContext, access: Access) -> None:
         sys.exit(f"the login was refused: {answer.text()}")
 
 
-def find_device(context: BrowserContext, access: Access) -> int:
-    """Return an online vehicle, as soon as there is one."""
+def read(context: BrowserContext, access: Access, path: str) -> list[dict[str, Any]]:
+    """Read a list of the API."""
+    answer = context.request.get(f"{access.url}/api{path}")
+    if not answer.ok:
+        sys.exit(f"{path} was refused: {answer.text()}")
+    rows: list[dict[str, Any]] = answer.json()
+    return rows
+
+
+def wait_for_vehicles(context: BrowserContext, access: Access) -> list[int]:
+    """Return the vehicles that are online and drive, as soon as their archives are sent and one drives."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
-        devices: list[dict[str, Any]] = context.request.get(f"{access.url}/api/devices").json()
-        for device in devices:
-            if device["status"] == "online" and device["positionId"]:
-                return int(device["id"])
-        time.sleep(1)
-    sys.exit("no vehicle is online")
+        names = {row["id"]: row for row in read(context, access, "/devices")}
+        online = {each for each, row in names.items() if row["status"] == "online"}
+        recent = [row for row in read(context, access, "/positions") if is_recent(row["fixTime"])]
+        cameras = [row for row in recent if names[row["deviceId"]]["attributes"].get("channels")]
+        driving = [row["deviceId"] for row in cameras if row["speed"] > 0]
+        if driving and len(recent) >= len(online) > 0:
+            return driving
+        time.sleep(2)
+    sys.exit("no vehicle drives")
 
 
-def picture(browser: Browser, access: Access, name: str, device: int) -> None:
-    """Write the pictures of a place."""
-    files = []
-    for width, height in SIZES:
-        for scheme in SCHEMES:
-            phone = width < PHONE
+def is_recent(text: str) -> bool:
+    """Return whether a time of the API is less than three minutes ago."""
+    return SystemClock().now() - datetime.fromisoformat(text) < timedelta(minutes=3)
+
+
+def find_subjects(context: BrowserContext, access: Access) -> dict[str, str]:
+    """Return what the addresses of the places name."""
+    driving = wait_for_vehicles(context, access)
+    devices = read(context, access, "/devices")
+    now = SystemClock().now()
+    span = f"from={instant(now - timedelta(days=2))}&to={instant(now)}"
+    device, event = driving[0], {"id": 0, "eventTime": instant(now - ALARM_AGE)}
+    for each in driving:
+        alarms = read(context, access, f"/events?deviceId={each}&{span}&type=alarm")
+        ended = [row for row in alarms if datetime.fromisoformat(row["eventTime"]) < now - ALARM_AGE]
+        if ended:
+            device, event = each, ended[0]
+            break
+    at = datetime.fromisoformat(event["eventTime"])
+    form = {"deviceId": str(device), "expiration": instant(now + timedelta(days=1))}
+    share = context.request.post(f"{access.url}/api/share/device", form=form).text()
+    zones = read(context, access, "/geofences")
+    offline = [row["id"] for row in devices if row["status"] != "online"]
+    return {
+        "device": str(device),
+        "other": str(driving[-1]),
+        "absent": str(offline[0] if offline else driving[0]),
+        "event": str(event["id"]),
+        "at": instant(at),
+        "from": instant(at - timedelta(hours=3)),
+        "to": instant(min(now, at + timedelta(hours=3))),
+        "zone": str(zones[0]["id"] if zones else 0),
+        "share": share,
+    }
+
+
+def instant(when: datetime) -> str:
+    """Return a time as the API and addresses have it."""
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def picture_places(browser: Browser, access: Access, names: Sequence[str], subjects: dict[str, str]) -> None:
+    """Write the pictures of places, all of one size and scheme in one session."""
+    for (width, height), scheme in itertools.product(SIZES, SCHEMES):
+        phone = width < PHONE
+        for is_open in (False, True):
             context = browser.new_context(
                 viewport={"width": width, "height": height},
                 color_scheme="dark" if scheme == "dark" else "light",
@@ -109,16 +174,26 @@ def picture(browser: Browser, access: Access, name: str, device: int) -> None:
                 is_mobile=phone,
                 locale="en-US",
             )
-            if name not in WITHOUT_LOGIN:
+            if not is_open:
                 log_in(context, access)
-            page = context.new_page()
-            watch(page, f"{name} {width} {scheme}")
-            page.goto(access.url + PLACES[name].format(device=device))
-            page.wait_for_timeout(SETTLE_MS)
-            files.append(TARGET / f"{name}-{width}-{scheme}.png")
-            page.screenshot(path=files[-1])
+            for name in names:
+                if (name in WITHOUT_LOGIN) is is_open:
+                    page = context.new_page()
+                    watch(page, f"{name} {width} {scheme}")
+                    page.goto(access.url + PLACES[name].format_map(subjects))
+                    page.wait_for_timeout(SLOW.get(name, SETTLE_MS))
+                    page.screenshot(path=file_of(name, width, scheme))
+                    page.close()
             context.close()
-    write_sheet(files, TARGET / f"{name}.png")
+    for name in names:
+        files = [file_of(name, width, scheme) for width, _ in SIZES for scheme in SCHEMES]
+        write_sheet(files, TARGET / f"{name}.png")
+        print(TARGET / f"{name}.png")
+
+
+def file_of(name: str, width: int, scheme: str) -> Path:
+    """Return the file of one picture."""
+    return TARGET / f"{name}-{width}-{scheme}.png"
 
 
 def watch(page: Page, place: str) -> None:
@@ -173,10 +248,8 @@ def main() -> int:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=arguments)
         context = browser.new_context()
         log_in(context, access)
-        device = find_device(context, access)
-        for name in options.places or PLACES:
-            picture(browser, access, name, device)
-            print(TARGET / f"{name}.png")
+        subjects = find_subjects(context, access)
+        picture_places(browser, access, options.places or [*PLACES], subjects)
         browser.close()
     return 0
 
