@@ -71,8 +71,10 @@ LinkQuery = msgspec.defstruct("LinkQuery", [(key, Id | None, None) for key in _K
 
 @OPERATIONS.operation("GET", "/permissions", query=LinkQuery, answer=list[DescribedLink])
 async def list_permissions(call: Call) -> Response:
-    """The links of two kinds of objects, given as `ownerId` and `propertyId`; for administrators."""
-    ADMINISTER.require(call.caller)
+    """The links of two kinds of objects, given as `ownerId` and `propertyId`.
+
+    Administrators see all of them, others those of which they have access to both sides.
+    """
     query = call.query(LinkQuery)
     # The order of the request says which is the owner.
     sent = {key: number for key in call.request.args if (number := getattr(query, key, None)) is not None}
@@ -80,7 +82,11 @@ async def list_permissions(call: Call) -> Response:
     owner_id, property_id = sent.values()
     if not owner_id and not property_id:
         raise BadRequest("one of the two ids must not be 0")
+    if not call.caller.administrator:
+        await _require_side(call, pair, owner_id, property_id)
     found = await links.find(call.context.database, pair, owner_id=owner_id, property_id=property_id)
+    if not call.caller.administrator:
+        found = await _both_accessible(call, pair, found)
     first, second = pair.keys
     return as_json([{first: owner, second: owned} for owner, owned in found])
 
@@ -117,6 +123,27 @@ async def delete_permissions(call: Call) -> Response:
     """
     await _apply(call, _by_place(await call.body(list[SentLink])), add=False)
     return no_content()
+
+
+async def _require_side(call: Call, pair: LinkType, owner_id: int, property_id: int) -> None:
+    """Raise BadRequest unless the caller has access to what is named. Memberships are for administrators."""
+    if pair in MEMBERSHIPS:
+        ADMINISTER.require(call.caller)
+    for key, kind, number in zip(
+        pair.keys, (pair.owner, pair.property), (owner_id, property_id), strict=True
+    ):
+        if number and number not in await _accessible(call, call.context.database, kind, {number}):
+            raise BadRequest(f"{key}: no access to it, or no such")
+
+
+async def _both_accessible(
+    call: Call, pair: LinkType, found: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return the links of which the caller has access to both sides."""
+    database = call.context.database
+    owners = await _accessible(call, database, pair.owner, {owner for owner, _ in found})
+    owned = await _accessible(call, database, pair.property, {number for _, number in found})
+    return [link for link in found if link[0] in owners and link[1] in owned]
 
 
 def _by_place(sent: Sequence[SentLink]) -> dict[str, SentLink]:

@@ -54,6 +54,26 @@ async def test_both_sides_must_be_ones_own(served):
     assert (await ann.delete("/permissions", json={"userId": ann.id, "deviceId": hers})).status == 204
 
 
+async def test_of_links_those_are_listed_of_which_both_sides_are_ones_own(served):
+    ann = await served.user("ann", deviceLimit=-1)
+    hers, theirs = await served.device(ann, "1"), await served.device(served.admin, "2")
+    circle = {"name": "Depot", "area": "CIRCLE (52.5 13.4, 100)"}
+    zone = (await ann.post("/geofences", json=circle)).json()["id"]
+    other = (await served.admin.post("/geofences", json=circle)).json()["id"]
+    for number in (hers, theirs):
+        link = {"deviceId": number, "geofenceId": zone}
+        assert (await served.admin.post("/permissions", json=link)).status == 204
+
+    path = "/permissions?deviceId={}&geofenceId={}"
+    assert (await ann.get(path.format(0, zone))).json() == [{"deviceId": hers, "geofenceId": zone}]
+    assert (await ann.get(path.format(hers, zone))).json() == [{"deviceId": hers, "geofenceId": zone}]
+    assert len((await served.admin.get(path.format(0, zone))).json()) == 2
+    for owner, owned, key in [(0, other, "geofenceId"), (theirs, 0, "deviceId"), (0, 999, "geofenceId")]:
+        refused = await ann.get(path.format(owner, owned))
+        assert (refused.status, refused.text) == (400, f"{key}: no access to it, or no such")
+    assert (await ann.get("/permissions?userId=0&companyId=1")).status == 400
+
+
 async def test_a_manager_links_what_he_sees_to_his_users(served):
     boss = await served.user("boss", userLimit=-1, deviceLimit=-1)
     made = await boss.post("/users", json={"email": "a@example.org", "password": "a"})
@@ -132,11 +152,6 @@ async def test_lists_of_the_same_links_in_another_order_do_not_block_one_another
 async def test_asking_for_links_needs_two_kinds_owner_first_and_one_id(served):
     for query in ["", "?userId=1", "?userId=0&deviceId=0", "?deviceId=1&userId=1", "?userId=x&deviceId=1"]:
         assert (await served.admin.get(f"/permissions{query}")).status == 400
-
-
-async def test_only_administrators_list_links(served):
-    ann = await served.user("ann")
-    assert (await ann.get(f"/permissions?userId={ann.id}&deviceId=0")).status == 400
 
 
 async def test_links_are_audited_with_their_owner(served, database):
