@@ -38,6 +38,7 @@ const live: Chunk = () => import("./places/live/Live");
 const vehicleLive: Chunk = () => import("./places/vehicle/VehicleLive");
 const captures: Chunk = () => import("./places/captures/Captures");
 const vehicleCommands: Chunk = () => import("./places/vehicle/commands/Commands");
+const zones: Chunk = () => import("./places/zones/Zones");
 const login: Chunk = () => import("./places/login/Login");
 const account: Chunk = () => import("./places/account/Account");
 
@@ -49,6 +50,8 @@ export const routes: readonly Route[] = [
   { pattern: "/vehicles/:id/commands", load: vehicleCommands },
   { pattern: "/live", load: live },
   { pattern: "/captures", load: captures },
+  { pattern: "/zones", load: zones },
+  { pattern: "/zones/:id", load: zones },
   { pattern: "/account", load: account },
   { pattern: "/login", load: login, open: true },
   { pattern: "/reset-password", load: login, open: true },
@@ -64,4 +67,5 @@ export const rail: readonly RailEntry[] = [
     under: ["/captures"],
     count: { of: recording, label: "capture.running" },
   },
+  { to: "/zones", icon: "zone", label: "zone.title", under: ["/zones"] },
 ];

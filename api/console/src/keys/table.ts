@@ -54,6 +54,7 @@ export const keys = [
   { key: "y", place: "history", act: "yesterday", label: "keys.yesterday" },
   { key: "w", place: "history", act: "week", label: "keys.week" },
   { key: "e", place: "history", act: "export", label: "keys.export" },
+  { key: "Escape", place: "zone", act: "back", label: "keys.back" },
 ] as const satisfies readonly KeyEntry[];
 
 /** The acts of a place. */

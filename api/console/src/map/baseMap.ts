@@ -102,10 +102,19 @@ export class BaseMap {
     map.on("moveend", () => this.#refine());
   }
 
-  /** Have something drawn, now and in each style that follows; what comes later is drawn above. */
-  addDrawn(drawn: Drawn): void {
+  /**
+   * Have something drawn, now and in each style that follows; what comes later is drawn above. The returned function
+   * ends that; what was drawn is removed by its `leave`.
+   */
+  addDrawn(drawn: Drawn): () => void {
     this.#drawn.push(drawn);
     if (this.isReady) drawn.add(this.colors, this.#font);
+    return () => {
+      const index = this.#drawn.indexOf(drawn);
+      if (index < 0) return;
+      this.#drawn.splice(index, 1);
+      if (this.isReady) drawn.leave?.();
+    };
   }
 
   /** Call `sharp` whenever light drawing has ended, since data is not set meanwhile. */
@@ -129,6 +138,8 @@ export class BaseMap {
   close(): void {
     this.#endTheme();
     this.light.close();
+    this.#drawn.length = 0;
+    this.isReady = false;
     this.map.remove();
   }
 

@@ -52,3 +52,12 @@ export function onTheme(changed: () => void): () => void {
     system.removeEventListener("change", look);
   };
 }
+
+/** Any color of CSS as `#rrggbb`; black for what is none. */
+export function hexOf(color: string): string {
+  const context = document.createElement("canvas").getContext("2d");
+  if (!context) return "#000000";
+  context.fillStyle = "#000000";
+  context.fillStyle = color;
+  return context.fillStyle.startsWith("#") ? context.fillStyle : "#000000";
+}

@@ -1,0 +1,206 @@
+"""Journey 9: zones drawn with the mouse or entered as numbers, and what happens when a vehicle leaves one."""
+
+import math
+import re
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+ZOOM = 13
+CENTER = (52.5, 13.4)
+WORLD_PX = 512 * 2**ZOOM
+METERS_PER_PX = 40_075_016.686 * math.cos(math.radians(CENTER[0])) / WORLD_PX
+
+
+@pytest.fixture(scope="module")
+def report(server):
+    """`report(latitude, longitude)`: what `Shuttle`, the vehicle of the group `Shuttles`, sends."""
+    with server.client() as client:
+        group = client.post("/groups", json={"name": "Shuttles"}).json()["id"]
+        body = {"name": "Shuttle", "uniqueId": "shuttle1", "groupId": group}
+        assert client.post("/devices", json=body).status_code == 200
+
+    def send(latitude, longitude):
+        values = {"id": "shuttle1", "lat": latitude, "lon": longitude, "speed": 20}
+        assert httpx.get(f"http://{server.host}:{server.osmand_port}/", params=values).status_code == 200
+
+    return send
+
+
+class Sheet:
+    """The map of the zones, whose center is CENTER and stays there."""
+
+    def __init__(self, page):
+        self.page = page
+        self.clicks = 0
+        self.canvas = page.locator(".maplibregl-canvas")
+
+    def drawing(self):
+        """Wait until the mouse draws."""
+        expect(self.canvas).to_have_css("cursor", "crosshair")
+
+    def press(self, locator):
+        """Click something of the page, and count it."""
+        locator.click()
+        self.clicks += 1
+
+    def point(self, right, down, *, times=1):
+        """Click so many pixels beside the center."""
+        box = self.canvas.bounding_box()
+        x, y = box["x"] + box["width"] / 2 + right, box["y"] + box["height"] / 2 + down
+        self.page.mouse.move(x - 3, y - 3)
+        self.page.mouse.move(x, y)
+        for _ in range(times):
+            self.page.mouse.click(x, y)
+            self.clicks += 1
+
+
+def place(right, down):
+    """Latitude and longitude of pixels beside CENTER, in Web Mercator."""
+    scale = WORLD_PX / (2 * math.pi)
+    north = math.asinh(math.tan(math.radians(CENTER[0]))) - down / scale
+    return math.degrees(math.atan(math.sinh(north))), CENTER[1] + math.degrees(right / scale)
+
+
+def metres(one, other):
+    """Between two places that are near to each other."""
+    north = (one[0] - other[0]) * 111_319.5
+    return math.hypot(north, (one[1] - other[1]) * 111_319.5 * math.cos(math.radians(one[0])))
+
+
+def places(text):
+    """The pairs of numbers of an area, latitude first."""
+    return [tuple(map(float, pair.split())) for pair in re.findall(r"[\d.]+ [\d.]+", text)]
+
+
+def zones(server):
+    with server.client() as client:
+        return {each["name"]: each for each in client.get("/geofences").json()}
+
+
+def test_a_circle_with_a_notice_takes_seven_clicks_and_the_vehicle_that_leaves_is_announced(
+    server, visitor, report
+):
+    report(*CENTER)
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in(f"/zones?at={ZOOM}/{CENTER[0]}/{CENTER[1]}")
+    sheet = Sheet(page)
+    expect(page.get_by_text("No zones yet")).to_be_visible()
+    sheet.press(page.get_by_role("button", name="Circle"))
+    sheet.drawing()
+    sheet.point(0, 0)
+    sheet.point(150, 0)
+    panel = page.get_by_role("complementary", name="Zone")
+    expect(panel.get_by_text("1 vehicle is inside now")).to_be_visible()
+    expect(panel.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("Depot")
+    sheet.press(panel.get_by_role("combobox", name="Groups"))
+    sheet.press(panel.get_by_role("option", name="Shuttles"))
+    sheet.press(panel.get_by_label("When a vehicle leaves"))
+    sheet.press(panel.get_by_role("button", name="Save"))
+    expect(page.get_by_role("link", name=re.compile("Depot"))).to_be_visible()
+    assert sheet.clicks == 7
+
+    expect(panel.get_by_role("heading", name="Depot")).to_be_visible()
+    expect(panel.get_by_label("When a vehicle leaves")).to_be_checked()
+    found = re.fullmatch(r"CIRCLE \(([\d.]+) ([\d.]+), ([\d.]+)\)", zones(server)["Depot"]["area"])
+    latitude, longitude, radius = map(float, found.groups())
+    assert metres((latitude, longitude), CENTER) < 2 * METERS_PER_PX
+    assert abs(radius - 150 * METERS_PER_PX) < 3 * METERS_PER_PX
+
+    report(*CENTER)
+    report(*place(300, 0))
+    expect(page.get_by_text(re.compile("Shuttle.*Depot"))).to_be_visible()
+    expect(panel.get_by_text("0 vehicles are inside now")).to_be_visible()
+    guest.assert_accessible()
+
+
+def test_polygons_and_corridors_are_sent_with_latitude_first(server, visitor, report):
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in(f"/zones?at={ZOOM}/{CENTER[0]}/{CENTER[1]}")
+    sheet = Sheet(page)
+    corners = [(-100, -80), (120, -60), (60, 110)]
+    page.get_by_role("button", name="Polygon").click()
+    sheet.drawing()
+    for corner in corners[:-1]:
+        sheet.point(*corner)
+    sheet.point(*corners[-1], times=2)
+    panel = page.get_by_role("complementary", name="Zone")
+    expect(panel.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("Yard")
+    page.keyboard.press("Enter")
+    expect(panel.get_by_role("heading", name="Yard")).to_be_visible()
+    area = zones(server)["Yard"]["area"]
+    assert area.startswith("POLYGON ((")
+    ring = places(area)
+    assert ring[0] == ring[-1]
+    assert all(min(metres(each, place(*corner)) for each in ring) < 2 * METERS_PER_PX for corner in corners)
+
+    way = [(-200, 0), (0, 40), (180, -30)]
+    page.get_by_role("button", name="Corridor").first.click()
+    sheet.drawing()
+    for point in way[:-1]:
+        sheet.point(*point)
+    sheet.point(*way[-1], times=2)
+    expect(panel.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("Bus lane")
+    panel.get_by_label("Width to either side (m)").fill("80")
+    panel.get_by_role("button", name="Save").click()
+    expect(panel.get_by_role("heading", name="Bus lane")).to_be_visible()
+    lane = zones(server)["Bus lane"]
+    assert lane["area"].startswith("LINESTRING (")
+    assert lane["attributes"]["polylineDistance"] == 80
+    line = places(lane["area"])
+    assert len(line) == len(way)
+    assert all(metres(one, place(*point)) < 2 * METERS_PER_PX for one, point in zip(line, way, strict=True))
+
+
+def test_a_zone_is_made_without_a_mouse_and_two_edits_of_it_are_joined(server, visitor):
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in("/zones/new?kind=circle&at=13/52.5/13.4")
+    panel = page.get_by_role("complementary", name="Zone")
+    numbers = panel.get_by_role("button", name="Enter numbers instead")
+    numbers.focus()
+    page.keyboard.press("Enter")
+    for label, value in (
+        ("Latitude", "-33.9"),
+        ("Longitude", "18.425"),
+        ("Radius (m)", "450"),
+        ("Name", "Quay"),
+    ):
+        field = panel.get_by_label(label)
+        field.focus()
+        page.keyboard.press("Control+a")
+        page.keyboard.type(value)
+    page.keyboard.press("Enter")
+    expect(panel.get_by_role("heading", name="Quay")).to_be_visible()
+    quay = zones(server)["Quay"]
+    assert quay["area"] == "CIRCLE (-33.9 18.425, 450)"
+
+    holed = "POLYGON ((1 2, 1 4, 3 4, 3 2), (1.5 2.5, 1.5 3, 2 3))"
+    with server.client() as client:
+        body = {**quay, "description": "North side", "attributes": {"color": "#aa3300"}, "area": holed}
+        assert client.put(f"/geofences/{quay['id']}", json=body).status_code == 200
+    panel.get_by_label("Name").fill("Long quay")
+    panel.get_by_role("button", name="Save").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("It changed: shape, color, and description.")
+    guest.assert_accessible()
+    dialog.get_by_role("button", name="Save mine on top").click()
+    expect(panel.get_by_role("heading", name="Long quay")).to_be_visible()
+    saved = zones(server)["Long quay"]
+    theirs = {key: body[key] for key in ("description", "attributes", "area")}
+    assert saved == {**quay, **theirs, "name": "Long quay"}
+    # What the map cannot change is kept, and says so.
+    expect(panel.get_by_text("It is kept as it is")).to_be_visible()
+
+    panel.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog", name="Delete the zone Long quay?")
+    expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(panel).to_have_count(0)
+    assert "Long quay" not in zones(server)
