@@ -51,6 +51,8 @@ NIGHT = datetime(2026, 1, 2, 2, 30, tzinfo=UTC)
 
 async def configure(api: Api, fleet: Fleet, devices: Mapping[str, Row], operator: Account) -> None:
     """Create groups, users, geofences and the rest; `devices` are rows by the name of the device."""
+    me = await api.row("/session")
+    await api.put(f"/users/{me['id']}", {**me, "name": "Ada Administrator"})
     groups = await _make_groups(api, devices)
     everybody = groups["Berlin"]["id"]
     calendars = {

@@ -48,6 +48,7 @@ def plan_demo_fleet() -> Fleet:
                 backwards=number % 2 == 1,
                 channels=CAMERAS.get(name, 2),
                 recorded_hours=48,
+                video=msgspec.structs.replace(plan.video, squares=False),
             )
             for number, (plan, (name, _, tour, shift)) in enumerate(zip(usual.vehicles, _SHIFTS, strict=True))
         ),

@@ -120,7 +120,9 @@ class Alarms:
     async def _files(self, instant: datetime, item: int, alarm: int) -> dict[bytes, tuple[int, bytes]]:
         plan = self._vehicle.plan
         moment = self._vehicle.state_at(instant)
-        photo = await self._encoding_thread.take_photo(plan.name, 1, moment, instant)
+        photo = await self._encoding_thread.take_photo(
+            plan.name, 1, moment, instant, squares=plan.video.squares
+        )
         camera = await self._encoding_thread.open_camera(plan.name, 1, plan.video)
         video = b""
         for _ in range(VIDEO_PICTURES):

@@ -31,6 +31,8 @@ class VideoFormat(msgspec.Struct, frozen=True, kw_only=True):
     """AAC (16 kHz, ADTS) or G.711 A-law (8 kHz); None: no sound."""
     stamped: bool = False
     """Whether the squares in the picture encode its time in milliseconds instead of its number."""
+    squares: bool = True
+    """Whether there are squares, by which a program identifies the picture."""
 
 
 class Camera:
@@ -39,7 +41,9 @@ class Camera:
     def __init__(self, vehicle: str, channel: int, video: VideoFormat) -> None:
         self.video = video
         self._channel = channel
-        self._scenery = Scenery(vehicle, channel, width=video.width, height=video.height)
+        self._scenery = Scenery(
+            vehicle, channel, width=video.width, height=video.height, squares=video.squares
+        )
         self._encoder = _video_encoder(video)
         self._microphone = Microphone(video.sound) if video.sound is not None else None
         self._frames = 0

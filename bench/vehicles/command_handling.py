@@ -187,7 +187,9 @@ class CommandHandler:
         for media_id in ids:
             now = self._clock.now()
             moment = self._vehicle.state_at(now)
-            photo = await self._encoding_thread.take_photo(plan.name, message.channel, moment, now)
+            photo = await self._encoding_thread.take_photo(
+                plan.name, message.channel, moment, now, squares=plan.video.squares
+            )
             location = self._vehicle.location(now)
             await send(
                 terminal.photo(

@@ -24,10 +24,12 @@ class EncodingThread:
         """Encode one picture, and the sound since the last one."""
         return await trio.to_thread.run_sync(camera.encode_frame, moment, instant, limiter=self._one)
 
-    async def take_photo(self, vehicle: str, channel: int, moment: VehicleState, instant: datetime) -> bytes:
+    async def take_photo(
+        self, vehicle: str, channel: int, moment: VehicleState, instant: datetime, *, squares: bool = True
+    ) -> bytes:
         """Draw a photo and encode it as JPEG."""
 
         def take() -> bytes:
-            return Scenery(vehicle, channel).take_photo(moment, instant)
+            return Scenery(vehicle, channel, squares=squares).take_photo(moment, instant)
 
         return await trio.to_thread.run_sync(take, limiter=self._one)

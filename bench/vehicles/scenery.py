@@ -48,7 +48,10 @@ _TIME, _DETAIL = _colour(255, 214, 102), _colour(200, 220, 235)
 class Scenery:
     """Draws the pictures of one camera; not thread-safe."""
 
-    def __init__(self, vehicle: str, channel: int, *, width: int = 640, height: int = 360) -> None:
+    def __init__(
+        self, vehicle: str, channel: int, *, width: int = 640, height: int = 360, squares: bool = True
+    ) -> None:
+        self._squares = squares
         self._vehicle = vehicle
         self._channel = channel
         self._view = _VIEWS[(channel - 1) % len(_VIEWS)]
@@ -65,7 +68,7 @@ class Scenery:
     ) -> Image.Image:
         """Draw one picture (YCbCr) with the instant and the frame number as text.
 
-        `code` is what the squares hold, if not the frame number.
+        `code` is what the squares hold, if not the frame number; without squares it is ignored.
         """
         if self._seconds is not None:
             elapsed = min(1.0, max(0.0, (instant - self._seconds).total_seconds()))
@@ -79,7 +82,8 @@ class Scenery:
         else:
             self._draw_markings(draw, moment)
         self._draw_text(picture, moment, instant, number)
-        draw_number(picture, number if code is None else code)
+        if self._squares:
+            draw_number(picture, number if code is None else code)
         return picture
 
     def take_photo(self, moment: VehicleState, instant: datetime) -> bytes:
