@@ -26,6 +26,8 @@ interface PanelProps {
   /** The instant that is looked at. */
   at: number;
   camera: number;
+  /** All of the vehicle. */
+  cameras: readonly number[];
   /** What would be fetched. */
   span: Span;
   /** Whether the span was marked, or lies around the instant. */
@@ -40,7 +42,6 @@ interface PanelProps {
 /** Fetches a span, and says before what it takes: who else watches, how much data, whether the vehicle is there. */
 export function FetchPanel(props: PanelProps) {
   const { deviceId, film, at, camera, span, day } = props;
-  const keep = useSignal(true);
   const foreign = useSignal<Playback | null>(null);
   const found = device(deviceId).value;
   const online = found?.status === "online";
@@ -61,12 +62,18 @@ export function FetchPanel(props: PanelProps) {
       (each) => each.channel === camera && each.status !== "ENDED" && each.userId !== session.peek()?.id,
     );
     if (other) foreign.value = other;
-    else await film.fetch(camera, span, keep.peek(), cost.bytes);
+    else {
+      await film.fetch(camera, span, cost.bytes);
+      if (film.problem.peek() !== null) return;
+      props.onUnmark();
+      // Terminals send one recording at a time: the server takes the others in turn.
+      await request(film.others.peek() ? props.cameras.filter((each) => each !== camera) : []);
+    }
   }
-  async function later(): Promise<void> {
+  async function request(cameras: readonly number[]): Promise<void> {
     try {
-      await requestFootage(deviceId, camera, span);
-      toast(t("film.requested"));
+      for (const each of cameras) await requestFootage(deviceId, each, span);
+      if (cameras.length > 0) toast(t(online ? "film.requestedOthers" : "film.requested"));
     } catch (problem) {
       toast(sentenceOf(problem), "bad");
     }
@@ -102,6 +109,7 @@ export function FetchPanel(props: PanelProps) {
               t("film.length", { length: duration(span.to - span.from, style.value) }),
               cost.bytes !== null && t("film.cost", { size: bytes(cost.bytes, style.value) }),
               cost.covered === 0 && t("film.notCovered", { camera }),
+              t("film.audited"),
             ]
               .filter(Boolean)
               .join(" · ")}
@@ -109,9 +117,18 @@ export function FetchPanel(props: PanelProps) {
           {online && (
             <Check
               label={t("film.keep")}
-              checked={keep.value}
+              checked={film.keep.value}
               onChange={(checked) => {
-                keep.value = checked;
+                film.keep.value = checked;
+              }}
+            />
+          )}
+          {props.cameras.length > 1 && (
+            <Check
+              label={t("film.others")}
+              checked={film.others.value}
+              onChange={(checked) => {
+                film.others.value = checked;
               }}
             />
           )}
@@ -162,7 +179,12 @@ export function FetchPanel(props: PanelProps) {
                 {t("film.fetch")}
               </button>
             ) : (
-              <button id={`fetch-${deviceId}`} type="button" class="primary" onClick={() => void later()}>
+              <button
+                id={`fetch-${deviceId}`}
+                type="button"
+                class="primary"
+                onClick={() => void request(film.others.peek() ? props.cameras : [camera])}
+              >
                 <Icon name="alarm" size={18} />
                 {t("film.later")}
               </button>

@@ -133,12 +133,18 @@ export function RecordedFilm({
     const at = Math.ceil(cursor.at.peek());
     mark.value = whole({ from: mark.peek() && span.from < at ? span.from : at - 60_000, to: at });
   }
+  function keep(): unknown {
+    if (!may("video")) return false;
+    film.keep.value = true;
+    return document.getElementById(`fetch-${deviceId}`)?.click();
+  }
   function toggleSound(): void {
     sound.value = !sound.peek();
   }
   const active = film.source.value !== null;
   useKeys("player", {
-    camera: (key) => choose(Number(key)),
+    // Elsewhere a digit begins a time.
+    camera: (key) => (document.activeElement?.closest(".film") ? choose(Number(key)) : false),
     still: () => (active ? void still() : false),
     sound: () => (active ? toggleSound() : false),
     frameBack: () => (active ? step(-1) : false),
@@ -146,7 +152,7 @@ export function RecordedFilm({
     begin,
     end,
     fullScreen: () => (active ? void fullScreen(stage.current) : false),
-    keep: () => (may("video") ? document.getElementById(`fetch-${deviceId}`)?.click() : false),
+    keep,
   });
   function step(direction: -1 | 1): void {
     cursor.playing.value = false;
@@ -205,6 +211,7 @@ export function RecordedFilm({
         film={film}
         at={cursor.at.value}
         camera={camera}
+        cameras={cameras.value}
         span={span}
         marked={mark.value !== null}
         onUnmark={() => {

@@ -11,7 +11,7 @@ import { RecordedPlayer, type Source } from "./player";
 const REST_MS = 400;
 /** A pause of this length pauses the vehicle as well. */
 const PAUSE_MS = 30_000;
-/** The fastest that a player plays; faster replays are without film. */
+/** The fastest that a player plays. */
 const FASTEST = 4;
 /** An instant that differs by less is where the picture is. */
 const SAME_MS = 40;
@@ -33,6 +33,10 @@ export class Film {
   /** A request is on its way to the vehicle. */
   readonly asking = signal(false);
   readonly problem: Signal<unknown> = signal(null);
+  /** Whether what is fetched next is kept as a file. */
+  readonly keep = signal(true);
+  /** Whether the server fetches the same of the other cameras afterwards. */
+  readonly others = signal(false);
   /** Where the playback is being moved to, in milliseconds since 1970. */
   readonly moving: Signal<number | null> = signal(null);
   /** The cursor is where the film has nothing. */
@@ -56,12 +60,12 @@ export class Film {
       effect(() => {
         this.cursor.led.value = this.drives();
       }),
-      effect(() => this.player.value?.setRate(Math.min(FASTEST, this.cursor.rate.value))),
+      effect(() => this.followRate()),
     );
   }
 
   /** Have the vehicle send a span, and play it from its start. */
-  async fetch(camera: number, span: Span, keep: boolean, expected: number | null): Promise<void> {
+  async fetch(camera: number, span: Span, expected: number | null): Promise<void> {
     if (this.asking.peek()) return;
     batch(() => {
       this.asking.value = true;
@@ -69,7 +73,10 @@ export class Film {
       this.close();
     });
     try {
-      const capture = await fetchSpan(this.deviceId, camera, span, { keep, expected });
+      const capture = await fetchSpan(this.deviceId, camera, span, {
+        keep: this.keep.peek(),
+        expected,
+      });
       this.keeping = capture !== null;
       batch(() => {
         this.asked.value = { camera, span, at: Date.now() };
@@ -225,6 +232,14 @@ export class Film {
         this.pause = window.setTimeout(() => void this.pauseVehicle(), PAUSE_MS);
       }
     });
+  }
+
+  private followRate(): void {
+    const rate = this.cursor.rate.value;
+    const player = this.player.value;
+    if (!player) return;
+    player.setRate(Math.min(FASTEST, rate));
+    if (rate > FASTEST && this.cursor.led.value) this.cursor.rate.value = FASTEST;
   }
 
   /** The film does not begin again by itself. */
