@@ -54,9 +54,10 @@ class DeviceSettings:
     """Address that the device ports listen on."""
     connections: Annotated[int, Meta(ge=16, extra={"unit": "connections"})] = 100_000
     """Most connections to all device ports, as far as five eighths of the limit of open files allow. The
-    last tenth is for addresses with at most one."""
+    last tenth is for addresses with at most one. As many addresses again may send datagrams."""
     connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 20000
-    """Most connections from one address (IPv6: one /64 network) to all device ports."""
+    """Most connections from one address (IPv6: one /64 network) to all device ports, and most of its ports
+    that may send datagrams."""
     idle_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 1800.0
     """A device connection without a message is closed after this time."""
     login_seconds: Annotated[float, Meta(ge=0.1, extra={"unit": "s"})] = 30.0

@@ -23,13 +23,14 @@ from motorpool.actors.files.media_files import media_folder
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.footage.footage_requests import footage_requests_spec
 from motorpool.actors.forwarding.forwarder import forwarder_spec
+from motorpool.actors.gateway.datagram_listener import datagram_listener_spec
 from motorpool.actors.gateway.device_connection import DeviceConnection
-from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
 from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
-from motorpool.actors.gateway.port_guard import device_guard, media_guard
+from motorpool.actors.gateway.peer_socket import PeerSocket
+from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
 from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
@@ -318,7 +319,7 @@ def _device_connection(
     database: Database,
     settings: DeviceSettings,
     uploads: UploadRoom | None,
-    device_socket: DeviceSocket,
+    device_socket: PeerSocket,
     tap: Tap | None,
 ) -> Actor[ConnectionMessage]:
     codec = codec_type()
@@ -335,7 +336,7 @@ def _device_connection(
 
 
 def _media_connection(
-    kind: str, login_seconds: float, device_socket: DeviceSocket, tap: Tap | None
+    kind: str, login_seconds: float, device_socket: PeerSocket, tap: Tap | None
 ) -> Actor[ConnectionMessage]:
     return MediaConnection(device_socket, kind=kind, login_seconds=login_seconds, tap=tap)
 
@@ -356,27 +357,24 @@ def _listeners(
     )
     uploads = room if settings.video.alarm_attachments else None
     guard = device_guard(settings.device.connections, settings.device.connections_per_address)
+    datagrams = datagram_guard(settings.device.connections, settings.device.connections_per_address)
     media_ports = media_guard(settings.video.connections, settings.video.connections_per_address)
-    specs = [
-        listener_spec(
-            name,
-            settings.device.host,
-            codec.port + settings.port.offset,
-            partial(
-                _device_connection,
-                codec,
-                server_key,
-                database,
-                settings.device,
-                uploads,
-            ),
-            guard=guard,
-            hub=hub,
-            is_recorded=settings.record is not None,
+    host, is_recorded = settings.device.host, settings.record is not None
+    specs = []
+    for name, codec in sorted(CODECS.items()):
+        if name not in protocols:
+            continue
+        port = codec.port + settings.port.offset
+        connection = partial(_device_connection, codec, server_key, database, settings.device, uploads)
+        specs.append(
+            listener_spec(name, host, port, connection, guard=guard, hub=hub, is_recorded=is_recorded)
         )
-        for name, codec in sorted(CODECS.items())
-        if name in protocols
-    ]
+        if codec.udp:
+            specs.append(
+                datagram_listener_spec(
+                    codec, host, port, connection, guard=datagrams, is_recorded=is_recorded
+                )
+            )
     if "jt1078" in protocols:
         specs += [
             listener_spec(

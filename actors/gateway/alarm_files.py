@@ -10,7 +10,7 @@ import msgspec
 
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import Upload, UploadRoom
-from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import (
     DEVICE,
@@ -54,10 +54,10 @@ class AlarmFiles:
         self._room = room
         self._open: _Open | None = None
         self._context: Context[ConnectionMessage]
-        self._socket: DeviceSocket
+        self._socket: PeerSocket
         self._codec: DeviceCodec
 
-    def bind(self, context: Context[ConnectionMessage], socket: DeviceSocket, codec: DeviceCodec) -> None:
+    def bind(self, context: Context[ConnectionMessage], socket: PeerSocket, codec: DeviceCodec) -> None:
         """Set the connection's context, socket and codec; called once, before the first report."""
         self._context, self._socket, self._codec = context, socket, codec
 

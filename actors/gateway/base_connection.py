@@ -12,7 +12,7 @@ import logging
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
-from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.messages.downlink import CheckDeadlines, ConnectionMessage
 from motorpool.codecs.errors import CodecError
@@ -59,7 +59,7 @@ class BaseConnection(Actor[ConnectionMessage], abc.ABC, Generic[Item]):
         "_tap",
     )
 
-    def __init__(self, socket: DeviceSocket, *, idle_seconds: float, tap: Tap | None) -> None:
+    def __init__(self, socket: PeerSocket, *, idle_seconds: float, tap: Tap | None) -> None:
         self._socket = socket
         self._idle_seconds = idle_seconds
         self._tap = tap

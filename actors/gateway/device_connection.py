@@ -15,8 +15,8 @@ from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.alarm_files import AlarmFiles
 from motorpool.actors.gateway.base_connection import BaseConnection
 from motorpool.actors.gateway.deadlines import Deadlines
-from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.identity import IDENTIFICATION, Identify
+from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.messages.counters import (
     CHECKSUM_ERRORS,
@@ -25,6 +25,7 @@ from motorpool.actors.messages.counters import (
     MESSAGES_RECEIVED,
 )
 from motorpool.actors.messages.downlink import (
+    NOT_KNOWN,
     AcknowledgeStored,
     CheckDeadlines,
     Close,
@@ -76,8 +77,22 @@ ANSWER_SECONDS = 0.5
 """For answers to requests that came before the device lost the right to report."""
 
 
+class _DatagramDecoder:
+    """Decodes datagrams with a codec."""
+
+    __slots__ = ("_codec", "receive")
+
+    def __init__(self, codec: DeviceCodec) -> None:
+        self._codec = codec
+        self.receive = codec.receive_datagram
+
+    @property
+    def buffered(self) -> int:
+        return self._codec.buffered
+
+
 class DeviceConnection(BaseConnection[Report]):
-    """A connection accepted on the port of a device protocol."""
+    """A TCP connection to the port of a device protocol, or an address that sends datagrams to it."""
 
     __slots__ = (
         "_codec",
@@ -95,7 +110,7 @@ class DeviceConnection(BaseConnection[Report]):
 
     def __init__(
         self,
-        device_socket: DeviceSocket,
+        device_socket: PeerSocket,
         codec: DeviceCodec,
         *,
         database: Database,
@@ -128,7 +143,8 @@ class DeviceConnection(BaseConnection[Report]):
         if not self._is_serving:
             self._codec.utc_now = self.context.clock.now
             self._files.bind(self.context, self._socket, self._codec)
-        await self._serve(self._codec, self._login_seconds)
+        decoder = _DatagramDecoder(self._codec) if self._socket.is_datagram else self._codec
+        await self._serve(decoder, self._login_seconds)
 
     @property
     def _is_identified(self) -> bool:
@@ -296,8 +312,9 @@ class DeviceConnection(BaseConnection[Report]):
 
     def _count_refusal(self) -> None:
         self._refusals += 1
-        if self._refusals >= REFUSALS:
-            self._socket.close("not a known device")
+        # An address that sends datagrams costs nothing to serve again.
+        if self._refusals >= REFUSALS or self._socket.is_datagram:
+            self._socket.close(NOT_KNOWN)
 
     def _detach(self) -> None:
         if self._device is not None:
@@ -340,7 +357,11 @@ class DeviceConnection(BaseConnection[Report]):
 
     def _acknowledge(self, receipts: tuple[Receipt, ...]) -> None:
         codec = self._codec
-        self._socket.send(codec.acknowledge(receipts))
+        if self._socket.is_datagram:
+            for receipt in receipts:
+                self._socket.send(codec.acknowledge((receipt,)))
+        else:
+            self._socket.send(codec.acknowledge(receipts))
         if codec.closing:
             self._socket.close("the device asked to close after the answer")
 

@@ -25,7 +25,9 @@ def _discard(_data: bytes) -> None:
 
 
 class DeviceSocket:
-    """A connected stream socket; only it and its hub use the socket itself."""
+    """A connected stream socket; only it and its hub use the socket itself. Implements `PeerSocket`."""
+
+    is_datagram = False
 
     __slots__ = (
         "_backlog",

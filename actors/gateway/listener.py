@@ -10,6 +10,7 @@ import trio
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub
+from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED
@@ -17,7 +18,7 @@ from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.runtime import Actor, ChildSpec, Kind
 
-__all__ = ["ConnectionFactory", "Listener", "listener_spec"]
+__all__ = ["ConnectionFactory", "Listener", "listener_spec", "new_connection_number"]
 
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
@@ -29,10 +30,15 @@ OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 MAX_FAILURES = 10
 """Consecutive failures of another kind after which the listener is restarted, with a new socket."""
 
-ConnectionFactory = Callable[[DeviceSocket, Tap | None], Actor[ConnectionMessage]]
-"""Creates the actor of an accepted connection."""
+ConnectionFactory = Callable[[PeerSocket, Tap | None], Actor[ConnectionMessage]]
+"""Creates the actor of a connection."""
 
 _numbers = itertools.count(1)
+
+
+def new_connection_number() -> int:
+    """Return a key for the actor of a new connection, of whatever port."""
+    return next(_numbers)
 
 
 class Listener(Actor[None]):
@@ -133,7 +139,7 @@ class Listener(Actor[None]):
             on_close=lambda _: self._guard.connections.release(peer),
             guard=self._guard,
         )
-        number = next(_numbers)
+        number = new_connection_number()
         tap = Tap(self.context.system.ref(RECORDER), number, self._name, peer) if self._is_recorded else None
         try:
             await self.context.system.start(

@@ -29,7 +29,7 @@ from typing import assert_never
 import trio
 
 from motorpool.actors.gateway.base_connection import BaseConnection
-from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.messages.counters import MEDIA_UNITS_DROPPED
 from motorpool.actors.messages.downlink import (
@@ -112,7 +112,7 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
     """Reads one media peer; may carry several channels."""
 
     def __init__(
-        self, device_socket: DeviceSocket, *, kind: str, login_seconds: float, tap: Tap | None = None
+        self, device_socket: PeerSocket, *, kind: str, login_seconds: float, tap: Tap | None = None
     ) -> None:
         """`kind`: "live" or "playback", which the packets do not tell."""
         self._is_playback = kind == "playback"

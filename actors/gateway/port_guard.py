@@ -12,6 +12,7 @@ __all__ = [
     "HTTP_SHARE",
     "MEDIA_SHARE",
     "PortGuard",
+    "datagram_guard",
     "descriptor_share",
     "device_guard",
     "media_guard",
@@ -54,6 +55,14 @@ def device_guard(connections: int, per_client: int) -> PortGuard:
     total = min(connections, descriptor_share(DEVICE_SHARE))
     return PortGuard(
         ConnectionLimits(total=total, per_client=per_client, reserve=total // 10),
+        MemoryBudget(DEVICE_MEMORY, DEVICE_MEMORY // 2),
+    )
+
+
+def datagram_guard(addresses: int, per_client: int) -> PortGuard:
+    """Return the guard of the UDP ports: source addresses can be forged, and must not take places of TCP."""
+    return PortGuard(
+        ConnectionLimits(total=addresses, per_client=per_client, reserve=addresses // 10),
         MemoryBudget(DEVICE_MEMORY, DEVICE_MEMORY // 2),
     )
 

@@ -15,6 +15,7 @@ __all__ = [
     "CHECKSUM_ERRORS",
     "CONNECTIONS_REFUSED",
     "COUNTERS",
+    "DATAGRAMS_DROPPED",
     "DEVICES_REFUSED",
     "FILES_REMOVED",
     "FILE_BYTES",
@@ -69,6 +70,12 @@ FRAMES_REJECTED = Counter(
 CHECKSUM_ERRORS = Counter(
     "motorpool_checksum_errors",
     "Frames of devices that were decoded although their check value is wrong.",
+    ("protocol",),
+    registry=None,
+)
+DATAGRAMS_DROPPED = Counter(
+    "motorpool_datagrams_dropped",
+    "Datagrams from devices, or answers, that found no room, and those of addresses whose device is unknown.",
     ("protocol",),
     registry=None,
 )
@@ -160,6 +167,7 @@ COUNTERS = (
     POSITIONS_DROPPED,
     FRAMES_REJECTED,
     CHECKSUM_ERRORS,
+    DATAGRAMS_DROPPED,
     DEVICES_REFUSED,
     CONNECTIONS_REFUSED,
     ACCEPT_FAILURES,

@@ -10,6 +10,7 @@ from motorpool.runtime import Kind, NodeLocal, Request
 
 __all__ = [
     "CONNECTION",
+    "NOT_KNOWN",
     "AcknowledgeStored",
     "Close",
     "ConfigureDecoder",
@@ -103,4 +104,6 @@ ConnectionMessage = (
     | Transmit
     | CheckDeadlines
 )
+NOT_KNOWN = "not a known device"
+"""Why a connection is closed whose device is not registered, disabled or expired."""
 CONNECTION: Kind[int, ConnectionMessage] = Kind("connection")

@@ -70,7 +70,11 @@ def test_scheduled_commands_start_after_who_sends_for_them_and_read_again_where_
 def test_each_protocol_has_its_port_and_media_one_for_each_kind(settings):
     everything = ports(fleet_tree(None, settings()))
     assert everything == [
-        *(f"listener:{name}" for name in sorted(CODECS)),
+        *(
+            f"listener:{name}{suffix}"
+            for name, codec in sorted(CODECS.items())
+            for suffix in ("", "-udp")[: 1 + codec.udp]
+        ),
         "listener:jt1078-live",
         "listener:jt1078-playback",
     ]

@@ -60,6 +60,7 @@ class Jt808(DeviceCodec):
 
     name = "jt808"
     port = 5015
+    udp = True
     identity = "phone"
     commands = COMMANDS
 
@@ -113,6 +114,10 @@ class Jt808(DeviceCodec):
                 reports.append(rejected(str(error), frame.content))
                 reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), BAD)))
         return reports
+
+    def receive_datagram(self, data: bytes) -> list[Report]:
+        """Return the reports of one datagram, whose last frame may lack its delimiter."""
+        return self.receive(data if data.endswith(b"~") else data + b"~")
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
         """Return one response for each receipt, in the form of the message it belongs to."""

@@ -1,0 +1,186 @@
+"""A UDP port of a device protocol: one connection actor for each address that sends (docs/decisions/0261).
+
+Datagrams are passed on in the listener's task. Where one address or the database is slow, its datagrams wait,
+and are dropped when too many do: the device sends again what was not acknowledged.
+"""
+
+import logging
+import socket
+from collections import OrderedDict
+
+import trio
+
+from motorpool.actors.gateway.datagram_peer import Address, DatagramPeer
+from motorpool.actors.gateway.listener import ConnectionFactory, new_connection_number
+from motorpool.actors.gateway.peer_socket import PeerSocket
+from motorpool.actors.gateway.port_guard import PortGuard
+from motorpool.actors.gateway.recorder import RECORDER, Tap
+from motorpool.actors.messages.counters import CONNECTIONS_REFUSED, DATAGRAMS_DROPPED, FRAMES_REJECTED
+from motorpool.actors.messages.downlink import CONNECTION, NOT_KNOWN, ConnectionMessage
+from motorpool.actors.messages.topics import DEVICE_TRAFFIC
+from motorpool.codecs.devices import DeviceCodec
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.reports import Login
+from motorpool.runtime import Actor, ChildSpec, Kind
+
+__all__ = ["DatagramListener", "datagram_listener_spec"]
+
+MAX_DATAGRAM_BYTES = 65_535
+TURN_DATAGRAMS = 128
+"""Datagrams received before other tasks run."""
+RECEIVE_BUFFER_BYTES = 4 << 20
+"""Asked of the system, which may grant less: what a fleet sends at once after an outage."""
+IGNORED_SECONDS = 10.0
+"""How long an address is ignored whose device is not known: each look-up costs a query."""
+MAX_IGNORED = 10_000
+"""Addresses that are ignored at the same time."""
+
+
+class DatagramListener(Actor[None]):
+    """Receives the datagrams of one port."""
+
+    def __init__(
+        self,
+        codec_type: type[DeviceCodec],
+        host: str,
+        port: int,
+        make_connection: ConnectionFactory,
+        *,
+        guard: PortGuard,
+        is_recorded: bool,
+    ) -> None:
+        self._codec_type = codec_type
+        self._name = codec_type.name
+        self._host = host
+        self._port = port
+        self._make_connection = make_connection
+        self._guard = guard
+        self._is_recorded = is_recorded
+        self._socket: socket.socket | None = None
+        self._peers: dict[Address, DatagramPeer] = {}
+        self._ignored: OrderedDict[Address, float] = OrderedDict()
+        """Addresses of unknown devices, with the time until which they are ignored."""
+
+    async def start(self) -> None:
+        """Bind the port.
+
+        Raises:
+            OSError: the port cannot be bound; the message names it.
+        """
+        listening = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            listening.setblocking(False)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+            listening.bind((self._host, self._port))
+        except OSError as error:
+            listening.close()
+            raise OSError(
+                error.errno,
+                f"cannot listen for {self._name} on UDP {self._host}:{self._port}: {error.strerror}",
+            ) from error
+        self._guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
+        self._socket = listening
+        self.context.log.info("listening for %s on UDP %s:%d", self._name, self._host, self._port)
+
+    def handle(self, message: None) -> None:
+        """Do nothing: a listener takes no messages."""
+
+    async def run(self) -> None:
+        """Receive until stopped; the peers end then too, since answers leave through the same socket."""
+        assert self._socket is not None
+        with self._socket as listening:
+            try:
+                while True:
+                    await trio.lowlevel.wait_readable(listening)
+                    await self._receive_turn(listening)
+            finally:
+                for peer in tuple(self._peers.values()):
+                    peer.close("the port was closed")
+
+    async def _receive_turn(self, listening: socket.socket) -> None:
+        for _ in range(TURN_DATAGRAMS):
+            try:
+                datagram, address = listening.recvfrom(MAX_DATAGRAM_BYTES)
+            except BlockingIOError:
+                return
+            except OSError as error:  # what the system reports about an earlier answer
+                self.context.log.debug("cannot receive: %s", error.strerror or error)
+                return
+            peer = self._peers.get(address)
+            if peer is not None:
+                peer.received(datagram)
+            elif datagram:
+                await self._admit(listening, datagram, address)
+
+    async def _admit(self, listening: socket.socket, datagram: bytes, address: Address) -> None:
+        """Serve a new address, if its datagram names a device and there is room."""
+        now = self.context.clock.monotonic()
+        if self._is_ignored(address, now):
+            DATAGRAMS_DROPPED.labels(self._name).inc()
+            return
+        if not self._names_a_device(datagram):
+            FRAMES_REJECTED.labels(self._name).inc()
+            text = "dropped a datagram from %s that names no device: %s"
+            host = address[0]
+            self._guard.log.write(self.context.log, logging.INFO, now, host, text, host, datagram[:64].hex())
+            return
+        host = address[0]
+        refusal = self._guard.connections.admit(host)
+        if refusal:
+            CONNECTIONS_REFUSED.labels(self._name).inc()
+            text = "refused datagrams from %s: %s"
+            self._guard.log.write(self.context.log, logging.WARNING, now, host, text, host, refusal)
+            return
+        peer = DatagramPeer(listening, address, self._name, self._guard, self._forget)
+        self._peers[address] = peer
+        peer.received(datagram)
+        number = new_connection_number()
+        tap = Tap(self.context.system.ref(RECORDER), number, self._name, host) if self._is_recorded else None
+
+        def make_connection(peer: PeerSocket = peer) -> Actor[ConnectionMessage]:
+            return self._make_connection(peer, tap)
+
+        try:
+            await self.context.system.start(CONNECTION, number, make_connection)
+        except BaseException:
+            peer.close("not admitted")
+            raise
+
+    def _names_a_device(self, datagram: bytes) -> bool:
+        """Whether the datagram holds an identity: an actor is not started for noise."""
+        try:
+            reports = self._codec_type().receive_datagram(datagram)
+        except CodecError:
+            return False
+        return any(isinstance(report, Login) for report in reports)
+
+    def _is_ignored(self, address: Address, now: float) -> bool:
+        ignored = self._ignored
+        while ignored and next(iter(ignored.values())) <= now:
+            ignored.popitem(last=False)
+        return address in ignored
+
+    def _forget(self, peer: DatagramPeer) -> None:
+        self._peers.pop(peer.address, None)
+        self._guard.connections.release(peer.peer)
+        if peer.reason == NOT_KNOWN and len(self._ignored) < MAX_IGNORED:
+            self._ignored[peer.address] = self.context.clock.monotonic() + IGNORED_SECONDS
+
+
+def datagram_listener_spec(
+    codec_type: type[DeviceCodec],
+    host: str,
+    port: int,
+    make_connection: ConnectionFactory,
+    *,
+    guard: PortGuard,
+    is_recorded: bool = False,
+) -> ChildSpec[None]:
+    """Return the child spec of a listener for datagrams; `guard` limits the addresses that it serves."""
+    return ChildSpec(
+        kind=Kind(f"listener:{codec_type.name}-udp"),
+        factory=lambda: DatagramListener(
+            codec_type, host, port, make_connection, guard=guard, is_recorded=is_recorded
+        ),
+        resident=False,
+    )

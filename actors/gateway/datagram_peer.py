@@ -1,0 +1,154 @@
+"""One address that sends datagrams to a port: what a connection is to TCP.
+
+There is no socket for it: the listener passes on what comes from the address, and answers go to it.
+"""
+
+import socket
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from motorpool.actors.gateway.port_guard import PortGuard
+from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
+
+__all__ = ["Address", "DatagramPeer"]
+
+MAX_QUEUED: Final = 32
+"""Datagrams of one address that wait while earlier ones are processed; more are dropped."""
+
+Address = tuple[Any, ...]
+"""As the socket module gives it: host, port, and for IPv6 flow and scope."""
+
+
+def _discard(_data: bytes) -> None:
+    """Take what comes for a peer that nobody serves yet, or any more."""
+
+
+class DatagramPeer:
+    """The datagrams of one address; implements `PeerSocket`."""
+
+    __slots__ = (
+        "_closed",
+        "_is_paused",
+        "_on_close",
+        "_on_data",
+        "_on_ended",
+        "_queue",
+        "_socket",
+        "address",
+        "guard",
+        "name",
+        "peer",
+        "reason",
+    )
+
+    is_datagram = True
+    has_hub = True
+    """The listener calls `on_data`."""
+    backlog = 0
+    """What the system does not take at once is lost, as any datagram may be."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        address: Address,
+        name: str,
+        guard: PortGuard,
+        on_close: Callable[["DatagramPeer"], None],
+    ) -> None:
+        """Take the socket of the listener.
+
+        Args:
+            listening: sends the answers; not closed here.
+            address: of the peer.
+            name: of the protocol.
+            guard: the limits of the port.
+            on_close: called once, at the end.
+        """
+        self._socket = listening
+        self.address = address
+        self.peer = sys.intern(str(address[0]))
+        self.name = name
+        self.guard = guard
+        self.reason = ""
+        self._closed = False
+        self._is_paused = True
+        """Whether datagrams wait: until the connection's actor watches, and while it processes others."""
+        self._queue: deque[bytes] = deque()
+        self._on_data: Callable[[bytes], None] = _discard
+        self._on_ended: Callable[[], None] | None = None
+        self._on_close: Callable[[DatagramPeer], None] | None = on_close
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended."""
+        return self._closed
+
+    @property
+    def local_host(self) -> str:
+        """The server's address from which packets to the peer leave; empty if there is no way to it."""
+        try:
+            with socket.socket(self._socket.family, socket.SOCK_DGRAM) as towards:
+                towards.connect(self.address)
+                return sys.intern(str(towards.getsockname()[0]))
+        except OSError:
+            return ""
+
+    def received(self, datagram: bytes) -> None:
+        """Pass a datagram on, or let it wait; drop it where too much waits."""
+        if not self._is_paused:
+            self._on_data(datagram)
+        elif len(self._queue) < MAX_QUEUED and self.guard.memory.take(self.peer, len(datagram)):
+            self._queue.append(datagram)
+        else:
+            DATAGRAMS_DROPPED.labels(self.name).inc()
+
+    def watch(self, on_data: Callable[[bytes], None], on_ended: Callable[[], None]) -> None:
+        """Have `on_data` called with each datagram, and `on_ended` once, at the end."""
+        if self._closed:
+            on_ended()
+            return
+        self._on_data, self._on_ended = on_data, on_ended
+        self.resume_reading()
+
+    async def receive(self) -> bytes:
+        """Never called: there is always one who calls `on_data`."""
+        raise AssertionError
+
+    def pause_reading(self) -> None:
+        """Let datagrams wait."""
+        self._is_paused = True
+
+    def resume_reading(self) -> None:
+        """Pass on what waited, until reading is paused again."""
+        self._is_paused = False
+        while self._queue and not self._is_paused:
+            datagram = self._queue.popleft()
+            self.guard.memory.take(self.peer, -len(datagram))
+            self._on_data(datagram)
+
+    def send(self, data: bytes) -> None:
+        """Send one datagram. What cannot be sent now is dropped: the device sends its message again."""
+        if self._closed or not data:
+            return
+        try:
+            self._socket.sendto(data, self.address)
+        except OSError:
+            DATAGRAMS_DROPPED.labels(self.name).inc()
+
+    def close(self, reason: str) -> None:
+        """Forget the address."""
+        if self._closed:
+            return
+        self._closed = True
+        self.reason = reason
+        self.guard.memory.take(self.peer, -sum(map(len, self._queue)))
+        self._queue.clear()
+        on_close, on_ended = self._on_close, self._on_ended
+        self._on_close = self._on_ended = None
+        self._on_data = _discard
+        if on_close is not None:
+            on_close(self)
+        if on_ended is not None:
+            on_ended()

@@ -1,0 +1,176 @@
+"""A UDP port: real sockets, connections that record what they are given."""
+
+import socket
+
+import pytest
+import trio
+
+from motorpool.actors.gateway.datagram_listener import MAX_IGNORED, datagram_listener_spec
+from motorpool.actors.gateway.datagram_peer import MAX_QUEUED, DatagramPeer
+from motorpool.actors.gateway.limits import ConnectionLimits, MemoryBudget
+from motorpool.actors.gateway.port_guard import PortGuard
+from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
+from motorpool.actors.messages.downlink import NOT_KNOWN
+from motorpool.codecs.devices import CODECS
+from motorpool.runtime import Actor
+
+GPS103 = CODECS["gps103"]
+LOGIN = b"##,imei:353358017784062,A;"
+
+
+class Recording(Actor):
+    """A connection that keeps its datagrams."""
+
+    outlives_run = True
+
+    def __init__(self, peer):
+        self.peer = peer
+        self.received = []
+
+    async def run(self):
+        self.peer.watch(self.received.append, self.context.leave)
+
+
+@pytest.fixture
+def datagrams():
+    """`datagrams()`: a UDP socket of the loopback address."""
+    opened = []
+
+    def make():
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.bind(("127.0.0.1", 0))
+        opened.append(made)
+        return made
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def port(tree, neighbours, free_port, until):
+    """`async with port(guard) as (number, connections)`"""
+
+    class Opened:
+        def __init__(self, guard=None):
+            self.guard = guard or PortGuard()
+            self.number = free_port()
+            self.connections = []
+
+        def connect(self, peer, tap):
+            self.connections.append(Recording(peer))
+            return self.connections[-1]
+
+        async def __aenter__(self):
+            spec = datagram_listener_spec(GPS103, "127.0.0.1", self.number, self.connect, guard=self.guard)
+            self.running = tree(neighbours.connections_spec, spec)
+            await self.running.__aenter__()
+            return self
+
+        async def __aexit__(self, *error):
+            return await self.running.__aexit__(*error)
+
+        async def received(self, *expected):
+            await until(lambda: [each.received for each in self.connections] == list(expected))
+
+    return Opened
+
+
+async def test_each_address_gets_a_connection_of_its_own_and_its_answers(port, datagrams):
+    async with port() as opened:
+        first, second = datagrams(), datagrams()
+        to = ("127.0.0.1", opened.number)
+        first.sendto(LOGIN, to)
+        await opened.received([LOGIN])
+        second.sendto(LOGIN, to)
+        await opened.received([LOGIN], [LOGIN])
+        first.sendto(b"noise of a known address", to)
+        await opened.received([LOGIN, b"noise of a known address"], [LOGIN])
+        opened.connections[1].peer.send(b"answer")
+        second.settimeout(20)
+        assert second.recv(100) == b"answer"
+        assert opened.connections[0].peer.local_host == "127.0.0.1"
+        assert opened.guard.connections.open == 2
+    assert opened.guard.connections.open == 0
+    assert opened.connections[0].peer.reason == "the port was closed"
+
+
+async def test_noise_of_a_new_address_starts_nothing(port, datagrams):
+    async with port() as opened:
+        stranger, device = datagrams(), datagrams()
+        for noise in (b"", b"noise", bytes(3000), LOGIN[:8]):
+            stranger.sendto(noise, ("127.0.0.1", opened.number))
+        device.sendto(LOGIN, ("127.0.0.1", opened.number))
+        await opened.received([LOGIN])
+
+
+async def test_an_address_whose_device_is_unknown_is_ignored_for_some_time(port, datagrams, time):
+    async with port() as opened:
+        stranger, device = datagrams(), datagrams()
+        to = ("127.0.0.1", opened.number)
+        stranger.sendto(LOGIN, to)
+        await opened.received([LOGIN])
+        opened.connections[0].peer.close(NOT_KNOWN)
+        stranger.sendto(LOGIN, to)
+        device.sendto(LOGIN, to)
+        await opened.received([LOGIN], [LOGIN])
+        assert opened.connections[1].peer.address == device.getsockname()
+        await time.passes(11)
+        stranger.sendto(LOGIN, to)
+        await opened.received([LOGIN], [LOGIN], [LOGIN])
+    assert MAX_IGNORED > 100
+
+
+async def test_a_host_may_have_only_so_many_addresses(port, datagrams):
+    guard = PortGuard(ConnectionLimits(total=10, per_client=2))
+    async with port(guard) as opened:
+        sockets = [datagrams() for _ in range(3)]
+        for each in sockets:
+            each.sendto(LOGIN, ("127.0.0.1", opened.number))
+        sockets[0].sendto(b"last", ("127.0.0.1", opened.number))
+        await opened.received([LOGIN, b"last"], [LOGIN])
+
+
+def peer(guard, datagrams, closed):
+    return DatagramPeer(datagrams(), ("127.0.0.1", 9), "gps103", guard, closed.append)
+
+
+def test_datagrams_wait_while_others_are_processed_and_too_many_are_dropped(datagrams):
+    guard = PortGuard(memory=MemoryBudget(1000, 1000))
+    closed, ended, received = [], [], []
+    one = peer(guard, datagrams, closed)
+    dropped = DATAGRAMS_DROPPED.labels("gps103")._value.get()
+    for number in range(MAX_QUEUED + 3):
+        one.received(b"%d" % number)
+    assert DATAGRAMS_DROPPED.labels("gps103")._value.get() == dropped + 3
+    assert guard.memory.held > 0
+
+    def take(datagram):
+        received.append(datagram)
+        if len(received) % 10 == 0:
+            one.pause_reading()
+
+    one.watch(take, lambda: ended.append(one))
+    assert len(received) == 10
+    while len(received) < MAX_QUEUED:
+        one.resume_reading()
+    assert received == [b"%d" % number for number in range(MAX_QUEUED)]
+    assert guard.memory.held == 0
+    one.pause_reading()
+    one.received(bytes(900))
+    one.received(bytes(200))
+    assert guard.memory.held == 900
+    one.close("enough")
+    one.close("again")
+    assert (closed, ended, one.reason, guard.memory.held) == ([one], [one], "enough", 0)
+    one.received(b"late")
+    one.send(b"late")
+
+
+async def test_a_port_that_is_taken_is_named(tree, neighbours, datagrams):
+    taken = datagrams().getsockname()[1]
+    spec = datagram_listener_spec(GPS103, "127.0.0.1", taken, None, guard=PortGuard())
+    with pytest.raises(BaseException) as failed:
+        async with tree(neighbours.connections_spec, spec):
+            await trio.sleep_forever()
+    assert f"gps103 on UDP 127.0.0.1:{taken}" in repr(failed.value) + str(failed.value.__cause__)

@@ -1,0 +1,194 @@
+"""Each protocol from the socket to `GET /positions` and back: a simulated device, its position, a command.
+
+A protocol brings a row of `TRACKERS`.
+"""
+
+import select
+from dataclasses import dataclass, field
+
+import pytest
+import trio
+from tests.api.conftest import NOON
+
+from motorpool.actors.settings import DeviceSettings, PortSettings
+from motorpool.codecs.devices import CODECS
+from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass
+class Tracker:
+    """What a device sends, what it is answered, and what the API shows then."""
+
+    unique_id: str
+    dialogue: list[tuple[bytes, bytes]]
+    """Messages and the answers to wait for; empty: none comes."""
+    position: dict
+    command: str
+    command_bytes: bytes
+    command_attributes: dict = field(default_factory=dict)
+    udp_dialogue: list[tuple[bytes, bytes]] | None = None
+    """Where datagrams differ from the messages of a connection."""
+
+
+def jt808():
+    terminal = Terminal("13912345678")
+    return Tracker(
+        "13912345678",
+        [
+            (
+                terminal.location(encode_location(22.5731, 113.9213, NOON)),
+                bytes.fromhex("7e8001000501391234567800000000020000b67e"),
+            )
+        ],
+        {"latitude": 22.5731, "longitude": 113.9213, "deviceTime": "2026-05-01T12:00:00Z"},
+        "custom",
+        bytes.fromhex("7e8104"),
+        {"data": "8104"},
+    )
+
+
+TRACKERS = {
+    "gps103": Tracker(
+        "353358017784062",
+        [
+            (b"##,imei:353358017784062,A;", b"LOAD"),
+            (
+                b"imei:353358017784062,tracker,2403052222,,F,142231.000,A,2234.3860,N,11355.2780,E,25.40;",
+                b"",
+            ),
+        ],
+        {
+            "latitude": 22.5731,
+            "longitude": 113.9213,
+            "speed": 25.4,
+            "fixTime": "2024-03-05T14:22:31Z",
+        },
+        "engineStop",
+        b"**,imei:353358017784062,J",
+    ),
+    "jt808": jt808(),
+}
+BY_TRANSPORT = [
+    pytest.param(name, transport, id=f"{name}-{transport}")
+    for name in TRACKERS
+    for transport in ("tcp", "udp")
+    if transport == "tcp" or CODECS[name].udp
+]
+
+
+class Device:
+    """The device's end, over TCP or UDP."""
+
+    def __init__(self, stream, datagrams):
+        self.stream, self.datagrams = stream, datagrams
+
+    async def send(self, data):
+        if self.stream is not None:
+            await self.stream.send_all(data)
+        else:
+            await self.datagrams.send(data)
+
+    async def receive(self):
+        if self.stream is not None:
+            return await self.stream.receive_some()
+        return await self.datagrams.recv(65_535)
+
+
+@pytest.fixture
+async def connect():
+    """`await connect("tcp", port)`: the device's end of a connection."""
+    opened = []
+
+    async def make(transport, port):
+        if transport == "tcp":
+            stream = await trio.open_tcp_stream(LOOPBACK, port)
+            opened.append(stream.socket)
+            return Device(stream, None)
+        datagrams = trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
+        opened.append(datagrams)
+        await datagrams.connect((LOOPBACK, port))
+        return Device(None, datagrams)
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def ports(free_port):
+    """The offset of ports, all free."""
+    return free_port(*(CODECS[name].port for name in TRACKERS))
+
+
+async def latest(served):
+    """The latest position, once there is one."""
+    while True:
+        if found := (await served.admin.get("/positions")).json():
+            return found[0]
+        await trio.sleep(0.01)
+
+
+@pytest.mark.parametrize(("name", "transport"), BY_TRANSPORT)
+async def test_a_device_reports_and_takes_a_command(name, transport, starting, ports, connect):
+    tracker = TRACKERS[name]
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    async with starting(protocols=(name,), **places) as served:
+        device_id = await served.device(served.admin, tracker.unique_id)
+        device = await connect(transport, CODECS[name].port + ports)
+        dialogue = tracker.dialogue
+        if transport == "udp" and tracker.udp_dialogue is not None:
+            dialogue = tracker.udp_dialogue
+        with trio.fail_after(60):
+            for message, answer in dialogue:
+                await device.send(message)
+                received = b""
+                while len(received) < len(answer):
+                    received += await device.receive()
+                assert received == answer
+            shown = await latest(served)
+            for field_name, value in tracker.position.items():
+                expected = pytest.approx(value) if isinstance(value, float) else value
+                assert shown[field_name] == expected, field_name
+            assert shown["protocol"] == name
+            sent = await served.admin.post(
+                "/commands/send",
+                json={
+                    "deviceId": device_id,
+                    "type": tracker.command,
+                    "attributes": tracker.command_attributes,
+                },
+            )
+            assert sent.status == 200, sent.text
+            assert (await device.receive()).startswith(tracker.command_bytes)
+
+
+async def test_a_command_goes_to_the_address_that_a_device_last_sent_from(starting, ports, connect):
+    tracker = TRACKERS["gps103"]
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    async with starting(protocols=("gps103",), **places) as served:
+        device_id = await served.device(served.admin, tracker.unique_id)
+        with trio.fail_after(60):
+            for _ in range(3):
+                device = await connect("udp", CODECS["gps103"].port + ports)
+                await device.send(tracker.dialogue[0][0])
+                assert await device.receive() == b"LOAD"
+            await served.admin.post("/commands/send", json={"deviceId": device_id, "type": "engineStop"})
+            assert await device.receive() == tracker.command_bytes
+
+
+async def test_the_addresses_of_unknown_devices_and_noise_are_not_answered(starting, ports, connect):
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    async with starting(protocols=("gps103",), **places) as served:
+        await served.device(served.admin, "353358017784062")
+        port = CODECS["gps103"].port + ports
+        stranger, known = await connect("udp", port), await connect("udp", port)
+        with trio.fail_after(60):
+            await stranger.send(b"noise")
+            await stranger.send(b"##,imei:353358017784999,A;")
+            await stranger.send(b"##,imei:353358017784999,A;")
+            await known.send(b"##,imei:353358017784062,A;")
+            assert await known.receive() == b"LOAD"
+        readable, _, _ = select.select([stranger.datagrams], [], [], 0)
+        assert readable == []
