@@ -15,7 +15,7 @@ LIBRARIES = {
     "video": ("video-*", "hls.worker-*"),
     "chart": ("chart-*",),
     "drawing": ("drawing-*",),
-    "tiles": ("tiles-*",),
+    "tiles": ("pmtiles-*",),
 }
 """Names of files by library; its worker is loaded with it."""
 LIMITS = {"start": 80, "map": 446, "video": 155, "chart": 23, "drawing": 36, "tiles": 16, "first view": 180}

@@ -4,7 +4,7 @@ import { defineConfig } from "vite";
 /** Libraries with a chunk of their own, so that an update of ours does not make browsers fetch them again. */
 const libraries = [
   { name: "map", test: /node_modules[\\/](maplibre-gl|@maplibre|@mapbox)[\\/]/ },
-  { name: "tiles", test: /node_modules[\\/](pmtiles|@protomaps)[\\/]/ },
+  { name: "pmtiles", test: /node_modules[\\/](pmtiles|@protomaps)[\\/]/ },
   { name: "video", test: /node_modules[\\/]hls\.js[\\/]/ },
   { name: "chart", test: /node_modules[\\/]uplot[\\/]/ },
   { name: "drawing", test: /node_modules[\\/]terra-draw/ },
