@@ -20,6 +20,8 @@ export interface Route {
   load: Chunk;
   /** Open to people who are not logged in, and drawn without the rail. */
   open?: boolean;
+  /** Open to guests of a share link, who see the page of guests at all other addresses. */
+  guest?: boolean;
 }
 
 /** A place that the rail leads to. */
@@ -39,6 +41,7 @@ const vehicleLive: Chunk = () => import("./places/vehicle/VehicleLive");
 const captures: Chunk = () => import("./places/captures/Captures");
 const vehicleCommands: Chunk = () => import("./places/vehicle/commands/Commands");
 const zones: Chunk = () => import("./places/zones/Zones");
+const share: Chunk = () => import("./places/share/Share");
 const login: Chunk = () => import("./places/login/Login");
 const account: Chunk = () => import("./places/account/Account");
 
@@ -46,13 +49,14 @@ export const routes: readonly Route[] = [
   { pattern: "/", load: fleet },
   { pattern: "/fleet", load: fleet },
   { pattern: "/vehicles/:id", load: fleet },
-  { pattern: "/vehicles/:id/live", load: vehicleLive },
+  { pattern: "/vehicles/:id/live", load: vehicleLive, guest: true },
   { pattern: "/vehicles/:id/commands", load: vehicleCommands },
   { pattern: "/live", load: live },
   { pattern: "/captures", load: captures },
   { pattern: "/zones", load: zones },
   { pattern: "/zones/:id", load: zones },
   { pattern: "/account", load: account },
+  { pattern: "/share", load: share, open: true, guest: true },
   { pattern: "/login", load: login, open: true },
   { pattern: "/reset-password", load: login, open: true },
 ];

@@ -11,6 +11,7 @@ import { keys } from "./en/keys";
 import { live } from "./en/live";
 import { login } from "./en/login";
 import { map } from "./en/map";
+import { share } from "./en/share";
 import { vehicle } from "./en/vehicle";
 import { zone } from "./en/zone";
 
@@ -26,6 +27,7 @@ export const en = {
   ...live,
   ...login,
   ...map,
+  ...share,
   ...vehicle,
   ...zone,
 };

@@ -11,6 +11,7 @@ import { keys } from "./pt/keys";
 import { live } from "./pt/live";
 import { login } from "./pt/login";
 import { map } from "./pt/map";
+import { share } from "./pt/share";
 import { vehicle } from "./pt/vehicle";
 import { zone } from "./pt/zone";
 import type { Texts } from "./translate";
@@ -27,6 +28,7 @@ export const pt = {
   ...live,
   ...login,
   ...map,
+  ...share,
   ...vehicle,
   ...zone,
 } satisfies Texts;

@@ -14,6 +14,9 @@ export const server = signal<Server | undefined>(undefined);
 /** The session ended under an open page: what is shown stays, and a dialog asks to log in again. */
 export const expired = signal(false);
 
+/** The token of a share link that was opened while somebody is logged in here: following it would log them out. */
+export const invitation = signal<string | null>(null);
+
 /** How values are written for this reader. */
 export const style: ReadonlySignal<Style> = computed(() =>
   styleOf(session.value ?? null, server.value ?? null, language.value === "qps" ? "en" : language.value),
@@ -62,13 +65,32 @@ export function may(action: Action): boolean {
   }
 }
 
-/** Read server and session, and load the language. Throws a `Problem` if the server does not answer. */
-export async function startSession(token: string | null): Promise<void> {
-  const [found, user] = await Promise.all([get<Server>("/server"), readSession(token)]);
+/**
+ * Read server and session, and load the language. With `shared` the token is that of a share link, which is not
+ * followed while somebody is logged in. Throws a `Problem` if the server does not answer.
+ */
+export async function startSession(token: string | null, shared = false): Promise<void> {
+  const [found, user] = await Promise.all([
+    get<Server>("/server"),
+    token && shared ? readInvited(token) : readSession(token),
+  ]);
   await show(user, found);
   onUnauthorized(() => {
     if (session.value) expired.value = true;
   });
+}
+
+async function readInvited(token: string): Promise<User | null> {
+  const own = await readSession(null);
+  if (!own || own.temporary) return readSession(token);
+  invitation.value = token;
+  return own;
+}
+
+/** Follow the share link of `invitation`, as its guest. */
+export async function acceptInvitation(): Promise<void> {
+  await readSession(invitation.value);
+  location.replace("/share");
 }
 
 /** The user of the session, or null. */

@@ -6,6 +6,7 @@ import { Password } from "./Password";
 import { Preferences } from "./Preferences";
 import { Profile } from "./Profile";
 import { Sessions } from "./Sessions";
+import { Shares } from "./Shares";
 import { Tokens } from "./Tokens";
 
 /** What users set about themselves. */
@@ -22,6 +23,7 @@ export default function Account() {
       <Codes />
       <Sessions />
       <Tokens />
+      <Shares />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import { renderSVG } from "uqr";
 import { post } from "../../api/call";
 import { t } from "../../i18n/translate";
+import { QrCode } from "../../parts/QrCode";
 import { may, saveUser, session } from "../../state/session";
 import { PasswordField } from "../login/PasswordField";
 import { Section } from "./Section";
@@ -71,10 +71,4 @@ export function Codes() {
       )}
     </Section>
   );
-}
-
-/** A text as a QR code, dark on white in both themes as scanners want it. */
-export function QrCode({ text, label }: { text: string; label: string }) {
-  const picture = `data:image/svg+xml,${encodeURIComponent(renderSVG(text, { border: 4 }))}`;
-  return <img class="qr-code" src={picture} alt={label} width={200} height={200} />;
 }

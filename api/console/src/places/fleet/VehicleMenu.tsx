@@ -4,7 +4,8 @@ import { copy } from "../../parts/copy";
 import { Menu, type MenuItem } from "../../parts/Menu";
 import { go } from "../../router";
 import { deviceNow, positionNow } from "../../state/fleet";
-import { style } from "../../state/session";
+import { may, style } from "../../state/session";
+import { openSharing } from "../share/sharing";
 import { vehicleActs } from "../vehicle/acts";
 import { hasPlace } from "./filters";
 
@@ -34,6 +35,7 @@ export function VehicleMenu({ at, onClose }: { at: MenuAt; onClose: () => void }
       run: () => copy(`${window.location.origin}/vehicles/${at.id}`),
     },
   ];
+  if (may("share")) items.push({ label: t("share.share"), icon: "share", run: () => openSharing(at.id) });
   if (hasPlace(position)) {
     const text = coordinates(position.latitude, position.longitude, style.value);
     items.push({ label: t("vehicle.copyPlace"), icon: "copy", run: () => copy(text) });

@@ -5,6 +5,7 @@ import { Toasts } from "../../parts/Toast";
 import { location, match } from "../../router";
 import { routes } from "../../routes";
 import { expired, session } from "../../state/session";
+import { GuestFrame } from "../share/GuestFrame";
 import { Frame } from "./Frame";
 import { Outlet } from "./Outlet";
 import { SessionDialog } from "./SessionDialog";
@@ -15,6 +16,7 @@ export function App() {
   const { path } = location.value;
   const route = routes.find((each) => match(each.pattern, path));
   if (session.value === undefined) return <Starting />;
+  if (session.value?.temporary) return <GuestFrame route={route} />;
   // Whoever is not logged in sees the login at any address, and goes on from there.
   const bare = session.value === null || route?.open;
   const shown =

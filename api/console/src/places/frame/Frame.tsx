@@ -10,6 +10,7 @@ import { toast } from "../../parts/Toast";
 import { go, location } from "../../router";
 import { type Route, rail, routes } from "../../routes";
 import { logout, session } from "../../state/session";
+import { SharingDialog } from "../share/SharingDialog";
 import { openNewestAlarm } from "./alarms";
 import { BuildBar } from "./BuildBar";
 import { LineBar } from "./LineBar";
@@ -49,6 +50,7 @@ export function Frame({ route }: { route: Route | undefined }) {
         </main>
       </div>
       {over === "help" && <Help onClose={() => setOver(null)} />}
+      <SharingDialog />
       {over === "palette" && <Palette onClose={() => setOver(null)} />}
     </div>
   );

@@ -4,7 +4,7 @@ import { effect, signal } from "@preact/signals";
 import { delayOf } from "../../api/backoff";
 import { onOpen } from "../../api/socket";
 import { startKeys } from "../../keys/listen";
-import { startRouter } from "../../router";
+import { location, startRouter } from "../../router";
 import { routes } from "../../routes";
 import { checkBuild } from "../../state/build";
 import { startLive } from "../../state/live";
@@ -25,7 +25,7 @@ export async function start(token: string | null): Promise<void> {
   startKeys(() => session.value?.attributes["console.singleKeys"] !== false);
   for (let attempt = 0; session.value === undefined; attempt += 1) {
     try {
-      await startSession(token);
+      await startSession(token, location.peek().path === "/share");
       failure.value = null;
     } catch (problem) {
       failure.value = problem;

@@ -15,9 +15,10 @@ import { go, location, withQuery } from "../../router";
 import { device, loadDevice, loaded, position } from "../../state/fleet";
 import { useMotion } from "../../state/motion";
 import { read, useLoaded } from "../../state/saved";
-import { style } from "../../state/session";
+import { may, style } from "../../state/session";
 import { now } from "../../time/clock";
 import { hasPlace, isMoving } from "../fleet/filters";
+import { openSharing } from "../share/sharing";
 import { vehicleActs } from "./acts";
 import { StatusMark } from "./StatusMark";
 import { Values } from "./Values";
@@ -64,6 +65,12 @@ export function VehiclePanel({ id }: { id: number }) {
                 {t(act.label)}
               </Link>
             ))}
+            {may("share") && (
+              <button type="button" onClick={() => openSharing(id)}>
+                <Icon name="share" size={18} />
+                {t("share.share")}
+              </button>
+            )}
           </nav>
           <Facts of={found} at={position(id).value} />
         </>
@@ -72,7 +79,15 @@ export function VehiclePanel({ id }: { id: number }) {
   );
 }
 
-function Facts({ of, at }: { of: Device; at: Position | undefined }) {
+interface FactsProps {
+  of: Device;
+  at: Position | undefined;
+  /** Only what it does and where, for guests of a share link. */
+  brief?: boolean;
+}
+
+/** What a vehicle does, where, and what is known of it. */
+export function Facts({ of, at, brief = false }: FactsProps) {
   const groups = useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true }));
   const group = groups.value?.find((each) => each.id === of.groupId);
   const moving = of.status === "online" && isMoving(at);
@@ -101,13 +116,17 @@ function Facts({ of, at }: { of: Device; at: Position | undefined }) {
           </div>
         )}
         <Fact label={t("vehicle.lastReport")} instant={of.lastUpdate} />
-        <Fact label={t("vehicle.number")} text={of.uniqueId} />
-        <Fact label={t("vehicle.group")} text={group?.name ?? null} />
-        <Fact label={t("vehicle.model")} text={of.model} />
-        <Fact label={t("vehicle.phone")} text={of.phone} />
-        <Fact label={t("vehicle.contact")} text={of.contact} />
+        {!brief && (
+          <>
+            <Fact label={t("vehicle.number")} text={of.uniqueId} />
+            <Fact label={t("vehicle.group")} text={group?.name ?? null} />
+            <Fact label={t("vehicle.model")} text={of.model} />
+            <Fact label={t("vehicle.phone")} text={of.phone} />
+            <Fact label={t("vehicle.contact")} text={of.contact} />
+          </>
+        )}
       </dl>
-      {at && <Values of={at} />}
+      {at && !brief && <Values of={at} />}
     </>
   );
 }

@@ -3,7 +3,7 @@
 import type { Key } from "../../i18n/translate";
 import type { IconName } from "../../parts/Icon";
 import { routes } from "../../routes";
-import { may } from "../../state/session";
+import { may, session } from "../../state/session";
 
 export interface VehicleAct {
   key: "live" | "history" | "events" | "commands" | "settings";
@@ -42,6 +42,9 @@ const ACTS: readonly (VehicleAct & { allowed?: () => boolean })[] = [
 export function vehicleActs(): readonly VehicleAct[] {
   return ACTS.filter(
     (act) =>
-      routes.some((route) => route.pattern === `/vehicles/:id/${act.key}`) && (act.allowed?.() ?? true),
+      routes.some(
+        (route) => route.pattern === `/vehicles/:id/${act.key}` && (route.guest || !session.value?.temporary),
+      ) &&
+      (act.allowed?.() ?? true),
   );
 }
