@@ -45,14 +45,14 @@ class Sheet:
         locator.click()
         self.clicks += 1
 
-    def point(self, right, down, *, times=1):
+    def point(self, right, down, *, times=1, button="left"):
         """Click so many pixels beside the center."""
         box = self.canvas.bounding_box()
         x, y = box["x"] + box["width"] / 2 + right, box["y"] + box["height"] / 2 + down
         self.page.mouse.move(x - 3, y - 3)
         self.page.mouse.move(x, y)
         for _ in range(times):
-            self.page.mouse.click(x, y)
+            self.page.mouse.click(x, y, button=button)
             self.clicks += 1
 
 
@@ -204,3 +204,57 @@ def test_a_zone_is_made_without_a_mouse_and_two_edits_of_it_are_joined(server, v
     dialog.get_by_role("button", name="Delete").click()
     expect(panel).to_have_count(0)
     assert "Long quay" not in zones(server)
+
+
+def test_the_map_of_the_fleet_shows_zones_and_says_what_is_at_a_place(server, visitor, report, eventually):
+    report(*place(0, 60))
+    with server.client() as client:
+        body = {"name": "Mall", "area": f"CIRCLE ({CENTER[0]} {CENTER[1]}, 500)"}
+        mall = client.post("/geofences", json=body).json()["id"]
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in(f"/fleet?at={ZOOM}/{CENTER[0]}/{CENTER[1]}")
+    sheet = Sheet(page)
+    expect(page.get_by_role("button", name="Hide names of zones")).to_be_visible()
+
+    def menu(right, down, name):
+        sheet.point(right, down, button="right")
+        page.get_by_role("menuitem", name=name).click()
+
+    menu(0, 0, "What is here")
+    dialog = page.get_by_role("dialog", name="What is here")
+    expect(dialog).to_contain_text("52.50")
+    expect(dialog.get_by_role("link", name="Mall")).to_be_visible()
+    expect(dialog.get_by_role("listitem").filter(has_text="Shuttle")).to_contain_text(
+        re.compile(r"3[45]\d m")
+    )
+    guest.assert_accessible()
+    page.keyboard.press("Escape")
+
+    menu(-150, -60, "Measure from here")
+    sheet.point(150, -60)
+    expect(page.get_by_text("1.7 km")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("0 m")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("0 m")).to_have_count(0)
+
+    menu(200, 150, "New zone here")
+    panel = page.get_by_role("complementary", name="Zone")
+    latitude, longitude = place(200, 150)
+    expect(panel.get_by_label("Latitude")).to_have_value(re.compile(f"^{latitude:.3f}"))
+    expect(panel.get_by_label("Longitude")).to_have_value(re.compile(f"^{longitude:.3f}"))
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Discard").click()
+    expect(panel).to_have_count(0)
+
+    guest.open(f"/fleet?at={ZOOM}/{CENTER[0]}/{CENTER[1]}")
+    expect(page.get_by_role("link", name=re.compile("Shuttle"))).to_be_visible()
+
+    def opened():
+        # Zones are there some time after the map is.
+        sheet.point(-40, 0)
+        return page.url.startswith(f"{server.url}/zones/{mall}")
+
+    eventually(opened)
+    expect(panel.get_by_role("heading", name="Mall")).to_be_visible()

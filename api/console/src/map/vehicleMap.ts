@@ -1,12 +1,16 @@
 /** The map of vehicles: draws them over the base map, and says what of them is clicked. */
 
 import type { Map as MapLibre, MapMouseEvent } from "maplibre-gl";
+import type { Geofence } from "../api/types";
 import { type BaseMap, type BaseMapOptions, MOST_ZOOM, openBaseMap, type View } from "./baseMap";
 import { Chosen } from "./chosen";
 import { type Box, cluster, degreesOf, placeOf, radiusOf, WORLD_PX } from "./clusters";
 import { Marks } from "./marks";
+import { Measure } from "./measure";
 import { addVehicleLayers, type Vehicle } from "./vehicles";
 import { collection } from "./world";
+import { drawable, type Zone, zonesAt } from "./zoneShapes";
+import { ZoneLayers, type ZonesShown } from "./zones";
 
 /** What is under the pointer: pixels of the window, degrees, and the vehicles of the mark there. */
 export interface Spot {
@@ -15,11 +19,15 @@ export interface Spot {
   longitude: number;
   latitude: number;
   vehicles: readonly Vehicle[];
+  /** Those that hold the place, the smallest first. */
+  zones: readonly Zone[];
 }
 
 export interface MapHandlers {
-  /** A vehicle, or several that stand too near to each other to be drawn apart. */
+  /** A vehicle, several that stand too near to each other to be drawn apart, or the smallest of the zones. */
   onClick: (spot: Spot) => void;
+  /** The line that the reader measures has another length, in meters. */
+  onMeasure: (meters: number) => void;
   /** A right click or long press anywhere. */
   onMenu: (spot: Spot) => void;
   /** The reader moved the map; `away` if to another place, so that it cannot follow a vehicle any more. */
@@ -48,6 +56,10 @@ export class VehicleMap {
   #vehicles: readonly Vehicle[] = [];
   readonly #marks = new Marks();
   readonly #chosen = new Chosen();
+  readonly #zoneLayers: ZoneLayers;
+  readonly #measure: Measure;
+  #zones: readonly Zone[] = [];
+  #zonesShown: ZonesShown = "none";
   /** The vehicle that was clicked on the map itself. */
   #clicked: number | null = null;
   #isPlaced: boolean;
@@ -63,7 +75,12 @@ export class VehicleMap {
     this.map = map;
     this.#isPlaced = options.view !== null;
     this.#keepsView = options.keepsView;
+    this.#zoneLayers = new ZoneLayers(map);
+    this.#measure = new Measure(map);
     base.onSharp(() => this.#draw());
+    // One above the other.
+    base.addDrawn(this.#zoneLayers);
+    base.addDrawn(this.#measure);
     base.addDrawn({
       add: (colors, font) => {
         addVehicleLayers(map, colors, font);
@@ -102,6 +119,28 @@ export class VehicleMap {
     }
     if (isOther) this.#draw();
     else this.#drawChosen();
+  }
+
+  /** Draw zones, or names and shapes of them no longer. */
+  setZones(records: readonly Geofence[], shown: ZonesShown): void {
+    this.#zones = drawable(records);
+    this.#zonesShown = shown;
+    this.#zoneLayers.set(this.#zones);
+    this.#zoneLayers.show(shown);
+  }
+
+  /** Begin to measure at a place: clicks on the map go on from there. */
+  measureFrom({ latitude, longitude }: Pick<Spot, "latitude" | "longitude">): void {
+    this.options.onMeasure(this.#measure.set([[latitude, longitude]]));
+  }
+
+  /** Take back the last point of what is measured. */
+  measureBack(): void {
+    this.options.onMeasure(this.#measure.set(this.#measure.without()));
+  }
+
+  stopMeasuring(): void {
+    this.#measure.set([]);
   }
 
   /** Bring all vehicles into view. */
@@ -184,6 +223,7 @@ export class VehicleMap {
       longitude: lng,
       latitude: lat,
       vehicles: this.#under(at, lngLat.lng),
+      zones: zonesAt(this.#zones, [lat, lng]),
     };
   }
 
@@ -202,8 +242,15 @@ export class VehicleMap {
 
   #click(event: MapMouseEvent): void {
     const spot = this.#spot(event);
-    const { vehicles } = spot;
-    if (vehicles.length === 0) return;
+    const { vehicles, latitude, longitude } = spot;
+    if (this.#measure.isActive) {
+      this.options.onMeasure(this.#measure.set(this.#measure.with([latitude, longitude])));
+      return;
+    }
+    if (vehicles.length === 0) {
+      if (this.#zonesShown !== "none" && spot.zones.length > 0) this.options.onClick(spot);
+      return;
+    }
     if (vehicles.length === 1) this.#clicked = vehicles[0]?.id ?? null;
     else if (this.#open(vehicles)) return;
     this.options.onClick(spot);

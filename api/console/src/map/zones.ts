@@ -1,4 +1,4 @@
-/** Zones on a map: their layers, and which of them lies under the pointer. */
+/** The layers of zones on a map, and which of them lies under the pointer. */
 
 import type {
   ExpressionSpecification,
@@ -6,22 +6,10 @@ import type {
   LayerSpecification,
   Map as MapLibre,
 } from "maplibre-gl";
-import type { Geofence } from "../api/types";
-import { type Place, readArea, type Shape } from "./area";
-import { boundsOf, container, geometryOf, HALF_WIDTH, middleOf, widthAtZoom0 } from "./areaGeometry";
+import { geometryOf, middleOf, widthAtZoom0 } from "./areaGeometry";
 import type { Colors } from "./colors";
 import { collection, point } from "./world";
-
-/** A zone to draw. */
-export interface Zone {
-  id: number;
-  name: string;
-  /** As the API has it: anything that a style sheet takes; empty for the map's own. */
-  color: string;
-  shape: Shape;
-  /** Of a corridor, in meters. */
-  halfWidth: number;
-}
+import { sizeOf, type Zone } from "./zoneShapes";
 
 /** What of the zones is drawn. */
 export type ZonesShown = "all" | "shapes" | "none";
@@ -33,28 +21,6 @@ const NAMES_ZOOM = 9;
 const TILES_ZOOM = 14;
 const LAYERS = ["zone-fill", "zone-corridors", "zone-edges", "zone-corridor-edges", "zone-names"] as const;
 const TOUCHED = ["zone-fill", "zone-corridors"];
-
-/** Half the width of a corridor by the attributes of its zone, in meters. */
-export function halfWidthOf({ attributes }: Pick<Geofence, "attributes">): number {
-  const width = attributes.polylineDistance;
-  return typeof width === "number" && width >= 0 ? width : HALF_WIDTH;
-}
-
-/** The zones that can be drawn: not those that are hidden by their attribute, or whose area is none. */
-export function drawable(records: readonly Geofence[]): Zone[] {
-  return records.flatMap((record) => {
-    const shape = record.attributes.hide === true ? null : readArea(record.area);
-    if (!shape) return [];
-    const { id, name, attributes } = record;
-    const color = typeof attributes.color === "string" ? attributes.color : "";
-    return [{ id, name, color, shape, halfWidth: halfWidthOf(record) }];
-  });
-}
-
-/** Those that hold a place. */
-export function zonesAt(zones: readonly Zone[], place: Place): Zone[] {
-  return zones.filter(({ shape, halfWidth }) => container(shape, halfWidth)(place));
-}
 
 /** The layers of zones of one map. */
 export class ZoneLayers {
@@ -112,10 +78,10 @@ export class ZoneLayers {
   }
 }
 
-function featureOf({ id, name, color, shape, halfWidth }: Zone): GeoJSON.Feature {
-  const [west, south, east, north] = boundsOf(shape, halfWidth);
+function featureOf(zone: Zone): GeoJSON.Feature {
+  const { id, name, color, shape, halfWidth } = zone;
   const width = shape.kind === "corridor" ? widthAtZoom0(2 * halfWidth, middleOf(shape)[0]) : 0;
-  const properties = { id, name, color, width, size: (east - west) * (north - south) };
+  const properties = { id, name, color, width, size: sizeOf(zone) };
   return { type: "Feature", properties, geometry: geometryOf(shape) };
 }
 

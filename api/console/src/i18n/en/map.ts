@@ -10,4 +10,13 @@ export const map = {
   "map.credits": "Outlines: Natural Earth · Cities: GeoNames",
   "map.place": "This place",
   "map.vehiclesHere": { one: "{count} vehicle here", other: "{count} vehicles here" },
+  "map.here": "What is here",
+  "map.near": "Nearest vehicles",
+  "map.measure": "Measure from here",
+  "map.measureHint": "Click on the map to go on.",
+  "map.endMeasure": "Done",
+  "map.newZone": "New zone here",
+  "map.showZones": "Show zones",
+  "map.hideZones": "Hide zones",
+  "map.hideZoneNames": "Hide names of zones",
 } as const;

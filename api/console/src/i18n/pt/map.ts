@@ -10,4 +10,13 @@ export const map = {
   "map.credits": "Contornos: Natural Earth · Cidades: GeoNames",
   "map.place": "Este lugar",
   "map.vehiclesHere": { one: "{count} veículo aqui", other: "{count} veículos aqui" },
+  "map.here": "O que há aqui",
+  "map.near": "Veículos mais próximos",
+  "map.measure": "Medir a partir daqui",
+  "map.measureHint": "Clique no mapa para continuar.",
+  "map.endMeasure": "Concluir",
+  "map.newZone": "Nova zona aqui",
+  "map.showZones": "Mostrar zonas",
+  "map.hideZones": "Ocultar zonas",
+  "map.hideZoneNames": "Ocultar nomes das zonas",
 } as const;

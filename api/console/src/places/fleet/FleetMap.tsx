@@ -10,10 +10,15 @@ import { Empty } from "../../parts/Empty";
 import { go, location, withQuery } from "../../router";
 import { device, deviceNow, position, positionNow } from "../../state/fleet";
 import { server, session, style } from "../../state/session";
+import { useZones } from "../../state/zones";
 import { creditsOf } from "../map/credits";
 import { MapButton } from "../map/MapButton";
+import { ZonesButton } from "../map/ZonesButton";
+import { zonesShown } from "../map/zonesShown";
 import { hasPlace, isMoving } from "./filters";
+import { Here } from "./Here";
 import { MapMenu, openVehicle, queryWithout } from "./MapMenu";
+import { MeasureBar } from "./MeasureBar";
 import { preferredView, readView, writeView } from "./view";
 import "../map/stage.css";
 
@@ -40,6 +45,10 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
   const [menu, setMenu] = useState<Spot | null>(null);
+  const [here, setHere] = useState<Spot | null>(null);
+  const [measured, setMeasured] = useState<number | null>(null);
+  const shown = zonesShown.value;
+  const zones = useZones(shown !== "none");
   const follows = chosen !== null && location.value.query.get("follow") === "1";
 
   useEffect(() => {
@@ -49,15 +58,17 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
     let gone = false;
     const onClick = (spot: Spot) => {
       const [first, second] = spot.vehicles;
+      const [zone] = spot.zones;
       if (second) setMenu(spot);
       else if (first) openVehicle(first.id);
+      else if (zone) go(`/zones/${zone.id}`);
     };
     const onMove: Parameters<typeof openedMap>[1]["onMove"] = (view, away) => {
       const query = queryWithout(...(away ? ["follow"] : []));
       query.set("at", writeView(view));
       go(withQuery(location.peek().path, query), { replace: true });
     };
-    openedMap(container, { onClick, onMenu: setMenu, onMove })
+    openedMap(container, { onClick, onMenu: setMenu, onMove, onMeasure: setMeasured })
       .then((made) => {
         if (gone) return made.map.close();
         map = made.map;
@@ -97,6 +108,12 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
     };
   }, [opened, chosen, follows]);
 
+  useEffect(() => opened?.map.setZones(zones ?? [], shown), [opened, zones, shown]);
+
+  const endMeasuring = () => {
+    opened?.map.stopMeasuring();
+    setMeasured(null);
+  };
   const toggle = () => {
     const query = queryWithout("follow");
     if (!follows) query.set("follow", "1");
@@ -114,6 +131,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
             {chosen !== null && (
               <MapButton icon="follow" label={t("map.follow")} pressed={follows} act={toggle} />
             )}
+            <ZonesButton />
             <MapButton icon="fullScreen" label={t("map.all")} act={() => opened.map.showAll()} />
             <div class="button-pair">
               <MapButton icon="plus" label={t("map.zoomIn")} act={() => opened.map.zoomBy(1)} />
@@ -123,14 +141,25 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
           {opened.credits && <p class="map-credits">{opened.credits}</p>}
         </>
       )}
-      {menu && <MapMenu of={menu} onClose={() => setMenu(null)} />}
+      {opened && measured !== null && (
+        <MeasureBar meters={measured} onBack={() => opened.map.measureBack()} onEnd={endMeasuring} />
+      )}
+      {menu && (
+        <MapMenu
+          of={menu}
+          onMeasure={() => opened?.map.measureFrom(menu)}
+          onHere={() => setHere(menu)}
+          onClose={() => setMenu(null)}
+        />
+      )}
+      {here && <Here of={here} onClose={() => setHere(null)} />}
     </div>
   );
 }
 
 type Handlers = Pick<
   Parameters<typeof import("../../map/vehicleMap")["openMap"]>[1],
-  "onClick" | "onMenu" | "onMove"
+  "onClick" | "onMenu" | "onMove" | "onMeasure"
 >;
 
 /** Load the map, which the list does not wait for. */

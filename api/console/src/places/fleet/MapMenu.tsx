@@ -4,14 +4,21 @@ import type { Spot } from "../../map/vehicleMap";
 import { copy } from "../../parts/copy";
 import { Menu, type MenuItem } from "../../parts/Menu";
 import { go, location, withQuery } from "../../router";
-import { style } from "../../state/session";
+import { may, style } from "../../state/session";
 import { VehicleMenu } from "./VehicleMenu";
 
 /** Longest list of vehicles that stand at one place. */
 const MOST_LISTED = 15;
 
+interface MapMenuProps {
+  of: Spot;
+  onMeasure: () => void;
+  onHere: () => void;
+  onClose: () => void;
+}
+
 /** What can be done with a spot of the map: with its vehicle, one of its vehicles, or the place itself. */
-export function MapMenu({ of, onClose }: { of: Spot; onClose: () => void }) {
+export function MapMenu({ of, onMeasure, onHere, onClose }: MapMenuProps) {
   const at = { x: of.x, y: of.y };
   const [first, second] = of.vehicles;
   if (first && !second) return <VehicleMenu at={{ id: first.id, ...at }} onClose={onClose} />;
@@ -25,7 +32,17 @@ export function MapMenu({ of, onClose }: { of: Spot; onClose: () => void }) {
     return <Menu label={label} items={items} at={at} onClose={onClose} />;
   }
   const text = coordinates(of.latitude, of.longitude, style.value);
-  const items: MenuItem[] = [{ label: t("vehicle.copyPlace"), icon: "copy", run: () => copy(text) }];
+  const items: MenuItem[] = [
+    { label: t("map.here"), icon: "pin", run: onHere },
+    { label: t("map.measure"), icon: "measure", run: onMeasure },
+  ];
+  if (may("edit")) {
+    const place = `${of.latitude.toFixed(6)},${of.longitude.toFixed(6)}`;
+    const at = location.peek().query.get("at");
+    const run = () => go(withQuery("/zones/new", { place, at }));
+    items.push({ label: t("map.newZone"), icon: "zone", run });
+  }
+  items.push({ label: t("vehicle.copyPlace"), icon: "copy", run: () => copy(text) });
   return <Menu label={t("map.place")} items={items} at={at} onClose={onClose} />;
 }
 

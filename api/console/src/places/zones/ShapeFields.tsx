@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import type { Shape } from "../../map/area";
-import { halfWidthOf } from "../../map/zones";
+import { halfWidthOf } from "../../map/zoneShapes";
 import type { Editing } from "./editing";
 import { NumberField } from "./NumberField";
 import { pointsOf, type Read, readPoints } from "./points";

@@ -3,7 +3,8 @@ import type { Geofence } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { boundsOf, container } from "../../map/areaGeometry";
 import type { BaseMap, View } from "../../map/baseMap";
-import { drawable, halfWidthOf, type Zone, ZoneLayers } from "../../map/zones";
+import { drawable, halfWidthOf, type Zone } from "../../map/zoneShapes";
+import { ZoneLayers } from "../../map/zones";
 import { go, location, withQuery } from "../../router";
 import { snapshot } from "../../state/fleet";
 import { may, server, session } from "../../state/session";
@@ -57,7 +58,7 @@ export function ZoneMap({ zones, editing, onOpen, onHandles, onView }: ZoneMapPr
     const { record: stored } = editing?.stored.peek() ?? {};
     const area = editing?.shape.peek();
     const zone = stored && area && { shape: area, halfWidth: halfWidthOf(stored) };
-    if (opened && zone && !isSeen(opened.base, zone)) fit(opened.base, [zone]);
+    if (opened && zone && !isSeen(opened.base, zone)) showAll(opened.base, [zone]);
   }, [opened, id]);
   useDrawing(opened?.base ?? null, may("edit") ? editing : null, (has) => {
     setHandles(has);
@@ -107,8 +108,8 @@ function begin(base: BaseMap, zones: readonly Zone[]): void {
     position?.valid ? [[position.latitude, position.longitude] as const] : [],
   );
   const vehicles = { shape: { kind: "polygon", rings: [places] }, halfWidth: 0 } as const;
-  if (zones.length > 0) fit(base, zones);
-  else if (places.length > 0) fit(base, [vehicles]);
+  if (zones.length > 0) showAll(base, zones);
+  else if (places.length > 0) showAll(base, [vehicles]);
 }
 
 /** Whether a zone is in view as a whole, and large enough to be worked on. */
@@ -120,7 +121,7 @@ function isSeen(base: BaseMap, { shape, halfWidth }: Pick<Zone, "shape" | "halfW
   return bounds.contains([west, south]) && bounds.contains([east, north]) && size > LEAST_SIZE_PX;
 }
 
-function fit(base: BaseMap, zones: readonly Pick<Zone, "shape" | "halfWidth">[]): void {
+function showAll(base: BaseMap, zones: readonly Pick<Zone, "shape" | "halfWidth">[]): void {
   let [west, south, east, north] = [360, 90, -360, -90];
   for (const { shape, halfWidth } of zones) {
     const bounds = boundsOf(shape, halfWidth);

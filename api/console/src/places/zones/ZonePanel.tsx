@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import type { ShapeKind } from "../../map/area";
-import { halfWidthOf } from "../../map/zones";
+import { halfWidthOf } from "../../map/zoneShapes";
 import { Dialog } from "../../parts/Dialog";
 import { Field } from "../../parts/Field";
 import { Icon } from "../../parts/Icon";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Geofence } from "../api/types";
-import { drawable, halfWidthOf, zonesAt } from "./zones";
+import { drawable, halfWidthOf, zonesAt } from "./zoneShapes";
 
 const zone = (id: number, area: string, attributes: Record<string, unknown> = {}): Geofence => ({
   id,
@@ -37,5 +37,5 @@ test("the zones at a place are those that hold it", () => {
     zone(3, "LINESTRING (52 12, 52 12.5)"),
   ]);
   expect(zonesAt(zones, [52, 13]).map(({ id }) => id)).toEqual([1, 2]);
-  expect(zonesAt(zones, [52, 12.2]).map(({ id }) => id)).toEqual([2, 3]);
+  expect(zonesAt(zones, [52, 12.2]).map(({ id }) => id)).toEqual([3, 2]);
 });

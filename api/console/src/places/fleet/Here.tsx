@@ -1,0 +1,95 @@
+import { useMemo } from "preact/hooks";
+import { get } from "../../api/call";
+import { coordinates } from "../../format/coordinates";
+import { t } from "../../i18n/translate";
+import { Link } from "../../Link";
+import { distanceBetween } from "../../map/areaGeometry";
+import type { Spot } from "../../map/vehicleMap";
+import { drawable, zonesAt } from "../../map/zoneShapes";
+import { Dialog } from "../../parts/Dialog";
+import { Icon } from "../../parts/Icon";
+import { sentenceOf } from "../../parts/Problem";
+import { snapshot } from "../../state/fleet";
+import { useLoaded } from "../../state/saved";
+import { server, style } from "../../state/session";
+import { useZones } from "../../state/zones";
+import { hasPlace } from "./filters";
+import { lengthText } from "./MeasureBar";
+
+const MOST_VEHICLES = 5;
+const MOST_ZONES = 10;
+
+/** What is at a place: its address, the zones that hold it, and the nearest vehicles. */
+export function Here({ of, onClose }: { of: Spot; onClose: () => void }) {
+  const { latitude, longitude } = of;
+  const records = useZones();
+  const zones = useMemo(() => zonesAt(drawable(records ?? []), [latitude, longitude]), [records]);
+  const near = nearest(latitude, longitude);
+  return (
+    <Dialog title={t("map.here")} onClose={onClose}>
+      <dl class="facts here">
+        <div>
+          <dt>{t("vehicle.place")}</dt>
+          <dd>{coordinates(latitude, longitude, style.value)}</dd>
+        </div>
+        {server.value?.geocoderEnabled && <Address latitude={latitude} longitude={longitude} />}
+        <div>
+          <dt>{t("zone.title")}</dt>
+          <dd>
+            {zones.length === 0 && t("common.none")}
+            <ul>
+              {zones.slice(0, MOST_ZONES).map(({ id, name }) => (
+                <li key={id}>
+                  <Link to={`/zones/${id}`}>
+                    <Icon name="zone" size={14} /> {name}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </dd>
+        </div>
+        <div>
+          <dt>{t("map.near")}</dt>
+          <dd>
+            {near.length === 0 && t("common.none")}
+            <ul>
+              {near.map(({ id, name, meters }) => (
+                <li key={id}>
+                  <Link to={`/vehicles/${id}`}>
+                    <Icon name="car" size={14} /> {name}
+                  </Link>{" "}
+                  {lengthText(meters)}
+                </li>
+              ))}
+            </ul>
+          </dd>
+        </div>
+      </dl>
+    </Dialog>
+  );
+}
+
+function Address({ latitude, longitude }: { latitude: number; longitude: number }) {
+  const found = useLoaded(`address ${latitude} ${longitude}`, (signal) =>
+    get<string>("/server/geocode", { latitude, longitude }, signal),
+  );
+  return (
+    <div>
+      <dt>{t("vehicle.address")}</dt>
+      <dd>
+        {found.problem === null
+          ? (found.value ?? t("common.loading")) || t("common.none")
+          : sentenceOf(found.problem)}
+      </dd>
+    </div>
+  );
+}
+
+function nearest(latitude: number, longitude: number) {
+  const found = snapshot().flatMap(({ device, position }) => {
+    if (!position?.valid || !hasPlace(position)) return [];
+    const meters = distanceBetween([latitude, longitude], [position.latitude, position.longitude]);
+    return [{ id: device.id, name: device.name, meters }];
+  });
+  return found.sort((one, other) => one.meters - other.meters).slice(0, MOST_VEHICLES);
+}
