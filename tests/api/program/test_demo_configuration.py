@@ -4,9 +4,11 @@ from datetime import datetime, timedelta
 
 import msgspec
 import pytest
+import trio
 
 from motorpool.bench.demo.api import open_api
 from motorpool.bench.demo.configuration import configure
+from motorpool.bench.demo.footage import FILMED, fetch_footage, wait_for_archives
 from motorpool.bench.demo.program import KEPT, find_archives
 from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet
 from motorpool.bench.target import Account, register
@@ -85,3 +87,24 @@ async def test_each_device_continues_after_its_latest_position(server):
     assert again[devices["Van 02"]["uniqueId"]].since == now - KEPT
     # The vehicle in the workshop does not come back.
     assert again[absent].until == again[absent].since
+
+
+async def test_film_is_asked_for_once_when_the_archives_are_there(server):
+    now = server.clock.now()
+    account = Account(server=f"http://127.0.0.1:{server.port}", email="admin@example.org", password="admin")
+    fleet = plan_demo_fleet()
+    await register(account, fleet.devices())
+    async with open_api(account) as api:
+        devices = {row["name"]: row for row in await api.rows("/devices")}
+        for name in FILMED:
+            await server.report(server.position(devices[name]["id"], now - timedelta(minutes=1)))
+        with trio.fail_after(20):
+            await wait_for_archives(api, devices, now)
+        for _ in range(2):
+            await fetch_footage(api, fleet, devices, now)
+        asked = await api.rows("/footagerequests")
+    assert len(asked) == len({row["deviceId"] for row in asked}) == len(FILMED)
+    spans = [
+        datetime.fromisoformat(row["endTime"]) - datetime.fromisoformat(row["startTime"]) for row in asked
+    ]
+    assert set(spans) == {timedelta(seconds=30)}
