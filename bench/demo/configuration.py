@@ -86,7 +86,7 @@ async def _make_geofences(api: Api, fleet: Fleet) -> list[Row]:
     for plan, name in ((fleet.vehicles[0], "Depot West"), (fleet.vehicles[3], "Depot South")):
         depot = Vehicle(plan).state_at(NIGHT)
         area = f"CIRCLE ({depot.latitude:.5f} {depot.longitude:.5f}, 150)"
-        rows.append({"name": name, "area": area, "attributes": {"color": "#2f7d4f"}})
+        rows.append({"name": name, "area": area, "attributes": {"color": "#3fa66b"}})
     square = ((52.5232, 13.4085), (52.5236, 13.4165), (52.5203, 13.4195), (52.5189, 13.4120))
     corners = ", ".join(f"{latitude} {longitude}" for latitude, longitude in (*square, square[0]))
     rows.append(
@@ -94,12 +94,12 @@ async def _make_geofences(api: Api, fleet: Fleet) -> list[Row]:
             "name": "Alexanderplatz",
             "description": "Deliveries only before eleven",
             "area": f"POLYGON (({corners}))",
-            "attributes": {"color": "#b3541e"},
+            "attributes": {"color": "#e0793a"},
         }
     )
     avenue = [(point.latitude, point.longitude) for point in ROUND_TRIPS[1].waypoints[1:5]]
     line = ", ".join(f"{latitude} {longitude}" for latitude, longitude in avenue)
-    limit = {"color": "#7a3fa0", "polylineDistance": 60, "speedLimit": 45 / KNOTS}
+    limit = {"color": "#a56bd0", "polylineDistance": 60, "speedLimit": 45 / KNOTS}
     rows.append({"name": "Karl-Marx-Allee 45 km/h", "area": f"LINESTRING ({line})", "attributes": limit})
     return [await api.ensure("/geofences", row) for row in rows]
 
