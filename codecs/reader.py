@@ -38,6 +38,10 @@ class ByteReader:
         self._offset = stop
         return self._body[start:stop]
 
+    def peek(self, size: int) -> bytes:
+        """Return the next `size` bytes without taking them; fewer at the end."""
+        return self._body[self._offset : min(self._offset + size, self._end)]
+
     def rest(self) -> bytes:
         """Return all remaining bytes."""
         return self.take(self.remaining)

@@ -14,7 +14,7 @@ __all__ = ["ALARMS", "ATTRIBUTES", "add_alarms", "attribute_fault", "unit_of"]
 _BOOLEANS = "ignition motion charge archive armed blocked roaming lock door mock gps"
 _TEXTS = (
     "alarm versionFw versionHw iccid imei vin driverUniqueId result image video audio geofence card phone"
-    " command dtcs activity plate model operator type ip antenna serial raw network"
+    " command dtcs activity plate model operator ip antenna serial raw network"
 )
 _NUMBERS = {
     "": "index hdop vdop pdop sat satVisible rssi status flags input output steps priority acceleration"

@@ -222,7 +222,13 @@ def gps103_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, command.fullmatch
 
 
-PEERS = {"gps103": gps103_peer, "jt808": jt808_peer, "osmand": osmand_peer}
+def gt06_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["gt06"]()
+    codec.receive(bytes.fromhex("78780D01035335801778406200015E940D0A"))
+    return codec, re.compile(rb"xx.\x80.\0{4}[ -~]+\0\0..\r\n", re.DOTALL).fullmatch
+
+
+PEERS = {"gps103": gps103_peer, "gt06": gt06_peer, "jt808": jt808_peer, "osmand": osmand_peer}
 ATTRIBUTES = {
     "data": "8104",
     "frequency": 30,

@@ -1,0 +1,186 @@
+"""The codec of GT06: Concox, Jimi, and many clones (docs/protocols/gt06.md)."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, timedelta, timezone, tzinfo
+from struct import Struct
+from typing import Final
+
+from motorpool.codecs.checksums import crc16_x25
+from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
+from motorpool.codecs.devices.framing import Framing, LengthField, rejected
+from motorpool.codecs.devices.gt06 import cells, extended, locations, states
+from motorpool.codecs.devices.gt06.command_texts import TEXT_COMMANDS, command_text
+from motorpool.codecs.devices.gt06.record import Message, Record
+from motorpool.codecs.devices.gt06.results import read_answer, read_text_answer
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.reader import ByteReader
+from motorpool.codecs.reports import (
+    DeviceCommand,
+    EncodedCommand,
+    Heartbeat,
+    ImmediateReply,
+    Report,
+    UnknownMessage,
+)
+
+__all__ = ["Gt06"]
+
+MAX_FRAME_BYTES = 66_000
+"""A length of two bytes, and what it does not count."""
+LOGIN, ANSWER, TEXT_ANSWER, COMMAND = 0x01, 0x15, 0x21, 0x80
+ADDRESS_REQUEST, NO_ADDRESS, TIME_REQUEST = 0x2A, 0x97, 0x8A
+_SHORT, _LONG, _END = b"\x78\x78", b"\x79\x79", b"\r\n"
+_TRAILER = Struct(">HH")
+"""Serial number and CRC."""
+_UNCOUNTED = 5
+"""Bytes of a short frame that its length does not count."""
+_LOGIN_WITH_ZONE = 12
+_ADDRESS_TEXT = b"NA&&NA&&0##"
+_ENGLISH = 2
+
+_Read = Callable[[Record, Message], None]
+_COUNTED = frozenset((0x17, 0x69))
+"""Types whose length may be a number of access points."""
+_READ: Final[Mapping[int, _Read]] = {
+    0x13: states.read_states,
+    0x23: states.read_heartbeat,
+    0x36: states.read_states_with_modules,
+    0xA3: states.read_states,
+    0xA4: states.read_states,
+    **dict.fromkeys((0x18, 0x24, 0x28, 0x2C, 0x2E, 0x33, 0x34, 0xA1, 0xA2, 0xA9), cells.read_cells),
+    **dict.fromkeys((0x19, 0xA5, 0xA7), cells.read_cell_and_states),
+    0x69: cells.read_access_points,
+    0xF3: cells.read_access_points,
+    0x94: extended.read_voltage,
+    0x95: extended.read_camera_alarm,
+}
+"""What reads a message by its type, without those that have a GPS block."""
+_READ_LONG: Final[Mapping[int, _Read]] = {
+    **_READ,
+    0x70: extended.read_modular,
+    0x94: extended.read_information,
+    0x98: extended.read_identities,
+    0x9B: extended.read_serial_data,
+    0xF1: extended.read_status_values,
+    0xF2: extended.read_peripheral,
+}
+
+
+class Gt06(FramedCodec):
+    """The server's end of one connection."""
+
+    name = "gt06"
+    port = 5023
+    commands = frozenset(("custom", *TEXT_COMMANDS))
+    framing = Framing(
+        LengthField(_SHORT, offset=2, size=1, adjustment=2, end=_END),
+        LengthField(_LONG, offset=2, size=2, adjustment=2, end=_END),
+        max_frame_bytes=MAX_FRAME_BYTES,
+        ignored=_END,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._login_zone: tzinfo = UTC
+        """Zone of the device's clock that its login named."""
+        self._zone: tzinfo | None = None
+        """The zone that the server was told."""
+
+    def read_frame(self, frame: bytes, reports: list[Report]) -> None:
+        """Read one frame."""
+        is_long = frame.startswith(_LONG)
+        start = 4 if is_long else 3
+        length, kind = int.from_bytes(frame[2:start], "big"), frame[start]
+        if kind in _COUNTED and not is_long and len(frame) != length + _UNCOUNTED:
+            self.identify("", reports)
+            answer = _SHORT + bytes((0, kind)) + frame[4:10] + _END
+            message = Message(kind, length, ByteReader(frame[4:-2]))
+            self._add_record(cells.read_counted_access_points, message, answer, reports)
+            return
+        if len(frame) < start + 1 + _TRAILER.size + len(_END):
+            raise CodecError("a frame without serial number and check value")
+        serial, crc = _TRAILER.unpack(frame[-6:-2])
+        if crc != crc16_x25(frame[2:-4]):
+            self.accept_checksum_error()
+        reader = ByteReader(frame[start + 1 : -6])
+        if kind == LOGIN:
+            self._read_login(reader, serial, reports)
+            return
+        self.identify("", reports)
+        answer = _frame(kind, b"", serial)
+        message = Message(kind, length, reader)
+        read = (_READ_LONG if is_long else _READ).get(kind)
+        if locations.is_location(kind, length, self.model) and not is_long:
+            read = locations.read_location
+        elif kind == 0x17 and length == 0x28:
+            read = locations.read_tag
+        try:
+            if kind == TIME_REQUEST:
+                self._answer_time(serial, reports)
+            elif kind == ADDRESS_REQUEST:
+                content = bytes((4 + len(_ADDRESS_TEXT),)) + bytes(4) + _ADDRESS_TEXT
+                reports.append(ImmediateReply(_frame(NO_ADDRESS, content, serial, is_long=True)))
+            elif kind == ANSWER:
+                reports.append(read_answer(reader, answer))
+            elif kind == TEXT_ANSWER and is_long:
+                reports.append(read_text_answer(reader, answer))
+            elif read is not None:
+                self._add_record(read, message, answer, reports)
+            else:
+                reports.append(UnknownMessage(frame, f"{kind:02x}", answer))
+        except MALFORMED as error:
+            # Without an answer it would be sent again for ever.
+            reports += (rejected(str(error) or type(error).__name__, frame), Heartbeat(answer))
+
+    def set_timezone(self, zone: tzinfo | None) -> None:
+        """Set the zone of the device's clock; None: that of its login, else UTC."""
+        self._zone = zone
+
+    def encode(self, command: DeviceCommand) -> EncodedCommand:
+        """Return a message 80 with the text of a command; that of a `custom` one is its `data`."""
+        text = command_text(command, self.model, self.options, self.password)
+        content = bytes((4 + len(text),)) + bytes(4) + text
+        if self.options.get("language"):
+            content += _ENGLISH.to_bytes(2, "big")
+        return EncodedCommand(_frame(COMMAND, content, 0))
+
+    def _add_record(self, read: _Read, message: Message, answer: bytes, reports: list[Report]) -> None:
+        record = Record(self._zone or self._login_zone, self.model)
+        read(record, message)
+        reports.append(record.report(answer) or Heartbeat(answer))
+
+    def _read_login(self, reader: ByteReader, serial: int, reports: list[Report]) -> None:
+        has_zone = reader.remaining >= _LOGIN_WITH_ZONE
+        identity = reader.digits(8)
+        if not identity.isdecimal():
+            raise CodecError("a login without an IMEI")
+        self._login_zone = UTC
+        if has_zone:
+            reader.skip(2)
+            self._login_zone = _zone_of(reader.uint16())
+        self.identify(identity[1:], reports, _frame(LOGIN, b"", serial))
+
+    def _answer_time(self, serial: int, reports: list[Report]) -> None:
+        if self.utc_now is None:
+            raise CodecError("the time is not known")
+        now = self.utc_now()
+        content = bytes((now.year % 100, now.month, now.day, now.hour, now.minute, now.second))
+        reports.append(ImmediateReply(_frame(TIME_REQUEST, content, serial)))
+
+
+def _zone_of(word: int) -> tzinfo:
+    """Return the zone of a login: hours and minutes as a decimal number, and whether it is west."""
+    hours, minutes = divmod(word >> 4, 100)
+    offset = timedelta(hours=hours, minutes=minutes)
+    if offset >= timedelta(hours=24):
+        return UTC
+    return timezone(-offset if word & 8 else offset)
+
+
+def _frame(kind: int, content: bytes, serial: int, *, is_long: bool = False) -> bytes:
+    """Return a frame of the server."""
+    length = len(content) + _UNCOUNTED
+    counted = (
+        length.to_bytes(2 if is_long else 1, "big") + bytes((kind,)) + content + serial.to_bytes(2, "big")
+    )
+    return (_LONG if is_long else _SHORT) + counted + crc16_x25(counted).to_bytes(2, "big") + _END

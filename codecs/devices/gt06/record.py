@@ -1,0 +1,158 @@
+"""A record while its blocks are read one after the other."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+
+from motorpool.codecs.devices.network import cell_tower, network_of
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.reader import ByteReader
+from motorpool.codecs.reports import PositionReport
+from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
+
+__all__ = [
+    "Message",
+    "Record",
+    "read_cell",
+    "read_gps",
+    "read_sized_cell",
+    "read_time",
+    "set_place",
+]
+
+UNITS_PER_DEGREE = 1_800_000
+_COURSE, _NORTH, _WEST, _VALID, _HAS_IGNITION, _IGNITION = 0x3FF, 1 << 10, 1 << 11, 1 << 12, 1 << 14, 1 << 15
+_LONG_MNC = 1 << 15
+
+
+@dataclass(slots=True)
+class Message:
+    """A message that is not read yet."""
+
+    kind: int
+    """Its type."""
+    length: int
+    """As the frame says it, by which some layouts are told apart."""
+    reader: ByteReader
+    """Its content."""
+
+
+@dataclass(slots=True)
+class Record:
+    """What has been read of a record."""
+
+    zone: tzinfo
+    """Zone of the device's clock."""
+    model: str = ""
+    """Of the device, upper-case."""
+    attributes: dict[str, Any] = field(default_factory=dict)
+    device_time: datetime | None = None
+    fix_time: datetime | None = None
+    located: bool = False
+    valid: bool = False
+    latitude: float = 0.0
+    longitude: float = 0.0
+    altitude: float = 0.0
+    speed: float = 0.0
+    """Knots."""
+    course: float = 0.0
+    accuracy: float = 0.0
+    archived: bool = False
+    towers: list[dict[str, Any] | None] = field(default_factory=list)
+    points: list[dict[str, Any]] = field(default_factory=list)
+
+    def report(self, receipt: bytes | None) -> PositionReport | None:
+        """Return the record, or None where it says nothing."""
+        network = network_of(self.towers, self.points)
+        if not self.located and not self.attributes and network is None:
+            return None
+        return PositionReport(
+            self.attributes,
+            self.device_time,
+            self.fix_time,
+            located=self.located,
+            valid=self.valid,
+            latitude=self.latitude,
+            longitude=self.longitude,
+            altitude=self.altitude,
+            speed=self.speed,
+            course=self.course,
+            accuracy=self.accuracy,
+            network=network,
+            archived=self.archived,
+            receipt=receipt,
+        )
+
+
+def read_time(reader: ByteReader, zone: tzinfo) -> datetime | None:
+    """Read year, month, day, hour, minute and second, a byte each; None where that is no time."""
+    year, month, day, hour, minute, second = reader.take(6)
+    try:
+        return datetime(2000 + year, month, day, hour, minute, second, tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _read_place(record: Record, reader: ByteReader) -> None:
+    """Read latitude, longitude, speed in km/h, and course with flags."""
+    latitude, longitude = reader.uint32() / UNITS_PER_DEGREE, reader.uint32() / UNITS_PER_DEGREE
+    speed, flags = reader.uint8(), reader.uint16()
+    set_place(record, latitude, longitude, speed, flags)
+
+
+def set_place(record: Record, latitude: float, longitude: float, kmh: float, flags: int) -> None:
+    """Set what the fields of a place say; without a fix and at 0, 0 the record has no location."""
+    if flags & _HAS_IGNITION:
+        record.attributes["ignition"] = bool(flags & _IGNITION)
+    record.valid = bool(flags & _VALID)
+    if not record.valid and not latitude and not longitude:
+        return
+    latitude, longitude = checked_coordinates(
+        latitude if flags & _NORTH else -latitude, -longitude if flags & _WEST else longitude
+    )
+    course = float(flags & _COURSE)
+    if course > 360:
+        raise CodecError("a course above 360 degrees")
+    record.located, record.latitude, record.longitude = True, latitude, longitude
+    record.speed, record.course = kmh * KNOTS_PER_KMH, course
+
+
+def read_gps(record: Record, reader: ByteReader) -> None:
+    """Read a GPS block: time, satellites, place, speed and course."""
+    record.device_time = read_time(reader, record.zone)
+    record.attributes["sat"] = reader.uint8() & 0x0F
+    _read_place(record, reader)
+
+
+def read_cell(
+    record: Record,
+    reader: ByteReader,
+    *,
+    mnc_size: int | None = None,
+    area_size: int = 2,
+    cell_size: int = 3,
+) -> None:
+    """Read a cell: country and network, area and cell.
+
+    `mnc_size` None: one byte for the network, or two where the highest bit of the country is set.
+    """
+    country = reader.uint16()
+    if mnc_size is None:
+        mnc_size = 2 if country & _LONG_MNC else 1
+    network = reader.uint(mnc_size)
+    area, cell = reader.uint(area_size), reader.uint(cell_size)
+    record.towers.append(cell_tower(country & ~_LONG_MNC, network, area, cell))
+
+
+def read_sized_cell(record: Record, reader: ByteReader, *, cell_size: int = 3) -> None:
+    """Read a cell behind a length, which counts itself; 0: there is none, but its bytes may be there."""
+    size = reader.uint8()
+    if not size:
+        # Some pad with zeros, and some leave the cell out; what follows is never so many zeros.
+        padding = 5 + cell_size
+        if reader.remaining >= padding and not any(reader.peek(padding)):
+            reader.skip(padding)
+        return
+    block = reader.reader(size - 1)
+    if block.remaining >= 5 + cell_size:
+        read_cell(record, block, cell_size=cell_size)
