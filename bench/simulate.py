@@ -1,4 +1,4 @@
-"""`motorpool simulate`: simulated vehicles and phones, or a recording, against any server."""
+"""`motorpool simulate`: simulated vehicles, trackers and phones, or a recording, against any server."""
 
 import argparse
 import logging
@@ -17,6 +17,9 @@ from motorpool.bench.demo.program import run_demo
 from motorpool.bench.replay import replay
 from motorpool.bench.target import Account, RegistrationRefused, Target, register
 from motorpool.bench.vehicles.fleet import Fleet, plan_fleet
+from motorpool.bench.vehicles.tracked_vehicle import plan_trackers
+from motorpool.bench.vehicles.trackers import TRACKERS
+from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime.clock import SystemClock
 
@@ -48,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--host", help="where the devices connect (default: the host of --server, else 127.0.0.1)")
     add("--port-offset", type=int, default=0, help="added to every device port (default 0)")
     add("--vehicles", type=int, default=5, help="JT/T 808 vehicles with cameras (default 5)")
+    add("--protocol", metavar="NAME", help="the vehicles have trackers of this protocol instead (gps103, …)")
+    add("--udp", action="store_true", help="the trackers send datagrams; with --protocol")
     add("--phones", type=int, default=0, help="OsmAnd phones (default 0)")
     add("--channels", type=int, default=2, help="cameras of a vehicle (default 2)")
     add("--interval", type=float, default=5.0, help="seconds between positions (default 5)")
@@ -113,7 +118,8 @@ async def _drive(fleet: Fleet, account: Account | None, target: Target) -> None:
         _log.info(
             "%d devices registered at %s, %d were there", added, account.server, len(fleet.devices()) - added
         )
-    _log.info("%d vehicles and %d phones set out for %s", len(fleet.vehicles), len(fleet.phones), target.host)
+    vehicles = len(fleet.vehicles) + len(fleet.trackers)
+    _log.info("%d vehicles and %d phones set out for %s", vehicles, len(fleet.phones), target.host)
     await fleet.run(target, SystemClock())
 
 
@@ -157,6 +163,25 @@ def find_fleet(args: argparse.Namespace) -> Fleet:
     for name, least, most in limits:
         if not least <= getattr(args, name) <= most:
             raise WrongArguments(f"--{name} must lie between {least:g} and {most:g}")
+    if args.protocol not in (None, "jt808", "osmand"):
+        if args.protocol not in TRACKERS:
+            raise WrongArguments(f"--protocol must be one of jt808, osmand, {', '.join(sorted(TRACKERS))}")
+        if args.udp and not CODECS[args.protocol].udp:
+            raise WrongArguments(f"{args.protocol} is not served over UDP")
+        trackers = plan_trackers(
+            args.protocol,
+            count=args.vehicles,
+            interval_seconds=args.interval,
+            seed=args.seed,
+            udp=args.udp,
+        )
+        return Fleet((), plan_fleet(vehicles=0, phones=args.phones, seed=args.seed).phones, trackers)
+    if args.udp:
+        raise WrongArguments("--udp needs --protocol with the name of a tracker's protocol")
+    if args.protocol == "osmand":
+        return plan_fleet(
+            vehicles=0, phones=args.phones or args.vehicles, interval_seconds=args.interval, seed=args.seed
+        )
     return plan_fleet(
         vehicles=args.vehicles,
         phones=args.phones,

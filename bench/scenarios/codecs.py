@@ -3,12 +3,17 @@
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from motorpool.bench.figures import Report
 from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.vehicles import media_loop
+from motorpool.bench.vehicles.city import ROUND_TRIPS
+from motorpool.bench.vehicles.route import Drive
+from motorpool.bench.vehicles.trackers import TRACKERS, Tracker
+from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
@@ -18,7 +23,7 @@ from motorpool.codecs.reports import PositionReport
 
 NAME = "codecs"
 TITLE = "bytes to reports and access units, in one thread"
-STEPS = 3
+STEPS = 4
 RUNS = 5
 """Repetitions, of which the median counts."""
 MESSAGES = 1000
@@ -28,7 +33,7 @@ FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Decode positions of JT/T 808 and OsmAnd, and media packets."""
+    """Decode positions of JT/T 808, OsmAnd and trackers, and media packets."""
     seconds = options.span(1.0)
     step("JT/T 808")
     frames = _frames(modern=False)
@@ -44,6 +49,14 @@ def run(options: Options, report: Report, step: Step) -> None:
     step("OsmAnd")
     requests = [_OSMAND] * MESSAGES
     report.add(NAME, "OsmAnd query", _cost_us(lambda: _requests(requests), seconds), "µs")
+    step("trackers")
+    for name, tracker in sorted(TRACKERS.items()):
+        messages = _tracker_messages(tracker)
+        count = _read(CODECS[name](), messages)
+        if count != MESSAGES:
+            raise BenchError(f"{count} of {MESSAGES} positions of {name} were read")
+        cost = _cost_us(partial(_decode, CODECS[name], messages), seconds)
+        report.add(NAME, f"{name} position", cost, "µs")
     step("JT/T 1078")
     pieces = _media_pieces()
     stream_us = _cost_us(lambda: _units(pieces), seconds) * MESSAGES
@@ -72,6 +85,28 @@ def _positions(codec: Jt808, frames: Sequence[bytes]) -> tuple[int, list[int | b
         if isinstance(report, PositionReport) and report.receipt is not None
     ]
     return len(receipts), receipts
+
+
+def _tracker_messages(tracker_type: type[Tracker]) -> list[bytes]:
+    """Return the login and the positions of a drive."""
+    tracker = tracker_type("356001000000018"[: tracker_type.digits])
+    drive = Drive(ROUND_TRIPS[0], 1)
+    positions = (
+        tracker.position(FIRST + timedelta(seconds=number), drive.at(number)) for number in range(MESSAGES)
+    )
+    return [tracker.login(), *positions]
+
+
+def _read(codec: DeviceCodec, messages: Sequence[bytes]) -> int:
+    return sum(
+        isinstance(report, PositionReport) for message in messages for report in codec.receive(message)
+    )
+
+
+def _decode(codec_type: type[DeviceCodec], messages: Sequence[bytes]) -> None:
+    codec = codec_type()
+    for message in messages:
+        codec.receive(message)
 
 
 def _requests(requests: Sequence[bytes]) -> None:

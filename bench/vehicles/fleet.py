@@ -1,4 +1,4 @@
-"""A fleet: its vehicles and phones, and how they are started."""
+"""A fleet: its vehicles, trackers and phones, and how they are started."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
+from motorpool.bench.vehicles.tracked_vehicle import TrackedVehicle, TrackerPlan
 from motorpool.bench.vehicles.vehicle import Vehicle, VehiclePlan
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime.clock import Clock
@@ -26,22 +27,30 @@ class Fleet(msgspec.Struct, frozen=True):
 
     vehicles: tuple[VehiclePlan, ...]
     phones: tuple[PhonePlan, ...]
+    trackers: tuple[TrackerPlan, ...] = ()
 
     def devices(self) -> list[NewDevice]:
         """Return the devices to register."""
-        return [*(plan.device() for plan in self.vehicles), *(plan.device() for plan in self.phones)]
+        return [
+            *(plan.device() for plan in self.vehicles),
+            *(plan.device() for plan in self.trackers),
+            *(plan.device() for plan in self.phones),
+        ]
 
     async def run(
         self, target: Target, clock: Clock, archives: Mapping[str, Archive] = MappingProxyType({})
     ) -> None:
         """Drive, until cancelled; `archives` are found by uniqueId."""
         encoding_thread = EncodingThread()
-        gap = START_SECONDS / max(5, len(self.vehicles) + len(self.phones))
+        gap = START_SECONDS / max(5, len(self.vehicles) + len(self.trackers) + len(self.phones))
         async with trio.open_nursery() as nursery:
             for plan in self.vehicles:
                 archive = archives.get(plan.phone)
                 unit = OnBoardUnit(Vehicle(plan), target, encoding_thread, clock, archive)
                 nursery.start_soon(unit.run)
+                await trio.sleep(gap)
+            for tracker in self.trackers:
+                nursery.start_soon(TrackedVehicle(tracker, target, clock).run)
                 await trio.sleep(gap)
             for phone in self.phones:
                 nursery.start_soon(Phone(phone, target, clock, archives.get(phone.unique_id)).run)

@@ -1,0 +1,30 @@
+"""The device's end of the protocols of small trackers, for `simulate --protocol` and `bench codecs`.
+
+Every subclass of `Tracker` with a `protocol` that is defined in a module of this folder is listed.
+"""
+
+import importlib
+import pkgutil
+
+from motorpool.bench.vehicles.trackers.tracker import Tracker
+
+__all__ = ["TRACKERS", "Tracker"]
+
+
+def _find_trackers() -> dict[str, type[Tracker]]:
+    found: dict[str, type[Tracker]] = {}
+    for module_info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{module_info.name}")
+        for candidate in vars(module).values():
+            if (
+                isinstance(candidate, type)
+                and issubclass(candidate, Tracker)
+                and candidate.__module__ == module.__name__
+                and "protocol" in vars(candidate)
+            ):
+                found[candidate.protocol] = candidate
+    return found
+
+
+TRACKERS: dict[str, type[Tracker]] = _find_trackers()
+"""The device's ends by the name of the protocol."""

@@ -1,0 +1,45 @@
+"""What a simulated tracker of any protocol is: the bytes that it sends and answers."""
+
+import abc
+from datetime import datetime
+from typing import ClassVar
+
+from motorpool.bench.vehicles.route import VehicleState
+
+__all__ = ["Tracker"]
+
+
+class Tracker(abc.ABC):
+    """The device's end of one connection; no socket and no clock."""
+
+    protocol: ClassVar[str]
+    """The name of the codec that reads it."""
+    digits: ClassVar[int] = 15
+    """Digits of a unique id. Default: an IMEI."""
+
+    def __init__(self, unique_id: str) -> None:
+        self.unique_id = unique_id
+
+    def login(self) -> bytes:
+        """Return what is sent first; the server's answer is waited for where it is not empty. Default:
+        nothing.
+        """
+        return b""
+
+    def heartbeat(self) -> bytes:
+        """Return a message without a position; default: nothing."""
+        return b""
+
+    @abc.abstractmethod
+    def position(self, moment: datetime, state: VehicleState) -> bytes:
+        """Return a message with the position at this moment, an aware datetime; with the ignition on, and a
+        fix.
+        """
+
+    def datagram(self, message: bytes) -> bytes:
+        """Return a message as it is sent over UDP; default: as over TCP."""
+        return message
+
+    def receive(self, data: bytes) -> bytes:
+        """Return the answers to what the server sent, commands among them; default: nothing."""
+        return b""
