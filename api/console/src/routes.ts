@@ -4,6 +4,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import type { Key } from "./i18n/translate";
 import type { IconName } from "./parts/Icon";
+import { may } from "./state/session";
 import { recording } from "./video/recorded/captures";
 
 export { Link } from "./Link";
@@ -33,6 +34,8 @@ export interface RailEntry {
   under: readonly string[];
   /** A number beside the icon while it is not 0, and what it counts. */
   count?: { of: ReadonlySignal<number>; label: Key };
+  /** Who sees it; without it all. */
+  allowed?: () => boolean;
 }
 
 const fleet: Chunk = () => import("./places/fleet/Fleet");
@@ -42,6 +45,9 @@ const captures: Chunk = () => import("./places/captures/Captures");
 const vehicleCommands: Chunk = () => import("./places/vehicle/commands/Commands");
 const zones: Chunk = () => import("./places/zones/Zones");
 const share: Chunk = () => import("./places/share/Share");
+const events: Chunk = () => import("./places/events/Events");
+const eventProof: Chunk = () => import("./places/events/EventProof");
+const vehicleEvents: Chunk = () => import("./places/events/VehicleEvents");
 const login: Chunk = () => import("./places/login/Login");
 const account: Chunk = () => import("./places/account/Account");
 
@@ -51,17 +57,20 @@ export const routes: readonly Route[] = [
   { pattern: "/vehicles/:id", load: fleet },
   { pattern: "/vehicles/:id/live", load: vehicleLive, guest: true },
   { pattern: "/vehicles/:id/commands", load: vehicleCommands },
-  { pattern: "/live", load: live },
   { pattern: "/captures", load: captures },
   { pattern: "/zones", load: zones },
   { pattern: "/zones/:id", load: zones },
+  { pattern: "/vehicles/:id/events", load: vehicleEvents },
+  { pattern: "/live", load: live },
+  { pattern: "/events", load: events },
+  { pattern: "/events/:id", load: eventProof },
   { pattern: "/account", load: account },
   { pattern: "/share", load: share, open: true, guest: true },
   { pattern: "/login", load: login, open: true },
   { pattern: "/reset-password", load: login, open: true },
 ];
 
-export const rail: readonly RailEntry[] = [
+const entries: readonly RailEntry[] = [
   { to: "/fleet", icon: "map", label: "frame.fleet", under: ["/fleet", "/vehicles"] },
   { to: "/live", icon: "wall", label: "live.title", under: ["/live"] },
   {
@@ -72,4 +81,10 @@ export const rail: readonly RailEntry[] = [
     count: { of: recording, label: "capture.running" },
   },
   { to: "/zones", icon: "zone", label: "zone.title", under: ["/zones"] },
+  { to: "/events", icon: "events", label: "event.title", under: ["/events"], allowed: () => may("reports") },
 ];
+
+/** The entries of the rail that the user sees. */
+export function railEntries(): readonly RailEntry[] {
+  return entries.filter((entry) => entry.allowed?.() ?? true);
+}

@@ -125,9 +125,7 @@ def test_a_vehicle_that_is_added_meanwhile_appears(server, visitor, report):
         assert client.delete(f"/devices/{made.json()['id']}").status_code == 204
 
 
-def test_an_alarm_is_announced_over_any_place_and_one_key_leads_to_its_vehicle(
-    server, visitor, fleet, report
-):
+def test_an_alarm_is_announced_over_any_place_and_one_key_leads_to_its_proof(server, visitor, fleet, report):
     with server.client() as client:
         wanted = {"type": "alarm", "notificators": "web", "always": True, "attributes": {"alarms": "sos"}}
         assert client.post("/notifications", json=wanted).status_code == 200
@@ -139,4 +137,5 @@ def test_an_alarm_is_announced_over_any_place_and_one_key_leads_to_its_vehicle(
     expect(guest.page.get_by_role("alert")).to_contain_text("Van 8")
     guest.assert_accessible()
     guest.page.keyboard.press("n")
-    expect(guest.page.get_by_role("heading", name="Van 8")).to_be_visible()
+    expect(guest.page.get_by_role("heading", name="Alarm: emergency button")).to_be_visible()
+    expect(guest.page.get_by_role("link", name="Van 8")).to_be_visible()

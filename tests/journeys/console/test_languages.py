@@ -40,7 +40,7 @@ def fleet(server):
         user = client.get("/session").json()
         user["attributes"]["language"] = "qps"
         assert client.put(f"/users/{user['id']}", json=user).status_code == 200
-    at = {"id": "4711", "lat": 52.5, "lon": 13.4, "speed": 20, "altitude": 30, "batt": 80}
+    at = {"id": "4711", "lat": 52.5, "lon": 13.4, "speed": 20, "altitude": 30, "batt": 80, "alarm": "sos"}
     sent = httpx.get(f"http://{server.host}:{server.osmand_port}/", params=at)
     assert sent.status_code == 200
     return made.json()["id"]
@@ -76,6 +76,14 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
     look(guest)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+    guest.open("/events?type=alarm")
+    page.get_by_role("listitem").get_by_role("link").first.click()
+    expect(page.locator(".proof-values")).to_be_visible()
+    look(guest)
+    page.go_back()
+    expect(page.locator(".event-row")).to_have_count(1)
+    look(guest)
 
     guest.open("/account")
     expect(page.locator(".records li")).not_to_have_count(0)

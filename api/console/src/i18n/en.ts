@@ -4,6 +4,7 @@ import { account } from "./en/account";
 import { capture } from "./en/capture";
 import { command } from "./en/command";
 import { common } from "./en/common";
+import { events } from "./en/events";
 import { film } from "./en/film";
 import { fleet } from "./en/fleet";
 import { frame } from "./en/frame";
@@ -20,6 +21,7 @@ export const en = {
   ...capture,
   ...command,
   ...common,
+  ...events,
   ...film,
   ...fleet,
   ...frame,

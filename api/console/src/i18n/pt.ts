@@ -4,6 +4,7 @@ import { account } from "./pt/account";
 import { capture } from "./pt/capture";
 import { command } from "./pt/command";
 import { common } from "./pt/common";
+import { events } from "./pt/events";
 import { film } from "./pt/film";
 import { fleet } from "./pt/fleet";
 import { frame } from "./pt/frame";
@@ -21,6 +22,7 @@ export const pt = {
   ...capture,
   ...command,
   ...common,
+  ...events,
   ...film,
   ...fleet,
   ...frame,

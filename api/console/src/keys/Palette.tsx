@@ -4,14 +4,14 @@ import { Dialog } from "../parts/Dialog";
 import { type Pick, picked } from "../parts/Picker";
 import { Rows } from "../parts/Rows";
 import { go } from "../router";
-import { rail } from "../routes";
+import { railEntries } from "../routes";
 import { snapshot } from "../state/fleet";
 
 const ROW = 36;
 
 /** Everything that can be gone to, by name: places and vehicles. */
 function destinations(): readonly Pick[] {
-  const places = [...rail, { to: "/account", label: "frame.account" } as const];
+  const places = [...railEntries(), { to: "/account", label: "frame.account" } as const];
   return [
     ...places.map((place) => ({ id: place.to, name: t(place.label) })),
     ...snapshot().map(({ device }) => ({

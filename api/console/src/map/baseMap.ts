@@ -13,7 +13,7 @@ import { LightDrawing } from "./light";
 import "./map.css";
 import { MapUnavailable } from "./unavailable";
 import { drawIcon, iconScale } from "./vehicles";
-import { FINE_ZOOM, loadOutlines } from "./world";
+import { collection, FINE_ZOOM, loadOutlines } from "./world";
 
 // The policy allows workers from files only.
 setWorkerUrl(workerUrl);
@@ -32,6 +32,8 @@ export interface BaseMapOptions {
   view: View | null;
   /** Name of the map for screen readers. */
   title: string;
+  /** Whether the map is on pages that are printed. */
+  printable?: boolean;
 }
 
 /** What draws on a map. */
@@ -45,6 +47,8 @@ export interface Drawn {
 const WHOLE_WORLD: View = { zoom: 1.2, latitude: 25, longitude: 10 };
 export const MOST_ZOOM = 20;
 const FONT = ["sans-serif"];
+/** An empty source, which tells a style that has what is drawn from one that was just loaded. */
+const MARK = "drawn";
 
 /** Make a map in an element. Throws `MapUnavailable` if the browser has no WebGL. */
 export async function openBaseMap(container: HTMLElement, options: BaseMapOptions): Promise<BaseMap> {
@@ -63,6 +67,8 @@ export async function openBaseMap(container: HTMLElement, options: BaseMapOption
     pitchWithRotate: false,
     fadeDuration: 0,
     locale: { "Map.Title": options.title },
+    // What was drawn last stays there for the printer.
+    canvasContextAttributes: { preserveDrawingBuffer: options.printable ?? false },
   });
   map.touchZoomRotate.disableRotation();
   map.keyboard.disableRotation();
@@ -82,6 +88,8 @@ export class BaseMap {
   /** Whether the style is loaded, so that sources can be set. */
   isReady = false;
   readonly #drawn: Drawn[] = [];
+  /** What the present style has of it. */
+  readonly #added = new Set<Drawn>();
   readonly #endTheme: () => void;
   #font: string[] = FONT;
   #isFine = false;
@@ -99,6 +107,9 @@ export class BaseMap {
       if (icon && !map.hasImage(name)) map.addImage(name, icon, { pixelRatio: iconScale });
     });
     map.on("style.load", () => this.#begin());
+    map.on("webglcontextlost", () => {
+      this.isReady = false;
+    });
     map.on("moveend", () => this.#refine());
   }
 
@@ -108,11 +119,12 @@ export class BaseMap {
    */
   addDrawn(drawn: Drawn): () => void {
     this.#drawn.push(drawn);
-    if (this.isReady) drawn.add(this.colors, this.#font);
+    if (this.isReady) this.#add(drawn);
     return () => {
       const index = this.#drawn.indexOf(drawn);
       if (index < 0) return;
       this.#drawn.splice(index, 1);
+      this.#added.delete(drawn);
       if (this.isReady) drawn.leave?.();
     };
   }
@@ -144,14 +156,27 @@ export class BaseMap {
   }
 
   #begin(): void {
-    const { layers } = this.map.getStyle();
-    const other = layers.find((layer) => layer.type === "symbol" && layer.layout?.["text-font"]);
-    const font = other?.type === "symbol" ? other.layout?.["text-font"] : undefined;
-    this.#font = Array.isArray(font) ? (font as string[]) : FONT;
+    // After a loss of the graphics context, or of its workers, MapLibre brings back what was added to the style.
+    const isRestored = this.map.getSource(MARK) !== undefined;
+    if (!isRestored) {
+      const { layers } = this.map.getStyle();
+      const other = layers.find((layer) => layer.type === "symbol" && layer.layout?.["text-font"]);
+      const font = other?.type === "symbol" ? other.layout?.["text-font"] : undefined;
+      this.#font = Array.isArray(font) ? (font as string[]) : FONT;
+      this.#isFine = false;
+      this.#added.clear();
+      this.map.addSource(MARK, { type: "geojson", data: collection([]) });
+    }
     this.isReady = true;
-    this.#isFine = false;
     this.#refine();
-    for (const each of this.#drawn) each.add(this.colors, this.#font);
+    for (const each of this.#drawn) this.#add(each);
+    if (isRestored) this.#sharp();
+  }
+
+  #add(drawn: Drawn): void {
+    if (this.#added.has(drawn)) return;
+    this.#added.add(drawn);
+    drawn.add(this.colors, this.#font);
   }
 
   async #changeTheme(): Promise<void> {

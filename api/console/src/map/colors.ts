@@ -3,6 +3,7 @@
 const NAMES = [
   "accent",
   "accent-ink",
+  "bad",
   "card",
   "edge",
   "field-edge",

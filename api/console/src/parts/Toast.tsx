@@ -14,6 +14,8 @@ interface Shown {
 const ICONS = { good: "check", bad: "warning", alarm: "alarm" } as const;
 const MOST = 4;
 const SECONDS = 6;
+/** What is urgent waits for somebody who is away from the desk for a moment. */
+const ALARM_SECONDS = 60;
 const shown = signal<readonly Shown[]>([]);
 let last = 0;
 
@@ -22,7 +24,8 @@ export function toast(text: string, kind: Kind = "good", act?: Shown["act"]): vo
   last += 1;
   const id = last;
   shown.value = [...shown.value, { id, text, kind, act }].slice(-MOST);
-  setTimeout(() => drop(id), (act ? 2 * SECONDS : SECONDS) * 1000);
+  const seconds = kind === "alarm" ? ALARM_SECONDS : act ? 2 * SECONDS : SECONDS;
+  setTimeout(() => drop(id), seconds * 1000);
 }
 
 function drop(id: number): void {

@@ -24,6 +24,8 @@ export const keys = {
   "keys.history": "History",
   "keys.follow": "Follow on the map",
   "keys.command": "Send a command",
+  "keys.ticket": "Make a ticket",
+  "keys.toList": "To the list of events",
   "keys.pause": "Play or pause",
   "keys.back5": "5 seconds back",
   "keys.on5": "5 seconds on",

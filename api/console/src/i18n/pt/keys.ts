@@ -24,6 +24,8 @@ export const keys = {
   "keys.history": "Histórico",
   "keys.follow": "Seguir no mapa",
   "keys.command": "Enviar um comando",
+  "keys.ticket": "Criar um pedido",
+  "keys.toList": "Para a lista de eventos",
   "keys.pause": "Reproduzir ou parar",
   "keys.back5": "5 segundos para trás",
   "keys.on5": "5 segundos para a frente",

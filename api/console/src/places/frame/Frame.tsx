@@ -8,7 +8,7 @@ import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { go, location } from "../../router";
-import { type Route, rail, routes } from "../../routes";
+import { type Route, railEntries, routes } from "../../routes";
 import { logout, session } from "../../state/session";
 import { SharingDialog } from "../share/SharingDialog";
 import { openNewestAlarm } from "./alarms";
@@ -64,7 +64,7 @@ function Rail({ onHelp }: { onHelp: () => void }) {
       <Link to="/fleet" class="rail-brand" aria-label="Motorpool">
         <img src="/console/icon.svg" alt="" width={28} height={28} />
       </Link>
-      {rail.map((entry) => {
+      {railEntries().map((entry) => {
         const here =
           entry.under.some((each) => path === each || path.startsWith(`${each}/`)) ||
           (path === "/" && entry.to === "/fleet");

@@ -1,13 +1,22 @@
 /** Events as they arrive, over whatever place is open (docs/events.md#notificators: those for `web`). */
 
 import { effect, untracked } from "@preact/signals";
+import { get } from "../../api/call";
 import type { Event } from "../../api/types";
 import { t } from "../../i18n/translate";
+import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
-import { go, match } from "../../router";
-import { routes } from "../../routes";
+import { go } from "../../router";
 import { recentEvents } from "../../state/events";
 import { deviceNow } from "../../state/fleet";
+import { isShown, isUrgent, notices } from "../../state/notices";
+import { may } from "../../state/session";
+import { playAlarm } from "./sound";
+
+/** More events at once than these are one notice. */
+const FEW = 3;
+/** How far back the newest alarm is looked for: what `GET /events` lists at most. */
+const BACK_MS = 31 * 86_400_000;
 
 /** Show each event that arrives from now on. */
 export function announceEvents(): void {
@@ -17,26 +26,53 @@ export function announceEvents(): void {
     const known = newest ? events.findIndex((event) => event.id === newest?.id) : -1;
     const added = events.slice(0, known < 0 ? events.length : known).reverse();
     newest = events[0];
-    untracked(() => added.forEach(announce));
+    untracked(() => announce(added));
   });
 }
 
-/** Go to the newest alarm; false if there is none. */
+/** Go to the newest alarm: that arrived, else that the server knows. */
 export function openNewestAlarm(): boolean {
   const alarm = recentEvents.peek().find((event) => event.type === "alarm");
   if (alarm) openEvent(alarm);
-  return alarm !== undefined;
+  else if (may("reports")) findNewestAlarm().catch((problem: unknown) => toast(sentenceOf(problem), "bad"));
+  else return false;
+  return true;
 }
 
-function announce(event: Event): void {
+async function findNewestAlarm(): Promise<void> {
+  const now = Date.now();
+  const [from, to] = [now - BACK_MS, now].map((instant) => new Date(instant).toISOString());
+  const [alarm] = await get<Event[]>("/events", { type: "alarm", from, to, limit: 1 });
+  if (alarm) openEvent(alarm);
+  else toast(t("event.noAlarm"));
+}
+
+function announce(added: readonly Event[]): void {
+  const chosen = notices();
+  const shown = added.filter((event) => isShown(event, chosen));
+  const urgent = shown.filter((event) => isUrgent(event, chosen));
+  if (chosen.sound && urgent.length > 0) playAlarm();
+  if (shown.length <= FEW) {
+    for (const event of shown) announceOne(event, urgent.includes(event));
+    return;
+  }
+  const kind = urgent.length > 0 ? "alarm" : "good";
+  toast(t("event.noticesMany", { count: shown.length }), kind, {
+    label: t("frame.show"),
+    run: () => go("/events"),
+  });
+}
+
+function announceOne(event: Event, urgent: boolean): void {
   const name = deviceNow(event.deviceId)?.name ?? "";
-  const alarm = event.type === "alarm";
   const { message } = event.attributes;
-  const text = typeof message === "string" ? message : t(alarm ? "frame.alarm" : "frame.event", { name });
-  toast(text, alarm ? "alarm" : "good", { label: t("frame.show"), run: () => openEvent(event) });
+  const key = event.type === "alarm" ? "frame.alarm" : "frame.event";
+  const text = typeof message === "string" ? message : t(key, { name });
+  const act = { label: t("frame.show"), run: () => openEvent(event) };
+  // An announcement is about no vehicle, and not stored.
+  toast(text, urgent ? "alarm" : "good", event.id ? act : undefined);
 }
 
 function openEvent(event: Event): void {
-  const proof = `/events/${event.id}`;
-  go(routes.some((route) => match(route.pattern, proof)) ? proof : `/vehicles/${event.deviceId}`);
+  go(`/events/${event.id}`);
 }

@@ -17,6 +17,8 @@ interface MapStageProps {
   view: View | null;
   /** Called once, when the map is there; what it returns is called before the map closes. */
   onOpen: (map: BaseMap) => () => void;
+  /** Whether the place is printed. */
+  printable?: boolean;
   /** Further buttons, above those that zoom. */
   buttons?: ComponentChildren;
   /** What lies over the map. */
@@ -31,7 +33,7 @@ interface Opened {
 }
 
 /** A map of a place: base map, zoom and credits. The library is loaded when the map is first shown. */
-export function MapStage({ title, view, onOpen, buttons, children }: MapStageProps) {
+export function MapStage({ title, view, onOpen, printable = false, buttons, children }: MapStageProps) {
   const element = useRef<HTMLDivElement>(null);
   const [opened, setOpened] = useState<Opened | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -40,7 +42,7 @@ export function MapStage({ title, view, onOpen, buttons, children }: MapStagePro
     if (!container) return undefined;
     let close = () => {};
     let gone = false;
-    openedIn(container, title, view)
+    openedIn(container, title, view, printable)
       .then((made) => {
         if (gone) return made.map.close();
         const leave = onOpen(made.map);
@@ -80,13 +82,18 @@ export function MapStage({ title, view, onOpen, buttons, children }: MapStagePro
   );
 }
 
-async function openedIn(container: HTMLElement, title: string, view: View | null): Promise<Opened> {
+async function openedIn(
+  container: HTMLElement,
+  title: string,
+  view: View | null,
+  printable: boolean,
+): Promise<Opened> {
   const language = style.peek().language;
   const [{ openBaseMap }, base] = await Promise.all([
     import("../../map/baseMap"),
     import("../../map/base").then(({ loadBase }) => loadBase(language)),
   ]);
   const shown = view ?? preferredView(session.peek(), server.peek());
-  const map = await openBaseMap(container, { base, language, view: shown, title });
+  const map = await openBaseMap(container, { base, language, view: shown, title, printable });
   return { map, credits: creditsOf(base) };
 }

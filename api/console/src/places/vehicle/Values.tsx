@@ -3,9 +3,10 @@ import type { Position } from "../../api/types";
 import { attributeText } from "../../format/attributes";
 import { hasText, t } from "../../i18n/translate";
 import { style } from "../../state/session";
+import { alarmName } from "../events/kinds";
 
 /** Shown first, in this order, where the device sends them. */
-const FIRST = [
+export const FIRST: readonly string[] = [
   "alarm",
   "ignition",
   "batteryLevel",
@@ -18,7 +19,7 @@ const FIRST = [
 ];
 const FEW = 6;
 /** What other parts of the page show, or only programs need. */
-const HIDDEN = new Set(["motion", "distance", "raw", "result"]);
+export const HIDDEN: ReadonlySet<string> = new Set(["motion", "distance", "raw", "result"]);
 
 /** The values that came with a position; all of them on demand. */
 export function Values({ of }: { of: Position }) {
@@ -35,7 +36,7 @@ export function Values({ of }: { of: Position }) {
         {shown.map((name) => (
           <div key={name}>
             <dt>{labelOf(name)}</dt>
-            <dd>{attributeText(name, of.attributes[name], style.value, t("common.yes"), t("common.no"))}</dd>
+            <dd>{valueText(name, of.attributes[name])}</dd>
           </div>
         ))}
       </dl>
@@ -48,7 +49,19 @@ export function Values({ of }: { of: Position }) {
   );
 }
 
-function labelOf(name: string): string {
+/** The name of a value; what the page does not know is shown as it is. */
+export function labelOf(name: string): string {
   const key = `value.${name}`;
   return hasText(key) ? t(key) : name;
+}
+
+/** A value as people read it; alarms by their names. */
+export function valueText(name: string, value: unknown): string {
+  if (name !== "alarm" || typeof value !== "string") {
+    return attributeText(name, value, style.value, t("common.yes"), t("common.no"));
+  }
+  return value
+    .split(",")
+    .map((alarm) => alarmName(alarm.trim()))
+    .join(", ");
 }

@@ -17,6 +17,7 @@ import { useMotion } from "../../state/motion";
 import { read, useLoaded } from "../../state/saved";
 import { may, style } from "../../state/session";
 import { now } from "../../time/clock";
+import { NewestEvents } from "../events/NewestEvents";
 import { hasPlace, isMoving } from "../fleet/filters";
 import { openSharing } from "../share/sharing";
 import { vehicleActs } from "./acts";
@@ -126,6 +127,7 @@ export function Facts({ of, at, brief = false }: FactsProps) {
           </>
         )}
       </dl>
+      {!brief && <NewestEvents id={of.id} />}
       {at && !brief && <Values of={at} />}
     </>
   );

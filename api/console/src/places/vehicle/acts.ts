@@ -2,8 +2,10 @@
 
 import type { Key } from "../../i18n/translate";
 import type { IconName } from "../../parts/Icon";
+import { withQuery } from "../../router";
 import { routes } from "../../routes";
 import { may, session } from "../../state/session";
+import { instantText } from "../../time/spans";
 
 export interface VehicleAct {
   key: "live" | "history" | "events" | "commands" | "settings";
@@ -47,4 +49,14 @@ export function vehicleActs(): readonly VehicleAct[] {
       ) &&
       (act.allowed?.() ?? true),
   );
+}
+
+const AROUND_MS = 15 * 60_000;
+
+/** The address of a vehicle at an instant: its history, or its panel for those who see no history. */
+export function historyAt(id: number, at: number): string {
+  const history = vehicleActs().find((act) => act.key === "history");
+  if (!history) return `/vehicles/${id}`;
+  const [from, to] = [at - AROUND_MS, at + AROUND_MS].map(instantText);
+  return withQuery(history.to(id), { from, to, at: instantText(at) });
 }

@@ -1,0 +1,91 @@
+import type { Group } from "../../api/types";
+import { t } from "../../i18n/translate";
+import { Icon } from "../../parts/Icon";
+import { Picker } from "../../parts/Picker";
+import { TimeField } from "../../parts/TimeField";
+import { go } from "../../router";
+import { deviceIds, deviceNow } from "../../state/fleet";
+import { read, useLoaded } from "../../state/saved";
+import { style } from "../../state/session";
+import { now } from "../../time/clock";
+import { addressOf, type EventFilters } from "./filters";
+import { kindChoices, kindName, kindsOf, parametersOf } from "./kinds";
+
+interface EventFilterProps {
+  path: string;
+  filters: EventFilters;
+  ofVehicle?: boolean;
+}
+
+/** Span, vehicle, group and kinds of a list of events. */
+export function EventFilter({ path, filters, ofVehicle = false }: EventFilterProps) {
+  const set = (change: Partial<EventFilters>) => go(addressOf(path, { ...filters, ...change }));
+  const setKinds = (kinds: readonly string[]) => {
+    const { type, alarm } = parametersOf(kinds);
+    set({ kinds: kindsOf(type, alarm) });
+  };
+  return (
+    <div class="event-filter">
+      <TimeField
+        label={t("event.when")}
+        value={filters.span}
+        now={now.value}
+        style={style.value}
+        onSpan={(span) => set({ span })}
+      />
+      {!ofVehicle && <Whose filters={filters} set={set} />}
+      <Picker
+        label={t("event.kind")}
+        items={kindChoices()}
+        value={null}
+        placeholder={filters.kinds.length === 0 ? t("event.allKinds") : ""}
+        onChange={(kind) => kind !== null && setKinds([...filters.kinds, String(kind)])}
+      />
+      {filters.kinds.length > 0 && (
+        <ul class="chips" aria-label={t("event.kinds")}>
+          {filters.kinds.map((kind) => (
+            <li key={kind}>
+              <button
+                type="button"
+                class="chip"
+                aria-label={t("event.withoutKind", { kind: kindName(kind) })}
+                onClick={() => setKinds(filters.kinds.filter((each) => each !== kind))}
+              >
+                {kindName(kind)}
+                <Icon name="close" size={14} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Whose({ filters, set }: { filters: EventFilters; set: (change: Partial<EventFilters>) => void }) {
+  const groups = useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true }));
+  const vehicles = deviceIds.value.map((id) => {
+    const found = deviceNow(id);
+    return { id, name: found?.name ?? "", note: found?.uniqueId ?? "" };
+  });
+  return (
+    <>
+      <Picker
+        label={t("event.vehicle")}
+        items={vehicles}
+        value={filters.deviceId}
+        noneLabel={t("event.allVehicles")}
+        onChange={(id) => set({ deviceId: id === null ? null : Number(id) })}
+      />
+      {groups.value && groups.value.length > 0 && (
+        <Picker
+          label={t("event.group")}
+          items={groups.value.map((group) => ({ id: group.id, name: group.name }))}
+          value={filters.groupId}
+          noneLabel={t("event.allGroups")}
+          onChange={(id) => set({ groupId: id === null ? null : Number(id) })}
+        />
+      )}
+    </>
+  );
+}

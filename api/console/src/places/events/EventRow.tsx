@@ -1,0 +1,54 @@
+import type { Event } from "../../api/types";
+import { dateTime, shortTime, utc } from "../../format/times";
+import { t } from "../../i18n/translate";
+import { Link } from "../../Link";
+import { Icon } from "../../parts/Icon";
+import { device } from "../../state/fleet";
+import { style } from "../../state/session";
+import { now } from "../../time/clock";
+import { historyAt } from "../vehicle/acts";
+import { eventText, iconOf, type Names, toneOf } from "./words";
+
+export const ROW_HEIGHT = 56;
+
+interface EventRowProps {
+  event: Event;
+  zones: Names;
+  /** Where the arrows are. */
+  current?: boolean;
+  /** Whether the vehicle is known from what stands around the list. */
+  withoutVehicle?: boolean;
+}
+
+/** An event: what, which vehicle, when. Leads to its proof, and to the vehicle at that time. */
+export function EventRow({ event, zones, current = false, withoutVehicle = false }: EventRowProps) {
+  const at = Date.parse(event.eventTime);
+  return (
+    <div class={`event-row ${toneOf(event)}${current ? " current" : ""}`}>
+      <Icon name={iconOf(event)} />
+      <Link to={`/events/${event.id}`} class="event-row-text">
+        {eventText(event, zones, style.value)}
+      </Link>
+      {!withoutVehicle && <VehicleLink id={event.deviceId} at={at} />}
+      <time dateTime={event.eventTime} title={`${dateTime(at, style.value)} · ${utc(at)}`}>
+        {shortTime(at, now.value, style.value)}
+      </time>
+    </div>
+  );
+}
+
+/** The vehicle of an event, at the time of the event. */
+export function VehicleLink({ id, at }: { id: number; at: number }) {
+  const name = nameOf(id);
+  if (!id) return <span class="event-row-vehicle" />;
+  return (
+    <Link to={historyAt(id, at)} class="event-row-vehicle" title={t("event.atVehicle", { name })}>
+      {name}
+    </Link>
+  );
+}
+
+/** The name of a vehicle; its number where it is not in the reader's list. */
+export function nameOf(id: number): string {
+  return device(id).value?.name ?? t("event.number", { id });
+}

@@ -1,0 +1,140 @@
+import { useState } from "preact/hooks";
+import { address } from "../../api/call";
+import { clockSeconds, dateTime } from "../../format/times";
+import { bytes } from "../../format/units";
+import { t } from "../../i18n/translate";
+import { sentenceOf } from "../../parts/Problem";
+import { toast } from "../../parts/Toast";
+import { style } from "../../state/session";
+import type { Film, VehicleFile } from "./proof";
+import type { Kept, Tickets } from "./useTickets";
+
+/** Where a file of a vehicle is. */
+export function fileAddress(uniqueId: string, name: string): string {
+  return address(`/media/${encodeURIComponent(uniqueId)}/${encodeURIComponent(name)}`);
+}
+
+interface FileProps {
+  deviceId: number;
+  uniqueId: string;
+  tickets: Tickets;
+}
+
+/** A picture, film, sound or other file that the vehicle sent. */
+export function SentFile({ of, ...rest }: FileProps & { of: VehicleFile }) {
+  const url = fileAddress(rest.uniqueId, of.name);
+  const label = t("event.picture", { time: dateTime(of.at, style.value) });
+  return (
+    <figure class="proof-file">
+      {of.kind === "image" && <img src={url} alt={label} loading="lazy" />}
+      {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
+      {of.kind === "video" && <video src={url} controls preload="metadata" aria-label={of.name} />}
+      {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
+      {of.kind === "audio" && <audio src={url} controls preload="none" aria-label={of.name} />}
+      <figcaption>
+        <strong>{of.kind === "image" ? label : of.name}</strong>
+        <FileFacts {...rest} name={of.name} url={url} />
+      </figcaption>
+    </figure>
+  );
+}
+
+/** A film that is kept. */
+export function KeptFilm({ of, ...rest }: FileProps & { of: Film }) {
+  const { fileName } = of;
+  if (!fileName) return null;
+  const url = of.url ?? fileAddress(rest.uniqueId, fileName);
+  const label = filmName(of);
+  return (
+    <figure class="proof-file film">
+      {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
+      <video src={url} controls preload="metadata" aria-label={label} />
+      <figcaption>
+        <strong>{label}</strong>
+        <FileFacts {...rest} name={fileName} url={url} />
+      </figcaption>
+    </figure>
+  );
+}
+
+/** `Camera 1, 14:31:45 to 14:32:45`. */
+export function filmName({ channel, span: { from, to } }: Film): string {
+  const [begin, end] = [from, to].map((at) => clockSeconds(at, style.value));
+  return t("event.film", { channel, from: begin ?? "", to: end ?? "" });
+}
+
+/** Name, size and checksum of a file, and which ticket has it. */
+function FileFacts({ deviceId, name, url, tickets }: FileProps & { name: string; url: string }) {
+  const holding = tickets.kept.find((each) => entryOf(each, name));
+  const entry = holding && entryOf(holding, name);
+  const [known, setKnown] = useState<Checked | null>(null);
+  const [busy, setBusy] = useState(false);
+  const size = known?.size ?? numberOf(entry?.attributes.size);
+  const hash = known?.sha256 ?? textOf(entry?.attributes.sha256);
+  async function check() {
+    setBusy(true);
+    try {
+      setKnown(await checksum(url));
+    } catch (problem) {
+      toast(sentenceOf(problem), "bad");
+    }
+    setBusy(false);
+  }
+  const other = tickets.kept.find((each) => !entryOf(each, name));
+  return (
+    <>
+      <span class="proof-file-name">{name}</span>
+      {size !== null && <span>{bytes(size, style.value)}</span>}
+      {hash !== null && <code title={t("event.hash")}>{hash}</code>}
+      {holding && <span class="badge">{t("event.inTicket", { number: holding.ticket.number })}</span>}
+      <span class="button-row">
+        <a class="button" href={url} download={name}>
+          {t("event.download")}
+        </a>
+        {hash === null && "subtle" in crypto && (
+          <button type="button" class="quiet" disabled={busy} onClick={() => void check()}>
+            {t(busy ? "event.hashing" : "event.makeHash")}
+          </button>
+        )}
+        {!holding && other && (
+          <button
+            type="button"
+            class="quiet"
+            disabled={tickets.busy}
+            onClick={() => tickets.add(other.ticket, [{ deviceId, fileName: name }])}
+          >
+            {t("event.addTo", { number: other.ticket.number })}
+          </button>
+        )}
+      </span>
+    </>
+  );
+}
+
+interface Checked {
+  size: number;
+  sha256: string;
+}
+
+/** Size and SHA-256 of a file. The whole file is read. */
+async function checksum(url: string): Promise<Checked> {
+  const answer = await fetch(url, { credentials: "same-origin" });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  const content = await answer.arrayBuffer();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
+  const sha256 = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return { size: content.byteLength, sha256 };
+}
+
+function entryOf({ entries }: Kept, name: string) {
+  const found = entries.filter(({ attributes }) => attributes.fileName === name);
+  return found.find(({ attributes }) => attributes.sha256) ?? found[0];
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

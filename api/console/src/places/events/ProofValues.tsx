@@ -1,0 +1,73 @@
+import type { Position } from "../../api/types";
+import { coordinates } from "../../format/coordinates";
+import { clockSeconds, utc } from "../../format/times";
+import { speed } from "../../format/units";
+import { t } from "../../i18n/translate";
+import { style } from "../../state/session";
+import { FIRST, HIDDEN, labelOf, valueText } from "../vehicle/Values";
+import { type Around, isPlace, valueNames } from "./proof";
+
+/** So many values of a position are shown; those that changed are the first. */
+const MOST = 16;
+/** They are shown themselves. */
+const FILES: ReadonlySet<string> = new Set(["image", "video", "audio"]);
+
+/** The values of the position of an event, beside those before and after it. */
+export function ProofValues({ around }: { around: Around }) {
+  const { before, then, after } = around;
+  if (!before && !then && !after) return null;
+  const names = valueNames(around, FIRST).filter((name) => !HIDDEN.has(name) && !FILES.has(name));
+  const rows: [string, (position: Position) => string][] = [
+    [t("event.time"), (each) => clockSeconds(Date.parse(each.fixTime), style.value)],
+    [t("event.speed"), (each) => speed(each.speed, style.value)],
+    [
+      t("vehicle.place"),
+      (each) => (isPlace(each) ? coordinates(each.latitude, each.longitude, style.value) : t("fleet.noFix")),
+    ],
+    ...(then?.address ? [[t("vehicle.address"), addressOf] as [string, typeof addressOf]] : []),
+    ...names
+      .slice(0, MOST)
+      .map((name): [string, (position: Position) => string] => [
+        labelOf(name),
+        ({ attributes }) => shownText(name, attributes[name]),
+      ]),
+  ];
+  return (
+    <section class="proof-values" aria-label={t("event.values")}>
+      <table>
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">{t("event.before")}</th>
+            <th scope="col">{t("event.then")}</th>
+            <th scope="col">{t("event.after")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([label, read]) => (
+            <tr key={label}>
+              <th scope="row">{label}</th>
+              {[before, then, after].map((position, index) => (
+                <td
+                  key={["before", "then", "after"][index]}
+                  class={index === 1 ? "then" : ""}
+                  title={position ? utc(Date.parse(position.fixTime)) : ""}
+                >
+                  {position ? read(position) : "–"}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function addressOf({ address }: Position): string {
+  return address ?? "";
+}
+
+function shownText(name: string, value: unknown): string {
+  return value === undefined || value === null ? "–" : valueText(name, value);
+}

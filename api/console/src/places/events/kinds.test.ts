@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import catalog from "../../../../../actors/catalogs/en.toml?raw";
+import types from "../../../../../actors/rules/event_types.py?raw";
+import { en } from "../../i18n/en";
+import { setLanguage } from "../../i18n/translate";
+import { ALARMS, alarmName, kindChoices, kindName, kindsOf, parametersOf, TYPES } from "./kinds";
+
+test("the types and alarms of the server are known, and have words", () => {
+  const [, listed = ""] = types.split("EVENT_TYPES = (");
+  expect([...TYPES].sort()).toEqual([...listed.matchAll(/"(\w+)"/g)].map((found) => found[1]).sort());
+  const [, alarms = ""] = /\[alarms\]\n([^[]*)/.exec(catalog) ?? [];
+  expect([...ALARMS].sort()).toEqual([...alarms.matchAll(/^(\w+) =/gm)].map((found) => found[1]).sort());
+  for (const type of TYPES) expect(en).toHaveProperty([`event.type.${type}`]);
+  for (const alarm of ALARMS) expect(en).toHaveProperty([`alarm.${alarm}`]);
+});
+
+test("what the page does not know is shown as it is", async () => {
+  await setLanguage("en");
+  expect(alarmName("flood")).toBe("flood");
+  expect(kindName("alarm:flood")).toBe("Alarm: flood");
+  expect(kindName("somethingNew")).toBe("somethingNew");
+  expect(kindChoices().map(({ name }) => name)).toContain("Alarm: emergency button");
+});
+
+test("all alarms count for more than some, and kinds come back from an address", () => {
+  expect(parametersOf(["alarm:sos", "media"])).toEqual({ type: ["alarm", "media"], alarm: ["sos"] });
+  expect(parametersOf(["alarm:sos", "alarm"])).toEqual({ type: ["alarm"], alarm: [] });
+  expect(parametersOf([])).toEqual({ type: [], alarm: [] });
+  for (const kinds of [[], ["alarm"], ["alarm:sos", "alarm:door", "media"], ["deviceMoving", "ignitionOn"]]) {
+    const { type, alarm } = parametersOf(kinds);
+    expect(kindsOf(type, alarm)).toEqual(kinds);
+  }
+  expect(kindsOf(["allEvents"], [])).toEqual([]);
+  expect(kindsOf(["media", "media"], ["sos", "sos"])).toEqual(["alarm:sos", "media"]);
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { Event } from "../../api/types";
+import { extended, MOST, PAGE, renewed } from "./pages";
+
+const event = (id: number, second = id): Event => ({
+  id,
+  type: "alarm",
+  eventTime: new Date(second * 1000).toISOString(),
+  deviceId: 1,
+  positionId: 0,
+  geofenceId: 0,
+  maintenanceId: 0,
+  attributes: {},
+});
+/** Events with these numbers, the highest first. */
+const page = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => event(from - index));
+const ids = (events: readonly Event[]) => events.map(({ id }) => id);
+
+test("an older page goes below, and a page that is not full is the last", () => {
+  const first = extended({ events: [], more: true }, page(300, PAGE));
+  expect(first.more).toBe(true);
+  const second = extended(first, page(201, 11));
+  expect(second.events.length).toBe(PAGE + 10);
+  expect(second.more).toBe(false);
+  expect(ids(second.events)).toEqual(ids(page(300, PAGE + 10)));
+});
+
+test("a list ends with so many", () => {
+  let list = extended({ events: [], more: true }, page(9000, PAGE));
+  for (let last = 9000 - PAGE; list.more; last -= PAGE) list = extended(list, page(last, PAGE));
+  expect(list.events.length).toBe(MOST);
+});
+
+test("what is new, or came late, is sorted in", () => {
+  const list = extended({ events: [], more: true }, [event(5, 50), event(4, 40), event(3, 30)]);
+  expect(renewed(list, [event(5, 50), event(4, 40)])).toBe(list);
+  const next = renewed(list, [event(7, 60), event(5, 50), event(6, 45), event(4, 40)]);
+  expect(ids(next.events)).toEqual([7, 5, 6, 4, 3]);
+  expect(next.more).toBe(false);
+});
+
+test("where a page does not reach down to what is known, there may be others between them", () => {
+  const list = extended({ events: [], more: true }, page(50, 50));
+  const next = renewed(list, page(1000, PAGE));
+  expect(ids(next.events)).toEqual(ids(page(1000, PAGE)));
+  expect(next.more).toBe(true);
+});

@@ -1,0 +1,39 @@
+/** Lists of events that grow at both ends: older pages below, what is new above. */
+
+import type { Event } from "../../api/types";
+
+/** Events of a page. */
+export const PAGE = 100;
+/** So many are listed at most. */
+export const MOST = 3000;
+
+export interface Listed {
+  events: readonly Event[];
+  /** Whether there are older ones in the span. */
+  more: boolean;
+}
+
+/** The newest first, of those at one instant the one with the highest id; as the server lists them. */
+function before(one: Event, other: Event): number {
+  return Date.parse(other.eventTime) - Date.parse(one.eventTime) || other.id - one.id;
+}
+
+/** A list with an older page below it. */
+export function extended({ events }: Listed, page: readonly Event[]): Listed {
+  const known = new Set(events.map(({ id }) => id));
+  const all = [...events, ...page.filter(({ id }) => !known.has(id))].slice(0, MOST);
+  return { events: all, more: page.length === PAGE && all.length < MOST };
+}
+
+/**
+ * A list with the newest page over it, which may hold events that are new or came late. Where the page does not
+ * reach down to what is known, there may be others between them, and the page is all that is listed.
+ */
+export function renewed(list: Listed, page: readonly Event[]): Listed {
+  const known = new Set(list.events.map(({ id }) => id));
+  const added = page.filter(({ id }) => !known.has(id));
+  if (added.length === 0) return list;
+  if (page.length === PAGE && added.length === page.length) return { events: page, more: true };
+  const events = [...added, ...list.events].sort(before);
+  return { events: events.slice(0, MOST), more: list.more || events.length > MOST };
+}

@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import type { Capture, Event, Footage, Position } from "../../api/types";
+import { around, camerasWithout, filesOf, filmSpan, filmsOf, isPlace, valueNames } from "./proof";
+
+const AT = Date.UTC(2026, 4, 1, 12);
+const text = (seconds: number) => new Date(AT + seconds * 1000).toISOString();
+const event = { id: 881, type: "alarm", eventTime: text(0), deviceId: 7, positionId: 20 } as Event;
+const position = (id: number, seconds: number, attributes = {}): Position =>
+  ({ id, fixTime: text(seconds), valid: true, latitude: 41, longitude: -8, attributes }) as Position;
+
+test("the position of an event stands between those before and after it", () => {
+  const track = [position(30, 20), position(10, -20), position(20, 0)];
+  const found = around(event, track, undefined);
+  expect([found.before?.id, found.then?.id, found.after?.id]).toEqual([10, 20, 30]);
+  const alone = around(event, [], position(20, 0));
+  expect([alone.before, alone.then?.id, alone.after]).toEqual([undefined, 20, undefined]);
+  const without = around({ ...event, positionId: 0 }, [position(1, -5), position(2, 5)], undefined);
+  expect([without.before, without.then?.id, without.after?.id]).toEqual([undefined, 1, 2]);
+});
+
+test("a place is drawn if the device trusts it", () => {
+  expect(isPlace(position(1, 0))).toBe(true);
+  expect(isPlace({ ...position(1, 0), valid: false })).toBe(false);
+  expect(isPlace({ ...position(1, 0), latitude: 0, longitude: 0 })).toBe(false);
+  expect(isPlace(undefined)).toBe(false);
+});
+
+test("values that change come first", () => {
+  const found = around(
+    event,
+    [position(10, -1, { power: 12, rpm: 1 }), position(20, 0, { power: 12, rpm: 2, alarm: "sos" })],
+    undefined,
+  );
+  expect(valueNames(found, ["alarm", "power"])).toEqual(["alarm", "rpm", "power"]);
+});
+
+const request = (id: number, channel: number, from: number, to: number, status = "WAITING") =>
+  ({
+    id,
+    deviceId: 7,
+    channel,
+    startTime: text(from),
+    endTime: text(to),
+    status,
+    captureId: status === "COMPLETE" ? `c${id}` : null,
+    fileName: status === "COMPLETE" ? `${id}.mp4` : null,
+  }) as Footage;
+const capture = (id: string, channel: number, from: number | null, status = "COMPLETE") =>
+  ({
+    id,
+    channel,
+    status,
+    size: 5,
+    fileName: `${id}.mp4`,
+    startTime: from === null ? null : text(from),
+    endTime: from === null ? null : text(from + 20),
+    live: false,
+  }) as Capture;
+
+test("films are what is asked for and what is captured around the event, each once", () => {
+  const films = filmsOf(
+    event,
+    [request(1, 2, -15, 45), request(2, 1, -15, 45, "COMPLETE"), request(3, 1, 10, 60)],
+    [
+      capture("c2", 1, -14),
+      capture("other", 3, -5, "RECORDING"),
+      capture("later", 1, 5),
+      capture("new", 1, null),
+    ],
+  );
+  expect(films.map(({ channel, state, size }) => [channel, state, size])).toEqual([
+    [1, "kept", 5],
+    [2, "waiting", null],
+    [3, "fetching", 5],
+  ]);
+  expect(camerasWithout([1, 2, 3, 4], films)).toEqual([4]);
+  expect(camerasWithout([1], filmsOf(event, [request(1, 1, -1, 1, "FAILED")], []))).toEqual([1]);
+  expect(filmSpan(AT)).toEqual({ from: AT - 15_000, to: AT + 45_000 });
+});
+
+test("files that the vehicle sent come once, the nearest first", () => {
+  const media = (seconds: number, file: unknown, kind = "image") =>
+    ({ eventTime: text(seconds), attributes: { media: kind, file } }) as unknown as Event;
+  const found = filesOf(event, [
+    media(60, "b.jpg"),
+    media(-2, "a.mp4", "video"),
+    media(-2, ""),
+    media(61, "b.jpg"),
+  ]);
+  expect(found.map(({ name, kind }) => [name, kind])).toEqual([
+    ["a.mp4", "video"],
+    ["b.jpg", "image"],
+  ]);
+});

@@ -1,0 +1,168 @@
+/** What belongs to an event: positions around it, files that the vehicle sent, films. Pure. */
+
+import type { Capture, Event, Footage, Position } from "../../api/types";
+import type { Span } from "../../time/spans";
+
+/** The way that the map shows. */
+export const WAY_MS = 2 * 60_000;
+/** Files that a vehicle sends within this time belong to the event. */
+export const FILES_MS = 5 * 60_000;
+/** A film that is fetched begins and ends so long before and after. */
+export const FILM_BEFORE_MS = 15_000;
+export const FILM_AFTER_MS = 45_000;
+
+/** The position of an event, with the ones before and after it. */
+export interface Around {
+  before: Position | undefined;
+  then: Position | undefined;
+  after: Position | undefined;
+}
+
+/** The positions next to an event; without its own position the last one that is not later than it. */
+export function around(event: Event, track: readonly Position[], own: Position | undefined): Around {
+  const byTime = [...track].sort((a, b) => timeOf(a) - timeOf(b) || a.id - b.id);
+  const known = own ?? byTime.find(({ id }) => id === event.positionId);
+  const at = Date.parse(event.eventTime);
+  const then = known ?? byTime.findLast((each) => timeOf(each) <= at);
+  if (!then) return { before: undefined, then, after: byTime[0] };
+  const others = byTime.filter(({ id }) => id !== then.id);
+  return {
+    before: others.findLast((each) => timeOf(each) <= timeOf(then)),
+    then,
+    after: others.find((each) => timeOf(each) > timeOf(then)),
+  };
+}
+
+/** Whether a position can be drawn: some devices send 0°, 0° while they have no fix. */
+export function isPlace(position: Position | undefined): position is Position {
+  return position?.valid === true && (position.latitude !== 0 || position.longitude !== 0);
+}
+
+function timeOf(position: Position): number {
+  return Date.parse(position.fixTime);
+}
+
+/** The span of the film of an event. */
+export function filmSpan(at: number): Span {
+  return { from: at - FILM_BEFORE_MS, to: at + FILM_AFTER_MS };
+}
+
+/** What became of a film. */
+export type FilmState = "waiting" | "fetching" | "kept" | "failed" | "expired";
+
+/** Film of a camera that is kept, or on its way. */
+export interface Film {
+  channel: number;
+  span: Span;
+  state: FilmState;
+  fileName: string | null;
+  url: string | null;
+  /** Bytes that are there. */
+  size: number | null;
+  captureId: string | null;
+  /** Of the footage request that has not ended. */
+  requestId: number | null;
+  /** Why it waits or has failed, in the words of the server. */
+  reason: string | null;
+}
+
+const STATES: Record<Footage["status"], FilmState> = {
+  WAITING: "waiting",
+  FETCHING: "fetching",
+  COMPLETE: "kept",
+  FAILED: "failed",
+  EXPIRED: "expired",
+};
+
+/** The films that show the event, by camera: what is asked for, and captures, which know more of the same film. */
+export function filmsOf(
+  event: Event,
+  requests: readonly Footage[],
+  captures: readonly Capture[],
+): readonly Film[] {
+  const at = Date.parse(event.eventTime);
+  const asked = requests.filter((each) => each.deviceId === event.deviceId).map(ofRequest);
+  const recorded = captures.filter(({ live }) => !live).flatMap(ofCapture);
+  const known = new Map(recorded.map((film) => [film.captureId, film]));
+  const merged = asked.map((film) => {
+    const same = film.captureId === null ? undefined : known.get(film.captureId);
+    known.delete(film.captureId);
+    return { ...film, size: same?.size ?? null };
+  });
+  return [...merged, ...known.values()]
+    .filter(({ span }) => span.from <= at && at <= span.to)
+    .sort((a, b) => a.channel - b.channel);
+}
+
+function ofRequest(request: Footage): Film {
+  const { channel, status, fileName, url, captureId, reason } = request;
+  const open = status === "WAITING" || status === "FETCHING";
+  return {
+    channel,
+    span: { from: Date.parse(request.startTime), to: Date.parse(request.endTime) },
+    state: STATES[status],
+    fileName,
+    url,
+    size: null,
+    captureId,
+    requestId: open ? request.id : null,
+    reason,
+  };
+}
+
+function ofCapture({ startTime, endTime, status, ...capture }: Capture): readonly Film[] {
+  if (!startTime || !endTime) return [];
+  return [
+    {
+      channel: capture.channel,
+      span: { from: Date.parse(startTime), to: Date.parse(endTime) },
+      state: status === "COMPLETE" ? "kept" : status === "RECORDING" ? "fetching" : "failed",
+      fileName: capture.fileName,
+      url: capture.url,
+      size: capture.size,
+      captureId: capture.id,
+      requestId: null,
+      reason: capture.reason,
+    },
+  ];
+}
+
+/** The cameras of which no film is there, or on its way. */
+export function camerasWithout(cameras: readonly number[], films: readonly Film[]): readonly number[] {
+  const wanted = films.filter(({ state }) => state !== "failed" && state !== "expired");
+  return cameras.filter((camera) => !wanted.some(({ channel }) => channel === camera));
+}
+
+/** A file of the vehicle: an event `media` names one. */
+export interface VehicleFile {
+  kind: "image" | "video" | "audio" | "other";
+  name: string;
+  at: number;
+}
+
+/** The files that events of type `media` name, each once, the nearest to the event first. */
+export function filesOf(event: Event, media: readonly Event[]): readonly VehicleFile[] {
+  const at = Date.parse(event.eventTime);
+  const found = new Map<string, VehicleFile>();
+  for (const { attributes, eventTime } of media) {
+    const { media: kind, file } = attributes;
+    if (typeof file !== "string" || file === "") continue;
+    const known = kind === "image" || kind === "video" || kind === "audio" ? kind : "other";
+    found.set(file, { kind: known, name: file, at: Date.parse(eventTime) });
+  }
+  return [...found.values()].sort((a, b) => Math.abs(a.at - at) - Math.abs(b.at - at));
+}
+
+/** Names of values that differ between the positions come first, then the others. */
+export function valueNames({ before, then, after }: Around, first: readonly string[]): readonly string[] {
+  const all = [before, then, after].map((position) => position?.attributes ?? {});
+  const names = [...new Set(all.flatMap(Object.keys))];
+  const changes = (name: string) =>
+    new Set([before, then, after].filter(Boolean).map((each) => JSON.stringify(each?.attributes[name])))
+      .size > 1;
+  const rank = (name: string) => {
+    const known = first.indexOf(name);
+    return (changes(name) ? 0 : 1000) + (known < 0 ? 500 : known);
+  };
+  return names.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+}

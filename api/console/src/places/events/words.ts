@@ -1,0 +1,85 @@
+/** An event in words: what happened, with its values in the reader's units. */
+
+import type { Event } from "../../api/types";
+import type { Style } from "../../format/style";
+import { speed, volume } from "../../format/units";
+import { hasText, t } from "../../i18n/translate";
+import type { IconName } from "../../parts/Icon";
+import { alarmName, typeName } from "./kinds";
+
+/** Names by id, where the reader may see them. */
+export type Names = ReadonlyMap<number, string>;
+
+/** How much an event matters: the color and shape of its mark. */
+export type Tone = "alarm" | "warning" | "plain";
+
+const WARNINGS = new Set([
+  "deviceOverspeed",
+  "deviceFuelDrop",
+  "deviceInactive",
+  "queuedCommandFailed",
+  "unaccompaniedMotion",
+  "notificatorPaused",
+  "ticketWebhookDisabled",
+]);
+
+/** What happened, in a line. */
+export function eventText({ type, geofenceId, attributes }: Event, zones: Names, style: Style): string {
+  const text = typeName(type);
+  switch (type) {
+    case "alarm":
+      return typeof attributes.alarm === "string"
+        ? t("event.alarm", { alarm: alarmName(attributes.alarm) })
+        : text;
+    case "deviceOverspeed":
+      return typeof attributes.speed === "number" && typeof attributes.speedLimit === "number"
+        ? t("event.overspeed", {
+            speed: speed(attributes.speed, style),
+            limit: speed(attributes.speedLimit, style),
+          })
+        : text;
+    case "deviceFuelDrop":
+    case "deviceFuelIncrease":
+      return typeof attributes.before === "number" && typeof attributes.after === "number"
+        ? t("event.fuel", {
+            text,
+            before: volume(attributes.before, style),
+            after: volume(attributes.after, style),
+          })
+        : text;
+    case "geofenceEnter":
+    case "geofenceExit":
+    case "geofenceCrossed": {
+      const zone = zones.get(geofenceId);
+      return zone === undefined ? text : t(`event.inZone.${type}`, { zone });
+    }
+    case "media": {
+      const key = `event.media.${String(attributes.media)}`;
+      return hasText(key) ? t(key) : text;
+    }
+    default:
+      return withDetail(text, attributes);
+  }
+}
+
+/** A result, a reason or a driver that came with the event. */
+function withDetail(text: string, attributes: Event["attributes"]): string {
+  const found = [attributes.result, attributes.reason, attributes.driverUniqueId].find(
+    (value) => typeof value === "string" && value !== "",
+  );
+  return typeof found === "string" ? t("event.with", { text, detail: found }) : text;
+}
+
+export function toneOf({ type }: Pick<Event, "type">): Tone {
+  if (type === "alarm") return "alarm";
+  return WARNINGS.has(type) ? "warning" : "plain";
+}
+
+export function iconOf(event: Pick<Event, "type">): IconName {
+  const tone = toneOf(event);
+  if (tone !== "plain") return tone;
+  if (event.type.startsWith("geofence")) return "zone";
+  if (event.type === "media") return "still";
+  if (/command/i.test(event.type)) return "command";
+  return "events";
+}

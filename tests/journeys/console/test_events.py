@@ -1,0 +1,139 @@
+"""Journey 8: from an alarm to a ticket with proof, and lists of events (docs/console.md#events)."""
+
+import hashlib
+import re
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import expect
+from tests.journeys.test_captures import footage, play_back
+from tests.journeys.test_ticket_of_an_alarm import SOS, photo
+
+from motorpool.codecs.devices.jt808.terminal import encode_location
+
+PHONE = "013900000801"
+
+
+@pytest.fixture(scope="module")
+def server(start_server):
+    settings = {"MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1", "MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "0"}
+    with start_server(settings) as running, running.client() as client:
+        company = client.post("/companies", json={"name": "North"}).json()
+        assert client.post("/tickets/defaults", json={"companyId": company["id"]}).status_code == 200
+        notification = {
+            "type": "alarm",
+            "always": True,
+            "notificators": "web",
+            "attributes": {"alarms": "sos"},
+        }
+        assert client.post("/notifications", json=notification).status_code == 200
+        yield running
+
+
+def present():
+    """The time of the server's process, in whole seconds."""
+    return datetime.fromtimestamp(int(time.time()), UTC)  # noqa: TID251
+
+
+@pytest.fixture
+def van(server, connected):
+    """A signed-in terminal with one camera, as peer and device."""
+    with connected(server, PHONE) as peer, server.client() as client:
+        (device,) = client.get("/devices", params={"uniqueId": PHONE.lstrip("0")}).json()
+        device |= {"name": "Van 801", "attributes": {"channels": 1}}
+        assert client.put(f"/devices/{device['id']}", json=device).status_code == 200
+        yield peer, device["id"]
+
+
+def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server, visitor, van):
+    peer, _ = van
+    # Its recording is complete by now.
+    pressed = present() - timedelta(seconds=60)
+    guest = visitor(server)
+    page = guest.page
+    with page.expect_websocket() as opened:
+        guest.log_in("/fleet")
+    # From its first message on the socket has what arrives.
+    opened.value.wait_for_event("framereceived")
+    expect(page.get_by_role("link", name=re.compile("Van 801"))).to_be_visible()
+
+    peer.send(peer.terminal.location(encode_location(41.15, -8.61, pressed - timedelta(seconds=10))))
+    peer.send(peer.terminal.photo(1, photo(), encode_location(41.15, -8.61, pressed - timedelta(seconds=5))))
+    peer.send(peer.terminal.location(encode_location(41.151, -8.61, pressed, speed_kmh=36, alarm=SOS)))
+    peer.send(peer.terminal.location(encode_location(41.152, -8.61, pressed + timedelta(seconds=10))))
+
+    # One click from the notice to the proof, or one key.
+    notice = page.get_by_role("alert").filter(has_text="Van 801")
+    notice.get_by_role("button", name="Show").click()
+    heading = page.get_by_role("heading", name="Alarm: emergency button")
+    expect(heading).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Events", exact=True)).to_be_visible()
+    page.keyboard.press("n")
+    expect(heading).to_be_visible()
+    values = page.get_by_role("region", name="Values before, then and after")
+    expect(values.get_by_role("row", name="Speed 0 km/h 36 km/h 0 km/h")).to_be_visible()
+    expect(page.get_by_role("region", name="Where it happened")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Picture of "))).to_be_visible()
+
+    terminal = threading.Thread(target=play_back, args=(peer, footage(3)))
+    terminal.start()
+    page.get_by_role("button", name="Fetch video of camera 1").click()
+    films = page.get_by_role("region", name="Video")
+    expect(films.get_by_role("link", name="Download")).to_be_visible()
+    terminal.join()
+
+    page.keyboard.press("t")
+    evidence = page.get_by_role("list", name="Evidence of ticket #1")
+    expect(evidence.get_by_role("listitem")).to_have_count(3)
+    said = evidence.inner_text()
+    with server.client() as client:
+        (ticket,) = client.get("/tickets", params={"keyword": "emergency button"}).json()
+        assert page.url.endswith(f"/events/{ticket['eventId']}")
+        assert ticket["subject"] == "Alarm: emergency button: Van 801"
+        entries = client.get(f"/tickets/{ticket['id']}/events", params={"type": "evidence"}).json()
+        files = [entry["attributes"] for entry in entries if "sha256" in entry["attributes"]]
+        assert len(files) == 2
+        for file in files:
+            content = client.get(file["url"].removeprefix("/api")).content
+            digest = hashlib.sha256(content).hexdigest()
+            assert (len(content), digest) == (file["size"], file["sha256"])
+            assert digest in said
+    # The answer is there; a second one is not offered.
+    expect(page.get_by_role("button", name="Make a ticket")).to_have_count(0)
+    guest.assert_fits()
+    guest.assert_accessible()
+
+
+def test_lists_lead_to_events_and_to_vehicles(server, visitor, van):
+    peer, device_id = van
+    noon = present()
+    peer.send(peer.terminal.location(encode_location(41.15, -8.61, noon)))
+    peer.send(peer.terminal.location(encode_location(41.15, -8.61, noon, alarm=1 << 1, speed_kmh=90)))
+    guest = visitor(server, viewport={"width": 390, "height": 844}, has_touch=True)
+    guest.expected.add((404, "/api/events/999999"))
+    page = guest.page
+    guest.log_in("/events?type=alarm")
+    rows = page.get_by_role("list", name="Events, the newest first").get_by_role("listitem")
+    expect(rows.first).to_contain_text("Van 801")
+    guest.assert_fits()
+    guest.assert_accessible()
+    page.get_by_role("button", name="Without All alarms").click()
+    expect(page).to_have_url(re.compile("/events$"))
+    page.get_by_label("Add a kind").fill("left")
+    page.get_by_role("option", name="Left a zone").click()
+    expect(page.get_by_text("Nothing happened in this time")).to_be_visible()
+    page.get_by_role("button", name="Clear the filters").click()
+
+    rows.filter(has_text="Alarm").first.get_by_role("link", name=re.compile("^Alarm")).click()
+    expect(page.get_by_role("heading", name=re.compile("^Alarm"))).to_be_visible()
+    guest.assert_fits()
+    page.go_back()
+    rows.first.get_by_role("link", name="Van 801").click()
+    expect(page).to_have_url(re.compile(f"/vehicles/{device_id}"))
+    # An address of a mail, and an event that is not there.
+    guest.open("/event/999999")
+    expect(page.get_by_text("This event was not found, or is not yours.")).to_be_visible()
+    expect(page).to_have_url(re.compile("/events/999999$"))
