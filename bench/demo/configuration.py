@@ -15,6 +15,7 @@ from motorpool.bench.vehicles.vehicle import Vehicle
 KNOTS = 1.852
 """Kilometres an hour."""
 VEHICLE_GROUPS = ("Deliveries", "Shuttles", "Service")
+WALL = ("Van 01", "Van 03", "Bus 04", "Bus 05")
 GROUPS = (*VEHICLE_GROUPS, "Bicycles")
 DRIVERS = (
     ("Anna Lehmann", "D-1001", "Van 01"),
@@ -52,7 +53,9 @@ NIGHT = datetime(2026, 1, 2, 2, 30, tzinfo=UTC)
 async def configure(api: Api, fleet: Fleet, devices: Mapping[str, Row], operator: Account) -> None:
     """Create groups, users, geofences and the rest; `devices` are rows by the name of the device."""
     me = await api.row("/session")
-    await api.put(f"/users/{me['id']}", {**me, "name": "Ada Administrator"})
+    wall = "&".join(f"tile={devices[name]['id']}.1" for name in WALL)
+    attributes = {**me["attributes"], "console.walls": [{"name": "Roads", "query": f"{wall}&layout=2x2"}]}
+    await api.put(f"/users/{me['id']}", {**me, "name": "Ada Administrator", "attributes": attributes})
     groups = await _make_groups(api, devices)
     everybody = groups["Berlin"]["id"]
     calendars = {
@@ -151,12 +154,12 @@ async def _make_commands(api: Api, groups: Mapping[str, Row], nights: int) -> li
     schedule = await api.ensure(
         "/scheduledcommands",
         {
-            "name": "Fewer reports at night",
-            "description": "Every 30 seconds from 22:00 to 5:00, every 5 seconds by day",
+            "name": "Where the service vans are at night",
+            "description": "Asks at 22:00 and at 5:00",
             "calendarId": nights,
             "active": True,
-            "onStart": [{"commandId": commands[2]["id"]}],
-            "onEnd": [{"commandId": commands[3]["id"]}],
+            "onStart": [{"commandId": commands[0]["id"]}],
+            "onEnd": [{"commandId": commands[0]["id"]}],
             "attributes": {"queueMaxMinutes": 60},
         },
     )

@@ -12,18 +12,21 @@ import trio
 
 from motorpool.bench.demo.api import Api, Row, open_api
 from motorpool.bench.demo.configuration import configure
-from motorpool.bench.demo.footage import fetch_footage, wait_for_archives
-from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet
+from motorpool.bench.demo.orders import fetch_footage, send_commands, wait_for_archives
+from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet, plan_new_tracker
 from motorpool.bench.target import Account, Target, register
 from motorpool.bench.vehicles.archive import Archive
+from motorpool.bench.vehicles.encoding_thread import EncodingThread
+from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
+from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.runtime.clock import Clock
 
 KEPT = timedelta(days=2)
 IN_WORKSHOP = timedelta(days=1)
 """For so long the vehicle in the workshop is offline at the first start; it never comes back."""
-CONFIGURED, FILMED = "demoConfigured", "demoFilmed"
-"""Attributes of the administrator once all is configured, and film is asked for: what is deleted then stays
-deleted."""
+CONFIGURED, ORDERED = "demoConfigured", "demoOrdered"
+"""Attributes of the administrator once all is configured, and film and commands are asked for: what is
+deleted then stays deleted."""
 
 _log = logging.getLogger(__name__)
 
@@ -47,10 +50,13 @@ async def run_demo(account: Account, operator: Account, target: Target, clock: C
         archives = await find_archives(api, devices, now)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(fleet.run, target, clock, archives)
-            if FILMED not in me["attributes"]:
+            tracker = OnBoardUnit(Vehicle(plan_new_tracker()), target, EncodingThread(), clock)
+            nursery.start_soon(tracker.run)
+            if ORDERED not in me["attributes"]:
                 await wait_for_archives(api, devices, now)
                 await fetch_footage(api, fleet, devices, now)
-                await _remember(api, FILMED)
+                await send_commands(api, devices)
+                await _remember(api, ORDERED)
 
 
 async def _remember(api: Api, done: str) -> None:

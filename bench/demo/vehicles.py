@@ -6,6 +6,7 @@ from motorpool.bench.demo.tours import EAST, SOUTH, WEST
 from motorpool.bench.phone import PhonePlan
 from motorpool.bench.vehicles.fleet import Fleet, plan_fleet
 from motorpool.bench.vehicles.roster import Shift
+from motorpool.bench.vehicles.vehicle import VehiclePlan
 
 ALARMS = 3
 WORKSHOP = "Van 08"
@@ -31,8 +32,16 @@ _SHIFTS = (
     ("Van 07", "Service", SOUTH, Shift(start_hour=7, hours=9, driving_share=0.5, alarms=ALARMS)),
     (WORKSHOP, "Service", EAST, Shift(start_hour=6, hours=10, driving_share=0.5, alarms=1)),
 )
+NEW_TRACKER = 9
+"""Number of the terminal that knocks without being registered: 13800100009."""
 CAMERAS = {"Van 01": 4}
 """Of the other vehicles 2."""
+
+
+def plan_new_tracker() -> VehiclePlan:
+    """Plan a terminal that is not registered, so that there is one to connect."""
+    plan = plan_fleet(vehicles=NEW_TRACKER).vehicles[-1]
+    return msgspec.structs.replace(plan, tour=SOUTH, video=msgspec.structs.replace(plan.video, squares=False))
 
 
 def plan_demo_fleet() -> Fleet:

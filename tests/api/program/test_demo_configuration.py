@@ -8,9 +8,9 @@ import trio
 
 from motorpool.bench.demo.api import open_api
 from motorpool.bench.demo.configuration import configure
-from motorpool.bench.demo.footage import FILMED, fetch_footage, wait_for_archives
+from motorpool.bench.demo.orders import FILMED, fetch_footage, wait_for_archives
 from motorpool.bench.demo.program import KEPT, find_archives
-from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet
+from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet, plan_new_tracker
 from motorpool.bench.target import Account, register
 
 LISTS = (
@@ -108,3 +108,8 @@ async def test_film_is_asked_for_once_when_the_archives_are_there(server):
         datetime.fromisoformat(row["endTime"]) - datetime.fromisoformat(row["startTime"]) for row in asked
     ]
     assert set(spans) == {timedelta(seconds=30)}
+
+
+def test_the_tracker_that_is_to_be_connected_has_a_number_of_its_own():
+    assert plan_new_tracker().phone == "13800100009"
+    assert "13800100009" not in {device.unique_id for device in plan_demo_fleet().devices()}

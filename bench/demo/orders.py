@@ -1,4 +1,4 @@
-"""Film that the demonstration fetches from its vehicles and keeps."""
+"""What the demonstration asks of its vehicles once they are there: film, and answers to commands."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -42,6 +42,13 @@ async def fetch_footage(api: Api, fleet: Fleet, devices: Mapping[str, Row], now:
                 "until": (now + timedelta(days=14)).isoformat(),
             }
             await api.post("/footagerequests", body)
+
+
+async def send_commands(api: Api, devices: Mapping[str, Row]) -> None:
+    """Run the schedule once, and leave a command in the queue of the vehicle in the workshop."""
+    for schedule in await api.rows("/scheduledcommands"):
+        await api.post(f"/scheduledcommands/{schedule['id']}/run")
+    await api.post("/commands/send", {"deviceId": devices[WORKSHOP]["id"], "type": "positionSingle"})
 
 
 async def wait_for_archives(api: Api, devices: Mapping[str, Row], now: datetime) -> None:
