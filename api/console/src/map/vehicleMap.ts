@@ -4,9 +4,10 @@ import type { Map as MapLibre, MapMouseEvent } from "maplibre-gl";
 import type { Geofence } from "../api/types";
 import { type BaseMap, type BaseMapOptions, MOST_ZOOM, openBaseMap, type View } from "./baseMap";
 import { Chosen } from "./chosen";
-import { type Box, cluster, degreesOf, placeOf, radiusOf, WORLD_PX } from "./clusters";
+import { cluster, degreesOf, placeOf, radiusOf, WORLD_PX } from "./clusters";
 import { Marks } from "./marks";
 import { Measure } from "./measure";
+import { boxOf } from "./vehicleMarks";
 import { addVehicleLayers, type Vehicle } from "./vehicles";
 import { collection } from "./world";
 import { drawable, type Zone, zonesAt } from "./zoneShapes";
@@ -180,7 +181,7 @@ export class VehicleMap {
 
   #draw(): void {
     if (!this.base.isReady || this.base.light.active) return;
-    const features = this.#marks.features(this.#box(), this.map.getZoom(), this.options.language);
+    const features = this.#marks.features(boxOf(this.map), this.map.getZoom(), this.options.language);
     this.base.setData("vehicles", collection(features));
     this.#drawChosen();
   }
@@ -206,13 +207,6 @@ export class VehicleMap {
     const { x, y } = placeOf(longitude, latitude);
     this.#isPlaced = true;
     this.map.jumpTo({ center: degreesOf({ x: x + right / 2 / (WORLD_PX * 2 ** zoom), y }), zoom });
-  }
-
-  #box(): Box {
-    const bounds = this.map.getBounds();
-    const { x: west, y: south } = placeOf(bounds.getWest(), bounds.getSouth());
-    const { x: east, y: north } = placeOf(bounds.getEast(), bounds.getNorth());
-    return { west, north, east, south };
   }
 
   #spot({ point: at, originalEvent, lngLat }: MapMouseEvent): Spot {

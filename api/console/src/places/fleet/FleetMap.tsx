@@ -1,30 +1,27 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Device, Position } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { MapUnavailable } from "../../map/unavailable";
 import type { Spot, VehicleMap } from "../../map/vehicleMap";
-import type { Vehicle } from "../../map/vehicles";
 import { Empty } from "../../parts/Empty";
 import { go, location, withQuery } from "../../router";
-import { device, deviceNow, position, positionNow } from "../../state/fleet";
+import { device, position } from "../../state/fleet";
 import { server, session, style } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { creditsOf } from "../map/credits";
 import { MapButton } from "../map/MapButton";
 import { ZonesButton } from "../map/ZonesButton";
 import { zonesShown } from "../map/zonesShown";
-import { hasPlace, isMoving } from "./filters";
 import { Here } from "./Here";
 import { MapMenu, openVehicle, queryWithout } from "./MapMenu";
 import { MeasureBar } from "./MeasureBar";
+import { vehicleOf } from "./vehicleOf";
 import { preferredView, readView, writeView } from "./view";
 import "../map/stage.css";
 
 /** The chosen vehicle is drawn anew at most this often. */
 const CHOSEN_MS = 250;
-const OLD_MS = 60 * 60_000;
 
 interface FleetMapProps {
   chosen: number | null;
@@ -187,16 +184,4 @@ function coveredWidth(element: HTMLElement | null): number {
   return panel && getComputedStyle(panel).position === "absolute"
     ? panel.getBoundingClientRect().width + 10
     : 0;
-}
-
-/** A vehicle as the map draws it; undefined without a place. */
-function vehicleOf(id: number): Vehicle | undefined {
-  const found: Device | undefined = deviceNow(id);
-  const place: Position | undefined = positionNow(id);
-  if (!found || !place?.valid || !hasPlace(place)) return undefined;
-  const { longitude, latitude, course } = place;
-  const moving = found.status === "online" && isMoving(place);
-  const known = found.status === "online" || found.status === "offline" ? found.status : "unknown";
-  const old = found.status !== "online" && Date.now() - Date.parse(place.fixTime) > OLD_MS;
-  return { id, name: found.name, status: moving ? "moving" : known, longitude, latitude, course, old };
 }

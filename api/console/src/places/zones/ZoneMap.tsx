@@ -3,11 +3,14 @@ import type { Geofence } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { boundsOf, container } from "../../map/areaGeometry";
 import type { BaseMap, View } from "../../map/baseMap";
+import { VehicleMarks } from "../../map/vehicleMarks";
 import { drawable, halfWidthOf, type Zone } from "../../map/zoneShapes";
 import { ZoneLayers } from "../../map/zones";
 import { go, location, withQuery } from "../../router";
 import { snapshot } from "../../state/fleet";
-import { may, server, session } from "../../state/session";
+import { may, server, session, style } from "../../state/session";
+import { useFound } from "../fleet/useFound";
+import { vehicleOf } from "../fleet/vehicleOf";
 import { preferredView, readView, writeView } from "../fleet/view";
 import { MapStage } from "../map/MapStage";
 import type { Editing } from "./editing";
@@ -25,7 +28,10 @@ interface ZoneMapProps {
 interface Opened {
   base: BaseMap;
   layers: ZoneLayers;
+  marks: VehicleMarks;
 }
+
+const ALL_VEHICLES = { keyword: "", status: "", groupId: null };
 
 const MARGIN_PX = 60;
 const MOST_FIT_ZOOM = 15;
@@ -51,6 +57,10 @@ export function ZoneMap({ zones, editing, onOpen, onHandles, onView }: ZoneMapPr
     opened?.layers.set([...others, ...own]);
   }, [opened, drawn, id, record, shape, handles]);
 
+  const vehicles = useFound(ALL_VEHICLES, null);
+  useEffect(() => {
+    if (!document.hidden) opened?.marks.set(vehicles.flatMap((each) => vehicleOf(each) ?? []));
+  }, [opened, vehicles]);
   useEffect(() => {
     if (opened && !readView(location.peek().query.get("at"))) begin(opened.base, drawn);
   }, [opened, zones === null]);
@@ -68,6 +78,8 @@ export function ZoneMap({ zones, editing, onOpen, onHandles, onView }: ZoneMapPr
   function open(base: BaseMap): () => void {
     const layers = new ZoneLayers(base.map);
     base.addDrawn(layers);
+    const marks = new VehicleMarks(base, style.peek().language);
+    base.addDrawn(marks);
     base.map.on("click", (event) => {
       const { editing: edited } = latest.current;
       const own = edited?.shape.peek();
@@ -86,7 +98,7 @@ export function ZoneMap({ zones, editing, onOpen, onHandles, onView }: ZoneMapPr
       go(withQuery(location.peek().path, query), { replace: true });
     });
     latest.current.onView(base.view());
-    setOpened({ base, layers });
+    setOpened({ base, layers, marks });
     return () => setOpened(null);
   }
 

@@ -1,0 +1,18 @@
+import type { Device, Position } from "../../api/types";
+import type { Vehicle } from "../../map/vehicles";
+import { deviceNow, positionNow } from "../../state/fleet";
+import { hasPlace, isMoving } from "./filters";
+
+const OLD_MS = 60 * 60_000;
+
+/** A vehicle as the map draws it; undefined without a place. */
+export function vehicleOf(id: number): Vehicle | undefined {
+  const found: Device | undefined = deviceNow(id);
+  const place: Position | undefined = positionNow(id);
+  if (!found || !place?.valid || !hasPlace(place)) return undefined;
+  const { longitude, latitude, course } = place;
+  const moving = found.status === "online" && isMoving(place);
+  const known = found.status === "online" || found.status === "offline" ? found.status : "unknown";
+  const old = found.status !== "online" && Date.now() - Date.parse(place.fixTime) > OLD_MS;
+  return { id, name: found.name, status: moving ? "moving" : known, longitude, latitude, course, old };
+}
