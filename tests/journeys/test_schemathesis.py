@@ -192,7 +192,7 @@ def posted(client, path, body):
 
 # Of a run that takes a minute where it is alone.
 @pytest.mark.timeout(840 + 30 * EXAMPLES)
-def test_whatever_comes_is_answered_as_the_document_says(crawled, tmp_path):
+def test_whatever_comes_is_answered_as_the_document_says(crawled, tmp_path, pytestconfig):
     with crawled.client() as client:
         own, made = fill(crawled, client)
         described = client.get("/openapi.json").json()["paths"]
@@ -202,6 +202,8 @@ def test_whatever_comes_is_answered_as_the_document_says(crawled, tmp_path):
         # No more than it needs: the HTTP client looks at every variable for each of 8,000 requests.
         **{name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "PYTHONPATH") if name in os.environ},
         **{name: value for name, value in os.environ.items() if name.startswith("CRAWL")},
+        # What it knows of Unicode takes a second to find out.
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(pytestconfig.rootpath / ".hypothesis"),
         "CRAWLER_ID": str(own),
         "CRAWLER_IDS": json.dumps(made),
         "SCHEMATHESIS_HOOKS": str(Path(__file__).parent / "crawling.py"),
