@@ -10,7 +10,7 @@ LOCK := $(BIN)/python -m uv pip compile --quiet --native-tls --universal --pytho
 	--only-binary :all: --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 AUDIT := $(BIN)/python -m pip_audit --disable-pip --require-hashes --strict --progress-spinner off
 
-.PHONY: run test install check lock audit sbom clean
+.PHONY: run test install check check-types check-console lock audit sbom clean
 
 run: install
 	$(BIN)/motorpool serve --demo
@@ -50,10 +50,16 @@ sbom: install
 	$(BIN)/python -m cyclonedx_py requirements --pyproject pyproject.toml --mc-type application --output-reproducible \
 		--output-file build/motorpool.cdx.json requirements.lock
 
+# The last two at the same time, since neither uses more than one processor for long.
 check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(MAKE) --no-print-directory --jobs 2 check-types check-console
+
+check-types:
 	cd .src && ../$(BIN)/mypy --config-file ../pyproject.toml -p motorpool
+
+check-console:
 	$(BIN)/python api/console/build.py run check
 
 clean:
