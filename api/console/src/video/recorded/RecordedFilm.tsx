@@ -41,17 +41,17 @@ export interface RecordedFilmProps {
 }
 
 /** The film of a vehicle beside a cursor: what it has, what is fetched and what is kept, one camera at a time. */
-export function RecordedFilm({
-  deviceId,
-  cursor,
-  camera: chosen,
-  onCamera,
-  start,
-  lanes,
-  marked,
-}: RecordedFilmProps) {
+export function RecordedFilm(props: RecordedFilmProps) {
+  const { deviceId, cursor } = props;
   const film = useMemo(() => new Film(deviceId, cursor), [deviceId, cursor]);
   useEffect(() => () => film.destroy(), [film]);
+  // Another cursor, such as that of another day, begins without what was marked and computed for this one.
+  return <Shown key={film.id} {...props} film={film} />;
+}
+
+type ShownProps = RecordedFilmProps & { film: Film };
+
+function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes, marked }: ShownProps) {
   const stage = useRef<HTMLDivElement>(null);
   const sound = useSignal(false);
   const mark = useSignal<Span | null>(null);

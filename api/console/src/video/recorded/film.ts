@@ -23,7 +23,11 @@ export interface Asked {
   at: number;
 }
 
+let made = 0;
+
 export class Film {
+  /** Another one for each. */
+  readonly id = ++made;
   /** What plays, or null. */
   readonly source: Signal<Source | null> = signal(null);
   /** The player, while there is a source and an element to draw on. */
@@ -207,7 +211,8 @@ export class Film {
     });
     this.player.peek()?.expect(at);
     try {
-      await control(this.deviceId, asked.camera, "seek", { time: at });
+      // Devices know whole seconds.
+      await control(this.deviceId, asked.camera, "seek", { time: Math.floor(at / 1000) * 1000 });
     } catch (problem) {
       batch(() => {
         this.moving.value = null;
