@@ -44,6 +44,7 @@ const vehicleLive: Chunk = () => import("./places/vehicle/VehicleLive");
 const captures: Chunk = () => import("./places/captures/Captures");
 const vehicleCommands: Chunk = () => import("./places/vehicle/commands/Commands");
 const zones: Chunk = () => import("./places/zones/Zones");
+const vehicleSettings: Chunk = () => import("./places/vehicle/settings/VehicleSettings");
 const share: Chunk = () => import("./places/share/Share");
 const events: Chunk = () => import("./places/events/Events");
 const eventProof: Chunk = () => import("./places/events/EventProof");
@@ -57,11 +58,12 @@ export const routes: readonly Route[] = [
   { pattern: "/vehicles/:id", load: fleet },
   { pattern: "/vehicles/:id/live", load: vehicleLive, guest: true },
   { pattern: "/vehicles/:id/commands", load: vehicleCommands },
+  { pattern: "/vehicles/:id/settings", load: vehicleSettings },
+  { pattern: "/live", load: live },
   { pattern: "/captures", load: captures },
   { pattern: "/zones", load: zones },
   { pattern: "/zones/:id", load: zones },
   { pattern: "/vehicles/:id/events", load: vehicleEvents },
-  { pattern: "/live", load: live },
   { pattern: "/events", load: events },
   { pattern: "/events/:id", load: eventProof },
   { pattern: "/account", load: account },

@@ -12,6 +12,7 @@ import { keys } from "./en/keys";
 import { live } from "./en/live";
 import { login } from "./en/login";
 import { map } from "./en/map";
+import { settings } from "./en/settings";
 import { share } from "./en/share";
 import { vehicle } from "./en/vehicle";
 import { zone } from "./en/zone";
@@ -29,6 +30,7 @@ export const en = {
   ...live,
   ...login,
   ...map,
+  ...settings,
   ...share,
   ...vehicle,
   ...zone,

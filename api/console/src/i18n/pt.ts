@@ -12,6 +12,7 @@ import { keys } from "./pt/keys";
 import { live } from "./pt/live";
 import { login } from "./pt/login";
 import { map } from "./pt/map";
+import { settings } from "./pt/settings";
 import { share } from "./pt/share";
 import { vehicle } from "./pt/vehicle";
 import { zone } from "./pt/zone";
@@ -30,6 +31,7 @@ export const pt = {
   ...live,
   ...login,
   ...map,
+  ...settings,
   ...share,
   ...vehicle,
   ...zone,

@@ -37,7 +37,13 @@ const ACTS: readonly (VehicleAct & { allowed?: () => boolean })[] = [
     to: (id) => `/vehicles/${id}/commands`,
     allowed: () => may("command"),
   },
-  { key: "settings", label: "vehicle.settings", icon: "settings", to: (id) => `/vehicles/${id}/settings` },
+  {
+    key: "settings",
+    label: "vehicle.settings",
+    icon: "settings",
+    to: (id) => `/vehicles/${id}/settings`,
+    allowed: () => may("editDevices"),
+  },
 ];
 
 /** The acts that have a place and are allowed to the user. */
