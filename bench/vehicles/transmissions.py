@@ -118,7 +118,8 @@ class Transmissions:
         """Execute 0x9202."""
         found = self._playbacks.get(request.channel)
         if found is None:
-            return FAILED
+            # Ending what has ended succeeds.
+            return DONE if request.control == 2 else FAILED
         playback = found.state
         assert isinstance(playback, PlaybackState)
         match request.control:

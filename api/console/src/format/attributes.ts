@@ -4,7 +4,19 @@ import type { Style } from "./style";
 import { duration } from "./times";
 import { distance, number, speed, volume } from "./units";
 
-type Kind = "distance" | "duration" | "percent" | "voltage" | "speed" | "volume" | "degrees" | "rpm";
+type Kind =
+  | "distance"
+  | "duration"
+  | "percent"
+  | "voltage"
+  | "speed"
+  | "kilometers"
+  | "volume"
+  | "degrees"
+  | "rpm";
+
+/** In an hour, of a knot. */
+const KILOMETERS = 1.852;
 
 const KINDS: Record<string, Kind> = {
   odometer: "distance",
@@ -18,7 +30,7 @@ const KINDS: Record<string, Kind> = {
   engineLoad: "percent",
   battery: "voltage",
   power: "voltage",
-  obdSpeed: "speed",
+  obdSpeed: "kilometers",
   speedLimit: "speed",
   fuel: "volume",
   fuelUsed: "volume",
@@ -42,6 +54,8 @@ export function attributeText(name: string, value: unknown, style: Style, yes: s
       return `${number(value, 1, style)} V`;
     case "speed":
       return speed(value, style);
+    case "kilometers":
+      return speed(value / KILOMETERS, style);
     case "volume":
       return volume(value, style);
     case "degrees":

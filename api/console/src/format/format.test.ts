@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { attributeText } from "./attributes";
 import { compassPoint, coordinates } from "./coordinates";
 import { type Style, styleOf } from "./style";
-import { clockTime, date, dateTime, duration, shortTime, utc } from "./times";
+import { clockTime, date, dateTime, duration, shortTime, timeRange, utc } from "./times";
 import { altitude, bytes, distance, speed, volume } from "./units";
 
 const style: Style = {
@@ -102,10 +103,22 @@ describe("times", () => {
     expect(utc(instant)).toBe("2026-11-22 13:32:07 UTC");
   });
 
+  test("a speed of the vehicle's own bus is in km/h already", () => {
+    expect(attributeText("obdSpeed", 50, style, "yes", "no")).toBe("50 km/h");
+    expect(attributeText("speedLimit", 27, style, "yes", "no")).toBe("50 km/h");
+  });
+
   test("the day is written where it is another one there", () => {
     expect(shortTime(instant, instant + 3_600_000, style)).toBe("14:32");
     expect(shortTime(instant, instant + 36_000_000, style)).toBe("Nov 22, 14:32");
     expect(shortTime(instant, instant + 36_000_000, { ...style, zone: "UTC" })).toBe("13:32");
+  });
+
+  test("a span names its days if there are two, or if it is not today", () => {
+    const [hour, day] = [3_600_000, 86_400_000];
+    expect(timeRange(instant, instant + hour, instant, style)).toBe("14:32 – 15:32");
+    expect(timeRange(instant, instant + hour, instant + 2 * day, style)).toBe("Nov 22, 14:32 – 15:32");
+    expect(timeRange(instant - day, instant, instant, style)).toBe("Nov 21, 14:32 – Nov 22, 14:32");
   });
 
   test("lengths", () => {

@@ -53,7 +53,18 @@ export function utc(instant: number): string {
 export function shortTime(instant: number, now: number, style: Look): string {
   const day = { year: "numeric", month: "2-digit", day: "2-digit" } as const;
   if (format(instant, style, "day", day) === format(now, style, "day", day)) return clockTime(instant, style);
+  return dayTime(instant, style);
+}
+
+/** The day with the time, also of today: `Nov 22, 14:32`. */
+export function dayTime(instant: number, style: Look): string {
   return format(instant, style, "short", { month: "short", day: "numeric", ...MINUTE });
+}
+
+/** Two times, with a day each if they are not of one day: `Nov 21, 14:32 – Nov 22, 14:32`. */
+export function timeRange(from: number, to: number, now: number, style: Look): string {
+  if (date(from, style) !== date(to, style)) return `${dayTime(from, style)} – ${dayTime(to, style)}`;
+  return `${shortTime(from, now, style)} – ${clockTime(to, style)}`;
 }
 
 /** A length in milliseconds by its two largest units: `2 h 10 min`, `3 d 4 h`, `45 s`. */

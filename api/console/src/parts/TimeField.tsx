@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Style } from "../format/style";
-import { date, shortTime } from "../format/times";
+import { date, timeRange } from "../format/times";
 import { t } from "../i18n/translate";
 import { instantText, neighbor, resolveSpan, type SpanText, wider } from "../time/spans";
 import { readTime } from "../time/words";
@@ -129,5 +129,5 @@ function around(at: number): SpanText {
 function spanText(from: number, to: number, now: number, style: Style): string {
   const day = resolveSpan({ from: "now/d", to: "now/d" }, from, style.zone);
   if (day && day.from === from && day.to === to) return date(from, style);
-  return `${shortTime(from, now, style)} – ${shortTime(to, now, style)}`;
+  return timeRange(from, to, now, style);
 }
