@@ -77,6 +77,23 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_lazily(command, "bench", "motorpool.bench.main", given)
     command = commands.add_parser("settings", help="print every setting with its default, unit and meaning")
     command.set_defaults(run=_print_settings)
+    command = commands.add_parser(
+        "decode",
+        help="print what captured bytes of a device mean",
+        description="Each argument is one read of a connection, or one datagram: hexadecimal digits, with or"
+        " without blanks; with --text a text with escapes. Of the standard input each line is one."
+        " The exit code is 1 if anything was dropped or is incomplete.",
+    )
+    command.add_argument("protocol", metavar="NAME", help="protocol: gps103, jt808 …")
+    command.add_argument("data", nargs="+", metavar="HEX", help="what the device sent; -: standard input")
+    command.add_argument("--text", action="store_true", help=r"HEX is text with \r, \n and \xhh as escapes")
+    command.add_argument("--udp", action="store_true", help="each argument is a datagram")
+    command.add_argument("--strict", action="store_true", help="drop frames with a wrong check value")
+    command.add_argument("--model", default="", help="the device's model, where the layout depends on it")
+    command.add_argument(
+        "--attribute", action="append", default=[], metavar="KEY=VALUE", help="an attribute of the device"
+    )
+    command.set_defaults(run=_decode)
     command = commands.add_parser("openapi", help="print the OpenAPI document of the API")
     command.set_defaults(run=_print_openapi)
     command = commands.add_parser("user", help="create a user, or set their password or role")
@@ -174,6 +191,34 @@ def _print_settings(options: argparse.Namespace) -> int:
     for line in describe():
         print(line)
     return 0
+
+
+def _decode(options: argparse.Namespace) -> int:
+    from motorpool.api.program import decoding
+    from motorpool.codecs.reports import FrameRejected
+
+    given = options.data
+    if given == ["-"]:
+        given = [line.strip() for line in sys.stdin if line.strip()]
+    attributes = dict(each.partition("=")[::2] for each in options.attribute)
+    is_whole = True
+    try:
+        pieces = [decoding.parse_bytes(each, is_text=options.text) for each in given]
+        found = decoding.decode(
+            options.protocol,
+            pieces,
+            udp=options.udp,
+            strict=options.strict,
+            model=options.model,
+            attributes=attributes,
+        )
+        for decoded in found:
+            is_whole &= not isinstance(decoded, str) and not isinstance(decoded.report, FrameRejected)
+            for line in decoding.describe(decoded):
+                print(line)
+    except ValueError as error:
+        return _fail(f"decode: {error}", 2)
+    return 0 if is_whole else 1
 
 
 def _print_openapi(options: argparse.Namespace) -> int:

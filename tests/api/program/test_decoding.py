@@ -1,0 +1,84 @@
+"""`motorpool decode`."""
+
+import io
+
+import pytest
+
+from motorpool.api.main import main
+from motorpool.api.program.decoding import parse_bytes
+
+LOCATION = (
+    "7E02000028013912345678000700000000000000030158702C06CA4D14002301D6005C24030522223101040000480E30011831010B64"
+    "7E"
+)
+
+
+def decode(capsys, *words):
+    code = main(["decode", *words])
+    captured = capsys.readouterr()
+    return code, captured.out.splitlines(), captured.err
+
+
+def test_a_position_is_printed_with_its_units_and_the_answer(capsys):
+    code, lines, _ = decode(capsys, "jt808", LOCATION)
+    assert code == 0
+    assert lines[:2] == ["Login", '  unique_ids: ["013912345678", "13912345678"]']
+    assert {
+        "PositionReport",
+        "  device_time: 2024-03-05T14:22:31Z",
+        "  latitude: 22.5731 °",
+        "  altitude: 35.0 m",
+        "  odometer: 1844600 m",
+        "  ignition: true",
+        "  answer: 7e8001000501391234567800000007020000b17e",
+    } <= set(lines)
+
+
+def test_each_argument_is_one_read_and_blanks_do_not_matter(capsys):
+    halves = f"0x{LOCATION[:20]}", " ".join(LOCATION[at : at + 2] for at in range(20, len(LOCATION), 2))
+    code, lines, _ = decode(capsys, "jt808", *halves)
+    assert code == 0
+    assert "PositionReport" in lines
+
+
+def test_texts_have_escapes_and_their_answers_are_readable(capsys):
+    code, lines, _ = decode(capsys, "gps103", "--text", r"##,imei:353358017784062,A;\r\n", "--udp")
+    assert code == 0
+    assert lines == ["Login", '  unique_ids: ["353358017784062"]', "  answer: 4c4f4144 'LOAD'"]
+    assert parse_bytes(r"\x7e\0é", is_text=True) == b"\x7e\0\xc3\xa9"
+
+
+def test_lines_of_the_standard_input(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{LOCATION[:40]}\n\n{LOCATION[40:]}\n"))
+    code, lines, _ = decode(capsys, "jt808", "-")
+    assert code == 0
+    assert "PositionReport" in lines
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("gps103", "--text", "noise;"), "FrameRejected"),
+        (("gps103", "41 42"), "# 2 bytes wait for the rest of a message"),
+        (("osmand", "--text", "x\\r\\n\\r\\n" * 3), "FrameRejected"),
+    ],
+)
+def test_what_was_dropped_or_is_incomplete_is_code_1(capsys, words, expected):
+    code, lines, _ = decode(capsys, *words)
+    assert code == 1
+    assert expected in lines
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("nmea", "00"), "no such protocol: nmea"),
+        (("jt808", "7"), "fromhex"),
+        (("osmand", "--udp", "00"), "osmand is not served over UDP"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_code_2(capsys, words, expected):
+    code, _, error = decode(capsys, *words)
+    assert code == 2
+    assert expected in error
+    assert error.count("\n") == 1
