@@ -15,7 +15,6 @@ import os
 import queue
 import random
 import shutil
-import signal
 import socket
 import ssl
 import struct
@@ -655,7 +654,7 @@ def database_url(postgres: TestServer) -> Iterator[str]:
 
 
 class Forks:
-    """Starts servers as forks of a process that has imported the server (tests/forking.py).
+    """Starts programs as forks of a process that has imported the server (tests/forking.py).
 
     Where the start is what is tested, the program is started (tests/api/program, tests/bench/test_server.py).
     """
@@ -669,12 +668,27 @@ class Forks:
             text=True,
         )
 
-    def start(self, folder: Path, environment: Mapping[str, str]) -> "ForkedServer":
+    def start(self, folder: Path, environment: Mapping[str, str]) -> "ForkedProgram":
         """Start `motorpool serve` in this folder; it logs to the file server.log there."""
-        log = str(folder / LOG_FILE)
-        pid = self.ask({"folder": str(folder), "log": log, "environment": dict(environment)})
-        assert pid is not None
-        return ForkedServer(self, pid)
+        with (folder / LOG_FILE).open("wb") as log:
+            return self.popen(["serve"], cwd=folder, env=environment, stdout=log, stderr=log)
+
+    def popen(self, words: list[str], **options: Any) -> "ForkedProgram":
+        """As `subprocess.Popen(["motorpool", *words], cwd=…, env=…)`; takes its standard streams as well."""
+        return ForkedProgram(self, words, **{"stdin": subprocess.DEVNULL, **options})
+
+    def run(
+        self, words: list[str], *, given: str | None = None, seconds: float = 60, **options: Any
+    ) -> subprocess.CompletedProcess[str]:
+        """As `subprocess.run(["motorpool", *words], input=given, capture_output=True, text=True, …)`."""
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with self.popen(words, **pipes, **options) as program:
+            try:
+                output, errors = program.communicate(given, seconds)
+            except BaseException:
+                program.kill()
+                raise
+        return subprocess.CompletedProcess(words, program.returncode, output, errors)
 
     def ask(self, request: Mapping[str, Any]) -> int | None:
         with self._lock:
@@ -688,37 +702,40 @@ class Forks:
         self._program.communicate()
 
 
-class ForkedServer:
-    """The process of a server, with the methods of `subprocess.Popen`."""
+class ForkedProgram(subprocess.Popen[Any]):
+    """The process of a program, which is a child of another process than this one."""
 
-    def __init__(self, forks: Forks, pid: int) -> None:
+    def __init__(self, forks: Forks, words: list[str], **options: Any) -> None:
         self._forks = forks
-        self.pid = pid
-        self.returncode: int | None = None
+        super().__init__(words, **options)
 
-    def poll(self) -> int | None:
+    def _execute_child(self, *given: Any) -> None:
+        # As subprocess.Popen calls it, before the options that it has besides.
+        words, _, _, _, _, folder, environment, _, _, _, *pipes = given[:16]
+        ours = f"/proc/{os.getpid()}/fd"
+        self.pid = self._forks.ask(
+            {
+                "words": words,
+                "folder": str(folder),
+                "environment": dict(environment),
+                "streams": [f"{ours}/{pipes[place]}" for place in (0, 3, 5)],
+            }
+        )
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+    def _internal_poll(self, *_: Any, **__: Any) -> int | None:
         if self.returncode is None:
             self.returncode = self._forks.ask({"poll": self.pid})
         return self.returncode
 
-    def wait(self, timeout: float | None = None) -> int:
+    def _wait(self, timeout: float | None) -> int:
         deadline = math.inf if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:
             if time.monotonic() > deadline:
-                raise subprocess.TimeoutExpired("motorpool serve", timeout or 0.0)
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
             time.sleep(0.01)
         return code
-
-    def send_signal(self, number: int) -> None:
-        # Its number is its own until poll() has returned how it ended.
-        if self.poll() is None:
-            os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 
 import httpx
 import pytest
@@ -36,13 +35,13 @@ def environ(data, **more):
 class Server:
     """A real `motorpool serve` on its embedded PostgreSQL."""
 
-    def __init__(self, data, free_port):
+    def __init__(self, forks, data, free_port):
         self.data = data
         port = free_port()
         # The device ports are 5015, 5055, 5263 and 5363 above the offset.
         offset = free_port(40, 248, 348) - 5015
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "motorpool", "serve"],
+        self.process = forks.popen(
+            ["serve"],
             env=environ(data, MOTORPOOL_BIND=f"127.0.0.1:{port}", MOTORPOOL_PORT_OFFSET=str(offset)),
             cwd=data.parent,
             stdout=subprocess.PIPE,
@@ -68,17 +67,9 @@ class Server:
         self.client.post("/devices", json={"name": name, "uniqueId": name}).raise_for_status()
 
 
-def run(data, *words, given=None, **more):
-    return subprocess.run(
-        [sys.executable, "-m", "motorpool", *map(str, words)],
-        input=given,
-        env=environ(data, **more),
-        cwd=data.parent,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
+def run(forks, data, *words, given=None, **more):
+    words = list(map(str, words))
+    return forks.run(words, given=given, seconds=PATIENCE_SECONDS, env=environ(data, **more), cwd=data.parent)
 
 
 def last(done):
@@ -86,42 +77,42 @@ def last(done):
     return done.stderr.splitlines()[-1]
 
 
-def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, free_port):
+def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, free_port, forks):
     data, file = tmp_path / "data", tmp_path / "fleet.backup"
     media = data / "media" / "1" / "device.jpg"
-    with Server(data, free_port) as server:
+    with Server(forks, data, free_port) as server:
         server.add("Van")
         media.parent.mkdir(parents=True)
         media.write_bytes(b"picture")
-        made = run(data, "backup", file)
+        made = run(forks, data, "backup", file)
         assert made.returncode == 0, made.stderr
         assert made.stdout.startswith(f"wrote {file}: schema ")
         assert ", 1 files, " in made.stdout
         assert file.stat().st_mode & 0o777 == 0o600
-        ann = run(data, "user", "ann@example.org", "--password", given="ann drives\n")
+        ann = run(forks, data, "user", "ann@example.org", "--password", given="ann drives\n")
         assert (ann.returncode, ann.stdout) == (0, "user ann@example.org created\n"), ann.stderr
         assert server.client.get("/session", auth=("ann@example.org", "ann drives")).status_code == 200
         server.add("Too late")
         media.write_bytes(b"another")
-        refused = run(data, "restore", file, "--force")
+        refused = run(forks, data, "restore", file, "--force")
         assert refused.returncode == 1
         assert "another server" in last(refused)
         assert server.names() == ["Too late", "Van"]
-    refused = run(data, "restore", file)
+    refused = run(forks, data, "restore", file)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert last(refused) == "motorpool: the database is not empty; --force replaces its contents"
-    restored = run(data, "restore", file, "--force")
+    restored = run(forks, data, "restore", file, "--force")
     assert restored.returncode == 0, restored.stderr
     assert restored.stdout.startswith(f"restored from {file}: schema ")
     assert media.read_bytes() == b"picture"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "fleet.backup"]
     # The same of the server at rest, and into a folder that is not there yet.
-    made = run(data, "backup", file)
+    made = run(forks, data, "backup", file)
     assert made.returncode == 0, made.stderr
     other = tmp_path / "other"
-    restored = run(other, "restore", file)
+    restored = run(forks, other, "restore", file)
     assert restored.returncode == 0, restored.stderr
-    with Server(other, free_port) as server:
+    with Server(forks, other, free_port) as server:
         assert server.names() == ["Van"]
 
 

@@ -7,7 +7,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -27,13 +29,15 @@ PATIENCE_SECONDS = 60
 
 
 class Program:
-    """A running `motorpool serve`."""
+    """A running `motorpool serve`; `popen` starts it."""
 
-    def __init__(self, folder: Path, url: str, port: int, *words: str, **environ: str) -> None:
+    def __init__(
+        self, popen: Callable[..., subprocess.Popen[str]], folder: Path, url: str, port: int, **environ: str
+    ) -> None:
         self.port = port
         self.osmand_port = port + 1
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "motorpool", "serve", *words],
+        self.process = popen(
+            ["serve"],
             env={
                 **os.environ,
                 "MOTORPOOL_DATA": str(folder),
@@ -66,12 +70,17 @@ class Program:
         return self.process.returncode, errors, time.monotonic() - began
 
 
+def start_program(words: list[str], **options: Any) -> subprocess.Popen[str]:
+    """Start the program as its users do, not as a fork of one that has been imported."""
+    return subprocess.Popen([sys.executable, "-m", "motorpool", *words], **options)
+
+
 @pytest.fixture
-def serve(tmp_path, database_url, free_port):
+def serve(tmp_path, database_url, free_port, forks):
     running: list[Program] = []
 
-    def start(*words: str, **environ: str) -> Program:
-        running.append(Program(tmp_path, database_url, free_port(1), *words, **environ))
+    def start(popen: Callable[..., subprocess.Popen[str]] = forks.popen, **environ: str) -> Program:
+        running.append(Program(popen, tmp_path, database_url, free_port(1), **environ))
         return running[-1]
 
     yield start
@@ -82,7 +91,9 @@ def serve(tmp_path, database_url, free_port):
 
 
 def test_it_says_where_it_is_serves_and_stops_in_order(serve):
-    program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret word")
+    program = serve(
+        start_program, MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret word"
+    )
     assert program.wait_up() == f"Motorpool is running at http://127.0.0.1:{program.port}/\n"
     base = f"http://127.0.0.1:{program.port}"
     assert httpx.get(f"{base}/api/health").text == "OK"
