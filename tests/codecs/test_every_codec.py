@@ -228,7 +228,19 @@ def gt06_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, re.compile(rb"xx.\x80.\0{4}[ -~]+\0\0..\r\n", re.DOTALL).fullmatch
 
 
-PEERS = {"gps103": gps103_peer, "gt06": gt06_peer, "jt808": jt808_peer, "osmand": osmand_peer}
+def teltonika_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["teltonika"]()
+    codec.receive(b"\x00\x0f353358017784062")
+    return codec, re.compile(rb"\0{4}.{4}\x0c\x01\x05.{4}.+\x01\0\0..", re.DOTALL).fullmatch
+
+
+PEERS = {
+    "gps103": gps103_peer,
+    "gt06": gt06_peer,
+    "jt808": jt808_peer,
+    "osmand": osmand_peer,
+    "teltonika": teltonika_peer,
+}
 ATTRIBUTES = {
     "data": "8104",
     "frequency": 30,

@@ -1,0 +1,1 @@
+"""Teltonika trackers (docs/protocols/teltonika.md)."""

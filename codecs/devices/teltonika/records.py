@@ -1,0 +1,179 @@
+"""The records of codecs 7, 8, 8 extended and 16 (docs/protocols/teltonika.md#records)."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.network import cell_tower, network_of
+from motorpool.codecs.devices.teltonika.elements import (
+    Family,
+    add_cell,
+    add_element,
+    card_of,
+    speed_of,
+)
+from motorpool.codecs.reader import ByteReader
+from motorpool.codecs.reports import PositionReport
+from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
+
+__all__ = ["CODEC_7", "RECORD_CODECS", "read_record", "read_record_of_codec_7"]
+
+CODEC_7, CODEC_8, CODEC_8_EXTENDED, CODEC_16 = 0x07, 0x08, 0x8E, 0x10
+RECORD_CODECS: Final = frozenset((CODEC_7, CODEC_8, CODEC_8_EXTENDED, CODEC_16))
+_UNITS_PER_DEGREE = 10_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_OF_CODEC_7 = datetime(2007, 1, 1, tzinfo=UTC)
+_NO_SPEED = frozenset((0xFF, 0xFFFF))
+
+
+class _Layout(msgspec.Struct, frozen=True):
+    """Sizes of the fields of IO elements, in bytes."""
+
+    number: int
+    count: int
+    has_cause: bool = False
+    has_texts: bool = False
+
+
+_LAYOUTS: Final = {
+    CODEC_8: _Layout(1, 1),
+    CODEC_8_EXTENDED: _Layout(2, 2, has_texts=True),
+    CODEC_16: _Layout(2, 1, has_cause=True),
+}
+
+
+def read_record(codec: int, reader: ByteReader, family: Family, *, has_long_values: bool) -> PositionReport:
+    """Read a record.
+
+    Args:
+        codec: 8, 8 extended or 16.
+        reader: the records that are left.
+        family: what the elements mean in the device's model.
+        has_long_values: whether there is a group of values of 16 bytes, which some devices add to codec 8.
+    """
+    moment = _EPOCH + timedelta(milliseconds=reader.uint64())
+    attributes: dict[str, Any] = {"priority": reader.uint8()}
+    longitude, latitude = reader.sint(4) / _UNITS_PER_DEGREE, reader.sint(4) / _UNITS_PER_DEGREE
+    altitude, course, satellites, speed = reader.sint(2), reader.uint16(), reader.uint8(), reader.uint16()
+    attributes["sat"] = satellites
+    layout = _LAYOUTS[codec]
+    if event := reader.uint(layout.number):
+        attributes["event"] = event
+    if layout.has_cause:
+        reader.skip(1)
+    values = dict(_values(reader, layout, has_long_values=has_long_values and codec == CODEC_8))
+    checked_coordinates(latitude, longitude)
+    network = _add_values(attributes, values, family)
+    kmh = speed_of(values)
+    if kmh is None:
+        kmh = 0 if speed in _NO_SPEED and not satellites else speed
+    return PositionReport(
+        attributes,
+        moment,
+        # Without a fix the device repeats the last place, or has none.
+        located=bool(satellites or latitude or longitude),
+        valid=bool(satellites),
+        latitude=latitude,
+        longitude=longitude,
+        altitude=float(altitude),
+        speed=kmh * KNOTS_PER_KMH,
+        course=float(course) if course <= 360 else 0.0,
+        network=network,
+    )
+
+
+def _values(reader: ByteReader, layout: _Layout, *, has_long_values: bool) -> Iterator[tuple[int, bytes]]:
+    reader.skip(layout.count)  # of all groups
+    sizes = (1, 2, 4, 8, 16) if has_long_values else (1, 2, 4, 8)
+    for size in sizes:
+        for _ in range(reader.uint(layout.count)):
+            yield reader.uint(layout.number), reader.take(size)
+    if layout.has_texts:
+        for _ in range(reader.uint16()):
+            yield reader.uint16(), reader.take(reader.uint16())
+
+
+def _add_values(
+    attributes: dict[str, Any], values: dict[int, bytes], family: Family
+) -> dict[str, Any] | None:
+    """Add all elements; return the cell that some are."""
+    for number, value in values.items():
+        add_element(attributes, number, value, family)
+    attributes.pop("io24", None)
+    if family.is_six and (card := card_of(values)):
+        for number in (195, 196):
+            attributes.pop(f"io{number}", None)
+        attributes["driverUniqueId"] = card
+    return network_of((add_cell(values, attributes, family),))
+
+
+def read_record_of_codec_7(reader: ByteReader) -> PositionReport:
+    """Read a record of GH3000."""
+    word = reader.uint32()
+    moment = _EPOCH_OF_CODEC_7 + timedelta(seconds=word & 0x3FFF_FFFF)
+    attributes: dict[str, Any] = {"priority": word >> 30}
+    report = PositionReport(attributes, moment, located=False)
+    mask = reader.uint8()
+    if mask & 1:
+        report = _read_place_of_codec_7(reader, report)
+    for bit, size in ((2, 1), (4, 2), (8, 4)):
+        if mask & bit:
+            for _ in range(reader.uint8()):
+                _add_value_of_codec_7(attributes, reader.uint8(), reader.uint(size))
+    return report
+
+
+def _read_place_of_codec_7(reader: ByteReader, report: PositionReport) -> PositionReport:
+    attributes, mask = report.attributes, reader.uint8()
+    located = bool(mask & 1)
+    latitude, longitude = (reader.float32(), reader.float32()) if located else (0.0, 0.0)
+    altitude = float(reader.sint(2)) if mask & 2 else 0.0
+    course = reader.uint8() * 360 / 256 if mask & 4 else 0.0
+    speed = reader.uint8() * KNOTS_PER_KMH if mask & 8 else 0.0
+    if mask & 16:
+        attributes["sat"] = reader.uint8()
+    tower = cell_tower(None, None, reader.uint16(), reader.uint16()) if mask & 32 else None
+    if mask & 64:
+        attributes["rssi"] = reader.uint8()
+    if mask & 128:
+        attributes["operator"] = str(reader.uint32())
+    checked_coordinates(latitude, longitude)
+    return msgspec.structs.replace(
+        report,
+        located=located,
+        valid=located and attributes.get("sat") != 0,
+        latitude=latitude,
+        longitude=longitude,
+        altitude=altitude,
+        course=course,
+        speed=speed,
+        network=network_of((tower,)),
+    )
+
+
+def _add_value_of_codec_7(attributes: dict[str, Any], number: int, value: int) -> None:
+    match number:
+        case 1:
+            attributes["batteryLevel"] = min(100, value)
+        case 2:
+            attributes["usbConnected"] = value == 1
+        case 5:
+            attributes["uptime"] = value
+        case 20 | 21 | 22:
+            attributes[("hdop", "vdop", "pdop")[number - 20]] = value / 10
+        case 67:
+            attributes["battery"] = value / 1000
+        case 221:
+            attributes["button"] = value
+        case 222:
+            if value == 1:
+                add_alarms(attributes, ("sos",))
+        case 240:
+            attributes["motion"] = value == 1
+        case 244:
+            attributes["roaming"] = value == 1
+        case _:
+            attributes[f"io{number}"] = value
