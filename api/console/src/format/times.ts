@@ -39,6 +39,11 @@ export function date(instant: number, style: Look): string {
   });
 }
 
+/** `Nov 22`, as the language writes it. */
+export function dayMonth(instant: number, style: Look): string {
+  return format(instant, style, "dayMonth", { month: "short", day: "numeric" });
+}
+
 /** Date and time to the second. */
 export function dateTime(instant: number, style: Look): string {
   return format(instant, style, "both", { year: "numeric", month: "short", day: "numeric", ...SECOND });

@@ -15,6 +15,16 @@ const NAMES = [
   "moving",
   "offline",
   "online",
+  "speed-0",
+  "speed-1",
+  "speed-2",
+  "speed-3",
+  "speed-4",
+  "speed-5",
+  "speed-6",
+  "speed-7",
+  "speed-8",
+  "speed-9",
   "unknown",
 ] as const;
 

@@ -1,0 +1,280 @@
+/** The route of a vehicle on a map: the line by speed, its direction, numbered stops, and where the vehicle was. */
+
+import { Marker, type MapMouseEvent } from "maplibre-gl";
+import type { BaseMap } from "./baseMap";
+import { type Box, placeOf, WORLD_PX } from "./clusters";
+import type { Colors } from "./colors";
+import { type RouteLines, routeLines, STEPS } from "./routeFeatures";
+import { MOST_FIXES } from "./thin";
+import { boundsOfTrack, nearestTo, type Track, type Whereabouts } from "./track";
+import type { TrackWorker } from "./trackWorker";
+import { collection, point } from "./world";
+
+/** A stop of the route; `label` stands beside it. */
+export interface RouteStop {
+  number: number;
+  longitude: number;
+  latitude: number;
+  label: string;
+}
+
+const ARROWS_ZOOM = 13;
+const LABELS_ZOOM = 10;
+const FIT_ZOOM = 16;
+const FIT_ZOOM_WITHOUT_TILES = 13;
+const MARGIN_PX = 50;
+/** A click may miss the line by so many pixels. */
+const SLACK_PX = 12;
+/** A vehicle that is followed stays in this part of the map, from its middle. */
+const FOLLOWED = 0.3;
+const ARROW_PX = 24;
+
+/** Draws a route on a map until `close`. */
+export class RouteOnMap {
+  #track: Track | null = null;
+  #worker: TrackWorker | null = null;
+  #lines: RouteLines = { colored: collection([]), way: collection([]) };
+  #stops: GeoJSON.FeatureCollection = collection([]);
+  readonly #marker: Marker;
+  readonly #element: HTMLElement;
+  #isShown = false;
+  readonly #redraw = () => this.#thin();
+  readonly #click = (event: MapMouseEvent) => this.#clicked(event);
+
+  /** `onInstant` is called for a click on the line, in milliseconds since 1970; `title` names the marker. */
+  constructor(
+    private readonly base: BaseMap,
+    private readonly withoutTiles: boolean,
+    title: string,
+    private readonly onInstant: (at: number) => void,
+  ) {
+    this.#element = markerElement(title);
+    this.#marker = new Marker({ element: this.#element, rotationAlignment: "map" });
+    base.addDrawn({
+      add: (colors, font) => {
+        addLayers(base, colors, font);
+        this.#draw();
+      },
+    });
+    base.onSharp(this.#redraw);
+    base.map.on("moveend", this.#redraw);
+    base.map.on("click", this.#click);
+  }
+
+  /** Draw a track; `worker` has it as well. The view shows all of it. */
+  setTrack(track: Track, worker: TrackWorker): void {
+    this.#track = track;
+    this.#worker = worker;
+    this.#lines = { colored: collection([]), way: collection([]) };
+    this.fit();
+    if (track.at.length > MOST_FIXES) this.#thin();
+    else {
+      this.#lines = routeLines(
+        track,
+        Array.from(track.at, (_, index) => index),
+      );
+    }
+    this.#draw();
+  }
+
+  setStops(stops: readonly RouteStop[]): void {
+    this.#stops = collection(
+      stops.map(({ number, longitude, latitude, label }) =>
+        point(longitude, latitude, { number: String(number), label }),
+      ),
+    );
+    this.#draw();
+  }
+
+  /** Show where the vehicle was; with `follow` the map goes along. */
+  setVehicle(at: Whereabouts | null, follow: boolean): void {
+    if (!at) {
+      if (this.#isShown) this.#marker.remove();
+      this.#isShown = false;
+      return;
+    }
+    const { longitude, latitude, course, speed, stale } = at;
+    this.#marker.setLngLat([longitude, latitude]).setRotation(speed > 0 ? course : 0);
+    this.#element.classList.toggle("moving", speed > 0);
+    this.#element.classList.toggle("stale", stale);
+    if (!this.#isShown) this.#marker.addTo(this.base.map);
+    this.#isShown = true;
+    if (follow) this.#follow(longitude, latitude);
+  }
+
+  /** Bring the whole route into view. */
+  fit(): void {
+    const bounds = this.#track && boundsOfTrack(this.#track);
+    if (!bounds) return;
+    this.base.map.fitBounds(bounds, {
+      padding: MARGIN_PX,
+      maxZoom: this.withoutTiles ? FIT_ZOOM_WITHOUT_TILES : FIT_ZOOM,
+      animate: false,
+    });
+  }
+
+  /** Bring a place into view, no nearer than the map is. */
+  show(longitude: number, latitude: number): void {
+    this.#follow(longitude, latitude);
+  }
+
+  close(): void {
+    this.#marker.remove();
+    this.base.map.off("moveend", this.#redraw);
+    this.base.map.off("click", this.#click);
+  }
+
+  #follow(longitude: number, latitude: number): void {
+    const { map } = this.base;
+    const { x, y } = map.project([longitude, latitude]);
+    const { clientWidth, clientHeight } = map.getContainer();
+    const [right, down] = [Math.abs(x / clientWidth - 0.5), Math.abs(y / clientHeight - 0.5)];
+    if (right > FOLLOWED || down > FOLLOWED) map.jumpTo({ center: [longitude, latitude] });
+  }
+
+  #thin(): void {
+    if (!this.#track || this.#track.at.length <= MOST_FIXES || this.base.light.active) return;
+    const track = this.#track;
+    this.#worker?.thin(this.base.map.getZoom(), this.#box(), (indexes) => {
+      if (track !== this.#track) return;
+      this.#lines = routeLines(track, indexes);
+      this.#draw();
+    });
+  }
+
+  #draw(): void {
+    if (!this.base.isReady) return;
+    this.base.setData("route", this.#lines.colored);
+    this.base.setData("route-way", this.#lines.way);
+    this.base.setData("route-stops", this.#stops);
+  }
+
+  #clicked({ lngLat }: MapMouseEvent): void {
+    if (!this.#track) return;
+    const found = nearestTo(this.#track, placeOf(lngLat.lng, lngLat.lat));
+    const pixels = found ? found.distance * WORLD_PX * 2 ** this.base.map.getZoom() : Infinity;
+    if (found && pixels <= SLACK_PX) this.onInstant(found.at);
+  }
+
+  #box(): Box {
+    const bounds = this.base.map.getBounds();
+    const { x: west, y: south } = placeOf(bounds.getWest(), bounds.getSouth());
+    const { x: east, y: north } = placeOf(bounds.getEast(), bounds.getNorth());
+    return { west, north, east, south };
+  }
+}
+
+function markerElement(title: string): HTMLElement {
+  const element = document.createElement("div");
+  element.className = "route-marker";
+  element.setAttribute("role", "img");
+  element.setAttribute("aria-label", title);
+  return element;
+}
+
+function addLayers({ map }: BaseMap, colors: Colors, font: string[]): void {
+  const empty = collection([]);
+  for (const source of ["route", "route-way", "route-stops"])
+    map.addSource(source, { type: "geojson", data: empty, tolerance: 0 });
+  if (!map.hasImage("route-arrow")) {
+    const arrow = drawArrow(colors);
+    if (arrow) map.addImage("route-arrow", arrow, { pixelRatio: 2 });
+  }
+  const round = { "line-cap": "round", "line-join": "round" } as const;
+  map.addLayer({
+    id: "vehicle-route-edge",
+    type: "line",
+    source: "route-way",
+    layout: round,
+    paint: { "line-color": colors.card, "line-width": 8, "line-opacity": 0.9 },
+  });
+  const steps = Array.from({ length: STEPS }, (_, step) => [step, colors[`speed-${step}` as keyof Colors]]);
+  const color = ["match", ["get", "step"], ...steps.flat(), colors.offline] as never;
+  map.addLayer({
+    id: "vehicle-route",
+    type: "line",
+    source: "route",
+    filter: ["!", ["get", "gap"]],
+    layout: round,
+    paint: { "line-color": color, "line-width": 4.5 },
+  });
+  map.addLayer({
+    id: "vehicle-route-gaps",
+    type: "line",
+    source: "route",
+    filter: ["get", "gap"],
+    paint: { "line-color": color, "line-width": 3, "line-dasharray": [1.5, 1.5] },
+  });
+  map.addLayer({
+    id: "route-arrows",
+    type: "symbol",
+    source: "route-way",
+    minzoom: ARROWS_ZOOM,
+    layout: {
+      "symbol-placement": "line",
+      "symbol-spacing": 90,
+      "icon-image": "route-arrow",
+      "icon-allow-overlap": true,
+      "icon-ignore-placement": true,
+    },
+  });
+  map.addLayer({
+    id: "vehicle-route-stops",
+    type: "circle",
+    source: "route-stops",
+    paint: {
+      "circle-radius": 11,
+      "circle-color": colors.ink,
+      "circle-stroke-color": colors.card,
+      "circle-stroke-width": 2,
+    },
+  });
+  map.addLayer({
+    id: "route-stop-numbers",
+    type: "symbol",
+    source: "route-stops",
+    layout: {
+      "text-field": ["get", "number"],
+      "text-font": font,
+      "text-size": 12,
+      "text-allow-overlap": true,
+      "text-ignore-placement": true,
+    },
+    paint: { "text-color": colors.card },
+  });
+  map.addLayer({
+    id: "route-stop-labels",
+    type: "symbol",
+    source: "route-stops",
+    minzoom: LABELS_ZOOM,
+    layout: {
+      "text-field": ["get", "label"],
+      "text-font": font,
+      "text-size": 12,
+      "text-anchor": "top",
+      "text-offset": [0, 1.1],
+    },
+    paint: { "text-color": colors.ink, "text-halo-color": colors.card, "text-halo-width": 1.6 },
+  });
+}
+
+/** An arrow to the east: MapLibre turns it along the line. */
+function drawArrow(colors: Colors): ImageData | null {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [ARROW_PX, ARROW_PX];
+  const context = canvas.getContext("2d");
+  if (!context) return null;
+  context.beginPath();
+  context.moveTo(7, 4);
+  context.lineTo(18, ARROW_PX / 2);
+  context.lineTo(7, ARROW_PX - 4);
+  context.lineJoin = "round";
+  context.lineCap = "round";
+  context.strokeStyle = colors.card;
+  context.lineWidth = 8;
+  context.stroke();
+  context.strokeStyle = colors.ink;
+  context.lineWidth = 4;
+  context.stroke();
+  return context.getImageData(0, 0, ARROW_PX, ARROW_PX);
+}
