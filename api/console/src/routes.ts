@@ -41,6 +41,7 @@ export interface RailEntry {
 const fleet: Chunk = () => import("./places/fleet/Fleet");
 const live: Chunk = () => import("./places/live/Live");
 const vehicleLive: Chunk = () => import("./places/vehicle/VehicleLive");
+const vehicleHistory: Chunk = () => import("./places/vehicle/history/History");
 const captures: Chunk = () => import("./places/captures/Captures");
 const vehicleCommands: Chunk = () => import("./places/vehicle/commands/Commands");
 const zones: Chunk = () => import("./places/zones/Zones");
@@ -56,6 +57,7 @@ export const routes: readonly Route[] = [
   { pattern: "/", load: fleet },
   { pattern: "/fleet", load: fleet },
   { pattern: "/vehicles/:id", load: fleet },
+  { pattern: "/vehicles/:id/history", load: vehicleHistory },
   { pattern: "/vehicles/:id/live", load: vehicleLive, guest: true },
   { pattern: "/vehicles/:id/commands", load: vehicleCommands },
   { pattern: "/vehicles/:id/settings", load: vehicleSettings },

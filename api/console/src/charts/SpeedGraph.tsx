@@ -25,7 +25,7 @@ export function SpeedGraph({ track, cursor }: { track: Track; cursor: Cursor }) 
     const element = box.current;
     if (!element) return undefined;
     let gone = false;
-    const gutter = () => Math.max(0, -element.offsetLeft);
+    const gutter = -Number.parseFloat(getComputedStyle(element.parentElement ?? element).marginLeft);
     import("./series").then(
       (module) => {
         if (gone) return;
@@ -39,7 +39,7 @@ export function SpeedGraph({ track, cursor }: { track: Track; cursor: Cursor }) 
             grid: color("edge"),
             text: color("faint"),
             font: `12px ${fontFamily}`,
-            gutter: gutter(),
+            gutter,
             label: (value) => number(value, 0, look),
           },
           element.clientWidth,

@@ -8,6 +8,7 @@ import { events } from "./en/events";
 import { film } from "./en/film";
 import { fleet } from "./en/fleet";
 import { frame } from "./en/frame";
+import { history } from "./en/history";
 import { keys } from "./en/keys";
 import { live } from "./en/live";
 import { login } from "./en/login";
@@ -26,6 +27,7 @@ export const en = {
   ...film,
   ...fleet,
   ...frame,
+  ...history,
   ...keys,
   ...live,
   ...login,

@@ -8,6 +8,7 @@ import { events } from "./pt/events";
 import { film } from "./pt/film";
 import { fleet } from "./pt/fleet";
 import { frame } from "./pt/frame";
+import { history } from "./pt/history";
 import { keys } from "./pt/keys";
 import { live } from "./pt/live";
 import { login } from "./pt/login";
@@ -27,6 +28,7 @@ export const pt = {
   ...film,
   ...fleet,
   ...frame,
+  ...history,
   ...keys,
   ...live,
   ...login,

@@ -54,6 +54,7 @@ export function Help({ onClose }: { onClose: () => void }) {
 function Combination({ name }: { name: string }) {
   if (name === " ") return <kbd>{t("keys.space")}</kbd>;
   if (name === "1-9") return <kbd>{t("keys.digits")}</kbd>;
+  if (name === "0-9") return <kbd>{t("keys.allDigits")}</kbd>;
   const sequence = name.split(" ");
   return (
     <>

@@ -57,13 +57,17 @@ export const keys = [
   { key: "y", place: "history", act: "yesterday", label: "keys.yesterday" },
   { key: "w", place: "history", act: "week", label: "keys.week" },
   { key: "e", place: "history", act: "export", label: "keys.export" },
+  { key: "0-9", place: "history", act: "time", label: "keys.time" },
   { key: "Escape", place: "zone", act: "back", label: "keys.back" },
 ] as const satisfies readonly KeyEntry[];
 
 /** The acts of a place. */
 export type Act<P extends KeyPlace> = Extract<(typeof keys)[number], { place: P }>["act"];
 
-/** How a key is written: as in the table, or a digit where the table says `1-9`. */
+/** Digits that an entry of the table stands for. */
+const DIGITS: Record<string, RegExp> = { "0-9": /^[0-9]$/, "1-9": /^[1-9]$/ };
+
+/** How a key is written: as in the table, or a digit where the table says `0-9` or `1-9`. */
 export function keyName(
   event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">,
 ): string {
@@ -77,8 +81,8 @@ export function keyName(
 /** The act of a key in a place, after another key or none. */
 export function actOf(place: KeyPlace, name: string, before: string): string | null {
   const wanted = before ? `${before} ${name}` : name;
-  const digit = /^[1-9]$/.test(wanted) ? "1-9" : wanted;
-  return keys.find((entry) => entry.place === place && entry.key === digit)?.act ?? null;
+  const fits = (key: string) => key === wanted || Boolean(DIGITS[key]?.test(wanted));
+  return keys.find((entry) => entry.place === place && fits(entry.key))?.act ?? null;
 }
 
 /** Whether some sequence begins with this key. */

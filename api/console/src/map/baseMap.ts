@@ -134,6 +134,17 @@ export class BaseMap {
     this.#sharp = sharp;
   }
 
+  /** Whether there are no tiles, so that there is little to see from near. */
+  get withoutTiles(): boolean {
+    return this.options.base.kind === "none";
+  }
+
+  /** What is drawn now, as the address of a picture. */
+  picture(): string {
+    this.map.redraw();
+    return this.map.getCanvas().toDataURL();
+  }
+
   view(): View {
     const { lng, lat } = this.map.getCenter().wrap();
     return { zoom: this.map.getZoom(), latitude: lat, longitude: lng };

@@ -1,22 +1,15 @@
 /** The route of a vehicle on a map: the line by speed, its direction, numbered stops, and where the vehicle was. */
 
-import { Marker, type MapMouseEvent } from "maplibre-gl";
+import { type MapMouseEvent, Marker } from "maplibre-gl";
 import type { BaseMap } from "./baseMap";
 import { type Box, placeOf, WORLD_PX } from "./clusters";
 import type { Colors } from "./colors";
 import { type RouteLines, routeLines, STEPS } from "./routeFeatures";
+import { type RouteStop, stopMarks } from "./stopMarks";
 import { MOST_FIXES } from "./thin";
 import { boundsOfTrack, nearestTo, type Track, type Whereabouts } from "./track";
 import type { TrackWorker } from "./trackWorker";
-import { collection, point } from "./world";
-
-/** A stop of the route; `label` stands beside it. */
-export interface RouteStop {
-  number: number;
-  longitude: number;
-  latitude: number;
-  label: string;
-}
+import { collection } from "./world";
 
 const ARROWS_ZOOM = 13;
 const LABELS_ZOOM = 10;
@@ -25,27 +18,37 @@ const FIT_ZOOM_WITHOUT_TILES = 13;
 const MARGIN_PX = 50;
 /** A click may miss the line by so many pixels. */
 const SLACK_PX = 12;
-/** A vehicle that is followed stays in this part of the map, from its middle. */
+/** A vehicle that is followed stays so near to the middle, and another one in view; in parts of the map's size. */
 const FOLLOWED = 0.3;
+const IN_VIEW = 0.47;
 const ARROW_PX = 24;
+const SVG = "http://www.w3.org/2000/svg";
 
 /** Draws a route on a map until `close`. */
 export class RouteOnMap {
   #track: Track | null = null;
   #worker: TrackWorker | null = null;
   #lines: RouteLines = { colored: collection([]), way: collection([]) };
-  #stops: GeoJSON.FeatureCollection = collection([]);
+  #stops: readonly RouteStop[] = [];
+  /** The zoom that the marks of stops were made for. */
+  #stopsZoom = Number.NaN;
   readonly #marker: Marker;
   readonly #element: HTMLElement;
   #isShown = false;
-  readonly #redraw = () => this.#thin();
+  readonly #redraw = () => {
+    this.#thin();
+    this.#drawStops();
+  };
   readonly #click = (event: MapMouseEvent) => this.#clicked(event);
 
-  /** `onInstant` is called for a click on the line, in milliseconds since 1970; `title` names the marker. */
+  /**
+   * `onInstant` is called for a click on the line, in milliseconds since 1970; `title` names the marker, `several`
+   * stops that are drawn as one.
+   */
   constructor(
     private readonly base: BaseMap,
-    private readonly withoutTiles: boolean,
     title: string,
+    private readonly several: (count: number) => string,
     private readonly onInstant: (at: number) => void,
   ) {
     this.#element = markerElement(title);
@@ -78,16 +81,13 @@ export class RouteOnMap {
   }
 
   setStops(stops: readonly RouteStop[]): void {
-    this.#stops = collection(
-      stops.map(({ number, longitude, latitude, label }) =>
-        point(longitude, latitude, { number: String(number), label }),
-      ),
-    );
-    this.#draw();
+    this.#stops = stops;
+    this.#stopsZoom = Number.NaN;
+    this.#drawStops();
   }
 
-  /** Show where the vehicle was; with `follow` the map goes along. */
-  setVehicle(at: Whereabouts | null, follow: boolean): void {
+  /** Show where the vehicle was; with `follow` the map goes along, with `show` as far as it must. */
+  setVehicle(at: Whereabouts | null, follow: boolean, show: boolean): void {
     if (!at) {
       if (this.#isShown) this.#marker.remove();
       this.#isShown = false;
@@ -99,7 +99,8 @@ export class RouteOnMap {
     this.#element.classList.toggle("stale", stale);
     if (!this.#isShown) this.#marker.addTo(this.base.map);
     this.#isShown = true;
-    if (follow) this.#follow(longitude, latitude);
+    if (follow) this.#show(longitude, latitude, FOLLOWED);
+    else if (show) this.#show(longitude, latitude, IN_VIEW);
   }
 
   /** Bring the whole route into view. */
@@ -108,14 +109,9 @@ export class RouteOnMap {
     if (!bounds) return;
     this.base.map.fitBounds(bounds, {
       padding: MARGIN_PX,
-      maxZoom: this.withoutTiles ? FIT_ZOOM_WITHOUT_TILES : FIT_ZOOM,
+      maxZoom: this.base.withoutTiles ? FIT_ZOOM_WITHOUT_TILES : FIT_ZOOM,
       animate: false,
     });
-  }
-
-  /** Bring a place into view, no nearer than the map is. */
-  show(longitude: number, latitude: number): void {
-    this.#follow(longitude, latitude);
   }
 
   close(): void {
@@ -124,12 +120,12 @@ export class RouteOnMap {
     this.base.map.off("click", this.#click);
   }
 
-  #follow(longitude: number, latitude: number): void {
+  #show(longitude: number, latitude: number, most: number): void {
     const { map } = this.base;
     const { x, y } = map.project([longitude, latitude]);
     const { clientWidth, clientHeight } = map.getContainer();
     const [right, down] = [Math.abs(x / clientWidth - 0.5), Math.abs(y / clientHeight - 0.5)];
-    if (right > FOLLOWED || down > FOLLOWED) map.jumpTo({ center: [longitude, latitude] });
+    if (right > most || down > most) map.jumpTo({ center: [longitude, latitude] });
   }
 
   #thin(): void {
@@ -146,7 +142,16 @@ export class RouteOnMap {
     if (!this.base.isReady) return;
     this.base.setData("route", this.#lines.colored);
     this.base.setData("route-way", this.#lines.way);
-    this.base.setData("route-stops", this.#stops);
+    this.#stopsZoom = Number.NaN;
+    this.#drawStops();
+  }
+
+  /** Stops that would cover each other are one mark. */
+  #drawStops(): void {
+    const zoom = Math.floor(this.base.map.getZoom());
+    if (!this.base.isReady || this.base.light.active || zoom === this.#stopsZoom) return;
+    this.#stopsZoom = zoom;
+    this.base.setData("route-stops", collection(stopMarks(this.#stops, zoom, this.several)));
   }
 
   #clicked({ lngLat }: MapMouseEvent): void {
@@ -169,6 +174,12 @@ function markerElement(title: string): HTMLElement {
   element.className = "route-marker";
   element.setAttribute("role", "img");
   element.setAttribute("aria-label", title);
+  const arrow = document.createElementNS(SVG, "svg");
+  arrow.setAttribute("viewBox", "0 0 24 24");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", "M12 2.5L19.5 20L12 16L4.5 20Z");
+  arrow.append(path);
+  element.append(arrow);
   return element;
 }
 

@@ -51,8 +51,7 @@ function apartBy({ x, y, at }: Track, seen: Uint8Array, apart: number): number[]
     const ends = index === at.length - 1 || !seen[index + 1];
     const gap = (at[index] ?? 0) - (at[index - 1] ?? -Infinity) > GAP_MS;
     const far =
-      last < 0 ||
-      Math.hypot((x[index] ?? 0) - (x[last] ?? 0), (y[index] ?? 0) - (y[last] ?? 0)) >= apart;
+      last < 0 || Math.hypot((x[index] ?? 0) - (x[last] ?? 0), (y[index] ?? 0) - (y[last] ?? 0)) >= apart;
     if (!begins && !ends && !far && !gap) continue;
     kept.push(index);
     last = index;

@@ -80,9 +80,7 @@ export function Timeline({ lanes, cursor, limit, onSpan, marks, children }: Time
       return lane !== undefined && Boolean(onSpan) && (marks?.(lane.id) ?? false);
     },
     mark: (ends, done) => {
-      const [one, other] = ends
-        ? [atOf(ends.from, span, width), atOf(ends.to, span, width)]
-        : [0, 0];
+      const [one, other] = ends ? [atOf(ends.from, span, width), atOf(ends.to, span, width)] : [0, 0];
       const drawn = ends && { from: Math.min(one, other), to: Math.max(one, other) };
       mark.value = done ? null : drawn;
       const lane = ends && laneAt(ends.y);
@@ -108,7 +106,12 @@ export function Timeline({ lanes, cursor, limit, onSpan, marks, children }: Time
   return (
     <section class="timeline" aria-label={t("timeline.title")}>
       <div class="timeline-zoom">
-        <Zoom icon="plus" label={t("map.zoomIn")} act={() => zoomBy(1 / ZOOM_STEP)} off={length <= SHORTEST_MS} />
+        <Zoom
+          icon="plus"
+          label={t("map.zoomIn")}
+          act={() => zoomBy(1 / ZOOM_STEP)}
+          off={length <= SHORTEST_MS}
+        />
         <Zoom
           icon="minus"
           label={t("map.zoomOut")}
@@ -136,8 +139,8 @@ export function Timeline({ lanes, cursor, limit, onSpan, marks, children }: Time
         }}
       >
         {children}
-        <div ref={lanesBox}>
-          <canvas ref={canvas} aria-hidden="true" />
+        <div ref={lanesBox} aria-hidden="true">
+          <canvas ref={canvas} />
         </div>
         <Mark mark={mark} span={span} />
         <At cursor={cursor} limit={limit} />
@@ -147,9 +150,26 @@ export function Timeline({ lanes, cursor, limit, onSpan, marks, children }: Time
   );
 }
 
-function Zoom({ icon, label, act, off }: { icon: "plus" | "minus"; label: string; act: () => void; off: boolean }) {
+function Zoom({
+  icon,
+  label,
+  act,
+  off,
+}: {
+  icon: "plus" | "minus";
+  label: string;
+  act: () => void;
+  off: boolean;
+}) {
   return (
-    <button type="button" class="icon-button small" aria-label={label} title={label} disabled={off} onClick={act}>
+    <button
+      type="button"
+      class="icon-button small"
+      aria-label={label}
+      title={label}
+      disabled={off}
+      onClick={act}
+    >
       <Icon name={icon} size={16} />
     </button>
   );

@@ -45,7 +45,9 @@ export const keys = {
   "keys.yesterday": "Yesterday",
   "keys.week": "This week",
   "keys.export": "Save as a file",
+  "keys.time": "Type a time",
   "keys.then": "then",
   "keys.digits": "1 to 9",
+  "keys.allDigits": "0 to 9",
   "keys.space": "Space",
 } as const;

@@ -45,7 +45,9 @@ export const keys = {
   "keys.yesterday": "Ontem",
   "keys.week": "Esta semana",
   "keys.export": "Guardar como ficheiro",
+  "keys.time": "Escrever uma hora",
   "keys.then": "depois",
   "keys.digits": "1 a 9",
+  "keys.allDigits": "0 a 9",
   "keys.space": "Espaço",
 } as const;
