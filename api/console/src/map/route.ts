@@ -234,7 +234,7 @@ function addLayers({ map }: BaseMap, colors: Colors, font: string[]): void {
     type: "circle",
     source: "route-stops",
     paint: {
-      "circle-radius": 11,
+      "circle-radius": ["step", ["length", ["get", "number"]], 11, 3, 14],
       "circle-color": colors.ink,
       "circle-stroke-color": colors.card,
       "circle-stroke-width": 2,

@@ -74,9 +74,13 @@ function Trip({ of }: { of: TripItem }) {
     <>
       <span class="day-mark trip" aria-hidden="true" />
       <strong>
-        {t("history.trip")} · {distance(of.distance, style.value)} · {duration(of.duration, style.value)}
+        {t("history.trip")} · {distance(of.distance, style.value)}
       </strong>
-      <span class="day-more">{t("history.highest", { speed: speed(of.maxSpeed, style.value) })}</span>
+      <span class="day-more">
+        {duration(of.duration, style.value)}
+        {" · "}
+        {t("history.highest", { speed: speed(of.maxSpeed, style.value) })}
+      </span>
       <span class="day-place">{t("history.fromTo", { from, to })}</span>
     </>
   );
@@ -88,9 +92,8 @@ function Stop({ of, number }: { of: StopItem; number: number }) {
       <span class="day-mark stop" aria-hidden="true">
         {number}
       </span>
-      <strong>
-        {t("history.stop", { number })} · {duration(of.duration, style.value)}
-      </strong>
+      <strong>{t("history.stop", { number })}</strong>
+      <span class="day-more">{duration(of.duration, style.value)}</span>
       <span class="day-place">{of.address ?? coordinates(of.latitude, of.longitude, style.value)}</span>
     </>
   );

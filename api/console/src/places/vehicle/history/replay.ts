@@ -17,7 +17,7 @@ export function nextRate(rate: number, direction: -1 | 1): number {
 }
 
 /** The instant after `elapsed` milliseconds at a rate; the replay ends with the span. */
-export function after(at: number, elapsed: number, rate: number, { to }: Span): number {
+export function instantAfter(at: number, elapsed: number, rate: number, { to }: Span): number {
   return Math.min(to, at + elapsed * rate);
 }
 
@@ -31,7 +31,7 @@ export function useReplay(cursor: Cursor, span: Span): void {
       if (last === 0) last = time;
       if (time - last < PACE_MS) return;
       // A page in the background gets no frames: it goes on from where it was.
-      const at = after(cursor.at.peek(), Math.min(time - last, 1000), cursor.rate.peek(), span);
+      const at = instantAfter(cursor.at.peek(), Math.min(time - last, 1000), cursor.rate.peek(), span);
       last = time;
       cursor.at.value = at;
       if (at >= span.to) cursor.playing.value = false;
