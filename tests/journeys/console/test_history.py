@@ -1,4 +1,4 @@
-"""A day of a vehicle in the console: route, cursor, graph, lists and files agree (docs/console.md#history)."""
+"""A day of a vehicle: route, cursor, graph, lists and files agree (docs/console.md#history)."""
 
 import re
 import xml.etree.ElementTree as ElementTree
@@ -64,13 +64,14 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     page = guest.page
     page.clock.install(time=TODAY)
     guest.log_in()
-    expect(page.get_by_role("link", name=re.compile("Courier"))).to_be_visible()
+    expect(page.get_by_role("button", name="Zoom in")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type("Courier")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Courier")).to_be_visible()
 
     # Job 6: `h` `y` `e`.
+    expect(page.get_by_role("heading", name="Courier")).to_be_focused()
     page.keyboard.press("h")
     expect(page.get_by_text("No positions in this time")).to_be_visible()
     page.keyboard.press("y")
@@ -94,7 +95,8 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     expect(slider).to_be_focused()
     expect(page.get_by_role("group", name="Replay")).to_contain_text("14:05:00")
     expect(page.get_by_role("group", name="Replay")).to_contain_text("40 km/h")
-    expect(rows.nth(0).get_by_role("button")).to_have_attribute("aria-current", "true")
+    trip = rows.filter(has_text="Trip").first.get_by_role("button")
+    expect(trip).to_have_attribute("aria-current", "true")
     expect(page.get_by_role("img", name="Speed in km/h").locator("canvas")).to_be_visible()
     expect(page).to_have_url(re.compile("at=2026-05-01T14:05:00Z&view="))
     page.get_by_role("button", name="Values").click()
@@ -118,9 +120,9 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     eventually(lambda: cursor_of(page) > before)
     page.get_by_role("button", name="Pause", exact=True).first.click()
 
-    # A click on the timeline: the middle of a day is before the drives.
+    # What is clicked in the list is shown.
     page.get_by_role("button", name="Trips and stops").click()
-    rows.nth(len(trips) + len(stops) - 1).get_by_role("button").click()
+    rows.last.get_by_role("button").click()
     eventually(lambda: cursor_of(page) > DRIVES[1])
     guest.assert_accessible()
 

@@ -1,6 +1,6 @@
 /** Listens for the keys of the table. Of several places that take a key the one that was opened last gets it. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Act, actOf, begins, type KeyPlace, keyName } from "./table";
 
 /** What an act does; `name` is the key. `false` leaves the key to others. */
@@ -30,7 +30,8 @@ export function startKeys(single: () => boolean): void {
 export function useKeys<P extends KeyPlace>(place: P, handlers: Partial<Record<Act<P>, Handler>>): void {
   const latest = useRef<Handlers>(handlers as Handlers);
   latest.current = handlers as Handlers;
-  useEffect(() => {
+  // With what is drawn, so that no key is lost to it.
+  useLayoutEffect(() => {
     const listener: Listener = { place, handlers: () => latest.current };
     listeners.push(listener);
     return () => {

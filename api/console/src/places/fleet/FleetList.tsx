@@ -54,6 +54,11 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
   };
   const step = (by: number) => setAt(Math.max(0, Math.min(listed - 1, current + by)));
 
+  /** Keys are those of the vehicle again, once it is drawn. */
+  const leaveSearch = () => {
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(".vehicle-panel h1")?.focus());
+  };
+
   useKeys("list", {
     next: () => step(1),
     previous: () => step(-1),
@@ -93,8 +98,10 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
               if (event.key === "ArrowDown" || event.key === "ArrowUp") {
                 event.preventDefault();
                 step(event.key === "ArrowDown" ? 1 : -1);
-              } else if (event.key === "Enter") open(found[Math.max(0, current)]);
-              else if (event.key === "Escape") event.currentTarget.blur();
+              } else if (event.key === "Enter") {
+                open(found[Math.max(0, current)]);
+                leaveSearch();
+              } else if (event.key === "Escape") event.currentTarget.blur();
             }}
           />
           <kbd>/</kbd>

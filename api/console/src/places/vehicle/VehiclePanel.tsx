@@ -41,7 +41,7 @@ export function VehiclePanel({ id }: { id: number }) {
   return (
     <aside class="vehicle-panel" aria-label={t("vehicle.panel")}>
       <header>
-        <h1>{found?.name ?? (missing ? "" : " ")}</h1>
+        <h1 tabIndex={-1}>{found?.name ?? (missing ? "" : " ")}</h1>
         <button
           type="button"
           class="icon-button"
