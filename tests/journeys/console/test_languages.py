@@ -71,6 +71,19 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
     expect(page.locator(".values")).to_be_visible()
     look(guest)
 
+    page.locator(".vehicle-acts button").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    look(guest)
+    page.keyboard.press("Escape")
+
+    page.keyboard.press("c")
+    page.get_by_role("option").first.click()
+    expect(page.get_by_role("textbox")).to_be_focused()
+    look(guest)
+    guest.open(f"/vehicles/{fleet}/settings")
+    expect(page.locator(".settings input")).not_to_have_count(0)
+    look(guest)
+
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     look(guest)

@@ -83,7 +83,7 @@ export function repliedTo(entries: readonly Sent[], deviceId: number): Sent | un
   return handed.at(-1) ?? waiting.at(-1) ?? mine[0];
 }
 
-/** An answer comes as a position with the attribute `result` (docs/positions.md). */
+/** An answer comes as a position with the attribute `result` (docs/decisions/0257). */
 function takeReply(position: Position): void {
   const text = position.attributes.result;
   if (typeof text !== "string" || position.id <= (answered.get(position.deviceId) ?? 0)) return;
