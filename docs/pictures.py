@@ -57,8 +57,16 @@ PLACES = {
 }
 WITHOUT_LOGIN = {"login", "share"}
 SETTLE_MS = 3000
-SLOW = {"live": 9000, "wall": 12000, "film": 9000, "share": 6000}
-"""Milliseconds for places whose cameras start first."""
+SLOW = {
+    "live": 9000,
+    "wall": 12000,
+    "film": 12000,
+    "history": 7000,
+    "share": 6000,
+    "event": 7000,
+    "zone": 5000,
+}
+"""Milliseconds for places whose cameras start first, or that wait for an answer before they draw a map."""
 START_SECONDS = 240
 ALARM_AGE = timedelta(hours=2)
 """The history is that around an alarm of this age at least, so that its recording is finished."""
