@@ -75,8 +75,7 @@ class TrackedVehicle:
             await self._socket.connect(found[0][4])
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._receive)
-                if login := self._tracker.login():
-                    await self._send(login)
+                if await self._send(self._tracker.login()):
                     with trio.fail_after(ANSWER_SECONDS):
                         await self._answered.wait()
                 await self._report()
@@ -98,14 +97,15 @@ class TrackedVehicle:
             await self._send(self._tracker.receive(data))
         raise OSError("closed by the server")
 
-    async def _send(self, message: bytes) -> None:
+    async def _send(self, message: bytes) -> bool:
+        """Send a message; return whether there was one."""
+        if message and self._plan.udp:
+            message = self._tracker.datagram(message)
         if not message:
-            return
-        if self._plan.udp:
-            await self._socket.send(self._tracker.datagram(message))
-            return
+            return False
         while message:
             message = message[await self._socket.send(message) :]
+        return True
 
 
 def plan_trackers(

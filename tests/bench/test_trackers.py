@@ -37,7 +37,8 @@ def test_a_codec_reads_what_its_tracker_sends(tracker_type: type[Tracker], trans
     reports = []
     for message in (tracker.login(), tracker.heartbeat(), tracker.position(MORNING, STATE)):
         if message and transport == "udp":
-            reports += codec.receive_datagram(tracker.datagram(message))
+            if datagram := tracker.datagram(message):
+                reports += codec.receive_datagram(datagram)
         else:
             reports += codec.receive(message)
     assert not any(isinstance(report, FrameRejected) for report in reports)

@@ -37,7 +37,7 @@ class Tracker(abc.ABC):
         """
 
     def datagram(self, message: bytes) -> bytes:
-        """Return a message as it is sent over UDP; default: as over TCP."""
+        """Return a message as it is sent over UDP, empty if it is not; default: as over TCP."""
         return message
 
     def receive(self, data: bytes) -> bytes:

@@ -1,7 +1,8 @@
 """The IO elements of a record: what each number stands for (docs/protocols/teltonika.md#elements)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -10,10 +11,7 @@ from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.network import cell_tower
 from motorpool.codecs.devices.teltonika.beacons import read_beacons, read_tags
 
-__all__ = ["Element", "Family", "add_cell", "add_element", "card_of", "family_of", "speed_of"]
-
-Element = bytes
-"""The value of an element, of 1, 2, 4, 8 or any number of bytes."""
+__all__ = ["Family", "add_elements", "family_of", "take_card", "take_cell"]
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -26,22 +24,15 @@ class Family(msgspec.Struct, frozen=True):
     has_cells: bool = False
     """Cell and area in elements of their own."""
     is_fmb003: bool = False
+    numbers: Mapping[int, "_Number"] = {}
+    """The elements that are numbers."""
+    alarms: Mapping[int, Mapping[int, str] | str] = {}
+    """The elements that are alarms: by the value, or the same for any but 0."""
 
 
 _FMB = re.compile(r"FM[B-Z].*|MTB100|MSP500")
 _SIX = re.compile(r"FM.6..")
 _CELLS = re.compile(r"T.T...")
-
-
-def family_of(model: str) -> Family:
-    """Return the family of a model in capitals; empty: only what all models have."""
-    is_fmb = _FMB.fullmatch(model) is not None
-    return Family(
-        is_fmb=is_fmb,
-        is_six=_SIX.fullmatch(model) is not None,
-        has_cells=is_fmb or _CELLS.fullmatch(model) is not None,
-        is_fmb003=model == "FMB003",
-    )
 
 
 _Counts = Callable[[Family], bool]
@@ -126,37 +117,67 @@ _NUMBERS: Final[Mapping[int, _Number]] = {
     **_numbers(10800, "eyeTemp1 eyeTemp2 eyeTemp3 eyeTemp4", 100, 16, _fmb),
     **_numbers(10832, "eyeRoll1 eyeRoll2 eyeRoll3 eyeRoll4", signed_bits=16, counts=_fmb),
 }
-_ALARMS: Final[Mapping[int, tuple[_Counts, Mapping[int, str] | None, str]]] = {
-    236: (_any, None, "general"),
-    246: (_fmb, None, "tow"),
-    247: (_fmb, None, "accident"),
-    249: (_fmb, None, "jamming"),
-    251: (_fmb, None, "idle"),
-    252: (_fmb, None, "powerCut"),
-    253: (_any, {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering"}, ""),
+_ALARMS: Final[Mapping[int, tuple[_Counts, Mapping[int, str] | str]]] = {
+    175: (_fmb, {0: "geofenceExit", **dict.fromkeys(range(1, 256), "geofenceEnter")}),
+    236: (_any, "general"),
+    246: (_fmb, "tow"),
+    247: (_fmb, "accident"),
+    249: (_fmb, "jamming"),
+    251: (_fmb, "idle"),
+    252: (_fmb, "powerCut"),
+    253: (_any, {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering"}),
 }
-"""Models that count; the alarm by the value, or None and that of any value but 0."""
+"""Models that count, and the alarms by the value of the element, or the same for any but 0."""
 _TEXTS: Final[Mapping[int, str]] = {256: "vin", 325: "vin", 281: "dtcs"}
 _TAGS: Final = frozenset((548, 10828, 10829, 10831, 11317))
-_ICCID, _SPEED, _DRIVER, _GEOFENCE, _OPERATOR, _BEACONS = 11, 24, 78, 175, 241, 385
-_CELL, _AREA, _CELL_4G, _CARD_START, _CARD_END = 205, 206, 636, 195, 196
+_ICCID, _SPEED, _DRIVER, _OPERATOR, _TROUBLE_CODES, _BEACONS = 11, 24, 78, 241, 281, 385
 
 
-def add_element(attributes: dict[str, Any], number: int, value: Element, family: Family) -> None:
-    """Add what an element says; one that no model names is `io<number>`.
+@lru_cache(maxsize=256)
+def family_of(model: str) -> Family:
+    """Return the family of a model in capitals; empty: only what all models have."""
+    is_fmb = _FMB.fullmatch(model) is not None
+    family = Family(
+        is_fmb=is_fmb,
+        is_six=_SIX.fullmatch(model) is not None,
+        has_cells=is_fmb or _CELLS.fullmatch(model) is not None,
+        is_fmb003=model == "FMB003",
+    )
+    return msgspec.structs.replace(
+        family,
+        numbers={number: each for number, each in _NUMBERS.items() if each.counts(family)},
+        alarms={number: alarms for number, (counts, alarms) in _ALARMS.items() if counts(family)},
+    )
 
-    The speed of element 24, cells and the halves of a driver's card are left to the record.
+
+def add_elements(attributes: dict[str, Any], elements: Iterable[tuple[int, bytes]], family: Family) -> None:
+    """Add what elements say; those that no model names are `io<number>`.
+
+    Cells, and the halves of a driver's card, are left to the record.
     """
-    if (known := _NUMBERS.get(number)) is not None and len(value) <= 8 and known.counts(family):
-        attributes[known.key] = _read_number(known, value)
-    elif number in _ALARMS and _ALARMS[number][0](family):
-        _, names, name = _ALARMS[number]
+    numbers = family.numbers
+    for number, value in elements:
+        known = numbers.get(number)
+        if known is None or len(value) > 8:
+            _add_other(attributes, number, value, family)
+            continue
+        if known.is_flag:
+            attributes[known.key] = any(value)
+            continue
         amount = int.from_bytes(value, "big")
-        found = names.get(amount) if names is not None else name if amount else None
-        if found is not None:
-            add_alarms(attributes, (found,))
-    elif number == _GEOFENCE and family.is_fmb:
-        add_alarms(attributes, ("geofenceEnter" if any(value) else "geofenceExit",))
+        if known.signed_bits:
+            amount &= (1 << known.signed_bits) - 1
+            if amount >> known.signed_bits - 1:
+                amount -= 1 << known.signed_bits
+        attributes[known.key] = amount if known.divisor == 1 else amount / known.divisor
+
+
+def _add_other(attributes: dict[str, Any], number: int, value: bytes, family: Family) -> None:
+    if (alarms := family.alarms.get(number)) is not None:
+        amount = int.from_bytes(value, "big")
+        name = (alarms if amount else None) if isinstance(alarms, str) else alarms.get(amount)
+        if name is not None:
+            add_alarms(attributes, (name,))
     elif number == _OPERATOR:
         attributes["operator"] = str(int.from_bytes(value, "big"))
     elif number == _ICCID and len(value) == 8:
@@ -165,56 +186,30 @@ def add_element(attributes: dict[str, Any], number: int, value: Element, family:
         if any(value):
             attributes["driverUniqueId"] = value[::-1].hex().upper()
     elif number in _TEXTS:
-        text = value.decode("ascii", "replace").strip("\0 ")
-        if text:
-            attributes[_TEXTS[number]] = text.replace(",", " ") if number == 281 else text
+        if text := value.decode("ascii", "replace").strip("\0 "):
+            attributes[_TEXTS[number]] = text.replace(",", " ") if number == _TROUBLE_CODES else text
     elif number == _BEACONS:
         read_beacons(value, attributes)
     elif number in _TAGS:
         read_tags(value, attributes)
-    elif len(value) <= 8:
-        attributes[f"io{number}"] = int.from_bytes(value, "big")
-    else:
-        attributes[f"io{number}"] = value.hex()
+    elif number != _SPEED:
+        attributes[f"io{number}"] = int.from_bytes(value, "big") if len(value) <= 8 else value.hex()
 
 
-def _read_number(known: _Number, value: bytes) -> bool | float:
-    if known.is_flag:
-        return any(value)
-    number = int.from_bytes(value, "big")
-    if known.signed_bits:
-        number &= (1 << known.signed_bits) - 1
-        if number >> known.signed_bits - 1:
-            number -= 1 << known.signed_bits
-    if known.divisor == 1:
-        return number
-    return number / known.divisor if known.divisor > 1 else number * round(1 / known.divisor)
-
-
-def add_cell(
-    values: Mapping[int, Element], attributes: dict[str, Any], family: Family
-) -> dict[str, Any] | None:
+def take_cell(attributes: dict[str, Any], family: Family) -> dict[str, Any] | None:
     """Take the elements of a cell out of the attributes; return the cell, or None."""
     if not family.has_cells:
         return None
-    area = _value(values, _AREA)
-    cell = _value(values, _CELL_4G) or _value(values, _CELL)
-    for number in (_CELL, _AREA, _CELL_4G):
-        attributes.pop(f"io{number}", None)
+    area = attributes.pop("io206", 0)
+    cell_2g, cell_4g = attributes.pop("io205", 0), attributes.pop("io636", 0)
     operator = attributes.get("operator", "")
     country, network = (int(operator[:3]), int(operator[3:])) if len(operator) > 3 else (None, None)
-    return cell_tower(country, network, area, cell)
+    return cell_tower(country, network, area, cell_4g or cell_2g)
 
 
-def card_of(values: Mapping[int, Element]) -> str:
-    """Return the number of a driver's card, in two elements; empty where there is none."""
-    return (values.get(_CARD_START, b"") + values.get(_CARD_END, b"")).decode("ascii", "replace").strip("\0 ")
-
-
-def speed_of(values: Mapping[int, Element]) -> int | None:
-    """Return the speed of element 24, in km/h; None where it is not there."""
-    return int.from_bytes(values[_SPEED], "big") if _SPEED in values else None
-
-
-def _value(values: Mapping[int, Element], number: int) -> int:
-    return int.from_bytes(values.get(number, b""), "big")
+def take_card(attributes: dict[str, Any]) -> None:
+    """Replace the two elements of a driver's card by `driverUniqueId`."""
+    halves = (attributes.pop("io195", 0), attributes.pop("io196", 0))
+    card = b"".join(half.to_bytes(8, "big") for half in halves).decode("ascii", "replace").strip("\0 ")
+    if card:
+        attributes["driverUniqueId"] = card

@@ -1,20 +1,14 @@
 """The records of codecs 7, 8, 8 extended and 16 (docs/protocols/teltonika.md#records)."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from struct import Struct
 from typing import Any, Final
 
 import msgspec
 
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.network import cell_tower, network_of
-from motorpool.codecs.devices.teltonika.elements import (
-    Family,
-    add_cell,
-    add_element,
-    card_of,
-    speed_of,
-)
+from motorpool.codecs.devices.teltonika.elements import Family, add_elements, take_card, take_cell
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
@@ -26,6 +20,10 @@ RECORD_CODECS: Final = frozenset((CODEC_7, CODEC_8, CODEC_8_EXTENDED, CODEC_16))
 _UNITS_PER_DEGREE = 10_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_OF_CODEC_7 = datetime(2007, 1, 1, tzinfo=UTC)
+_HEADER = Struct(">QBiihHBH")
+"""Time, priority, longitude, latitude, altitude, course, satellites, speed."""
+_SPEED = 24
+"""The element with the speed of the vehicle."""
 _NO_SPEED = frozenset((0xFF, 0xFFFF))
 
 
@@ -54,60 +52,60 @@ def read_record(codec: int, reader: ByteReader, family: Family, *, has_long_valu
         family: what the elements mean in the device's model.
         has_long_values: whether there is a group of values of 16 bytes, which some devices add to codec 8.
     """
-    moment = _EPOCH + timedelta(milliseconds=reader.uint64())
-    attributes: dict[str, Any] = {"priority": reader.uint8()}
-    longitude, latitude = reader.sint(4) / _UNITS_PER_DEGREE, reader.sint(4) / _UNITS_PER_DEGREE
-    altitude, course, satellites, speed = reader.sint(2), reader.uint16(), reader.uint8(), reader.uint16()
-    attributes["sat"] = satellites
+    milliseconds, priority, longitude, latitude, altitude, course, satellites, speed = _HEADER.unpack(
+        reader.take(_HEADER.size)
+    )
+    attributes: dict[str, Any] = {"priority": priority, "sat": satellites}
     layout = _LAYOUTS[codec]
     if event := reader.uint(layout.number):
         attributes["event"] = event
     if layout.has_cause:
         reader.skip(1)
-    values = dict(_values(reader, layout, has_long_values=has_long_values and codec == CODEC_8))
-    checked_coordinates(latitude, longitude)
-    network = _add_values(attributes, values, family)
-    kmh = speed_of(values)
-    if kmh is None:
-        kmh = 0 if speed in _NO_SPEED and not satellites else speed
+    elements = _read_elements(reader, layout, has_long_values=has_long_values and codec == CODEC_8)
+    checked_coordinates(latitude / _UNITS_PER_DEGREE, longitude / _UNITS_PER_DEGREE)
+    add_elements(attributes, elements, family)
+    if family.is_six:
+        take_card(attributes)
+    for number, value in elements:
+        if number == _SPEED:
+            speed = int.from_bytes(value, "big")
+    if speed in _NO_SPEED and not satellites:
+        speed = 0
+    tower = take_cell(attributes, family)
     return PositionReport(
         attributes,
-        moment,
+        _EPOCH + timedelta(milliseconds=milliseconds),
         # Without a fix the device repeats the last place, or has none.
         located=bool(satellites or latitude or longitude),
         valid=bool(satellites),
-        latitude=latitude,
-        longitude=longitude,
+        latitude=latitude / _UNITS_PER_DEGREE,
+        longitude=longitude / _UNITS_PER_DEGREE,
         altitude=float(altitude),
-        speed=kmh * KNOTS_PER_KMH,
+        speed=speed * KNOTS_PER_KMH,
         course=float(course) if course <= 360 else 0.0,
-        network=network,
+        network=network_of((tower,)) if tower is not None else None,
     )
 
 
-def _values(reader: ByteReader, layout: _Layout, *, has_long_values: bool) -> Iterator[tuple[int, bytes]]:
+def _read_elements(reader: ByteReader, layout: _Layout, *, has_long_values: bool) -> list[tuple[int, bytes]]:
     reader.skip(layout.count)  # of all groups
-    sizes = (1, 2, 4, 8, 16) if has_long_values else (1, 2, 4, 8)
-    for size in sizes:
-        for _ in range(reader.uint(layout.count)):
-            yield reader.uint(layout.number), reader.take(size)
+    elements: list[tuple[int, bytes]] = []
+    width = layout.number
+    for size in (1, 2, 4, 8, 16) if has_long_values else (1, 2, 4, 8):
+        count = reader.uint(layout.count)
+        if not count:
+            continue
+        step = width + size
+        group = reader.take(count * step)
+        elements += [
+            (int.from_bytes(group[at : at + width], "big"), group[at + width : at + step])
+            for at in range(0, count * step, step)
+        ]
     if layout.has_texts:
         for _ in range(reader.uint16()):
-            yield reader.uint16(), reader.take(reader.uint16())
-
-
-def _add_values(
-    attributes: dict[str, Any], values: dict[int, bytes], family: Family
-) -> dict[str, Any] | None:
-    """Add all elements; return the cell that some are."""
-    for number, value in values.items():
-        add_element(attributes, number, value, family)
-    attributes.pop("io24", None)
-    if family.is_six and (card := card_of(values)):
-        for number in (195, 196):
-            attributes.pop(f"io{number}", None)
-        attributes["driverUniqueId"] = card
-    return network_of((add_cell(values, attributes, family),))
+            number = reader.uint16()
+            elements.append((number, reader.take(reader.uint16())))
+    return elements
 
 
 def read_record_of_codec_7(reader: ByteReader) -> PositionReport:
