@@ -22,13 +22,6 @@ def server(start_server):
     with start_server(settings) as running, running.client() as client:
         company = client.post("/companies", json={"name": "North"}).json()
         assert client.post("/tickets/defaults", json={"companyId": company["id"]}).status_code == 200
-        notification = {
-            "type": "alarm",
-            "always": True,
-            "notificators": "web",
-            "attributes": {"alarms": "sos"},
-        }
-        assert client.post("/notifications", json=notification).status_code == 200
         yield running
 
 
@@ -54,9 +47,14 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     guest = visitor(server)
     page = guest.page
     with page.expect_websocket() as opened:
-        guest.log_in("/fleet")
+        guest.log_in("/events")
     # From its first message on the socket has what arrives.
     opened.value.wait_for_event("framereceived")
+    page.get_by_role("button", name="Notices").click()
+    page.get_by_role("button", name="Send me all alarms of my vehicles").click()
+    expect(page.get_by_text("Alarms of your vehicles are sent to this page.")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Fleet", exact=True).click()
     expect(page.get_by_role("link", name=re.compile("Van 801"))).to_be_visible()
 
     peer.send(peer.terminal.location(encode_location(41.15, -8.61, pressed - timedelta(seconds=10))))
@@ -65,7 +63,7 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     peer.send(peer.terminal.location(encode_location(41.152, -8.61, pressed + timedelta(seconds=10))))
 
     # One click from the notice to the proof, or one key.
-    notice = page.get_by_role("alert").filter(has_text="Van 801")
+    notice = page.get_by_role("alert").filter(has_text="Alarm: emergency button: Van 801")
     notice.get_by_role("button", name="Show").click()
     heading = page.get_by_role("heading", name="Alarm: emergency button")
     expect(heading).to_be_visible()

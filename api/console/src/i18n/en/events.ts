@@ -1,5 +1,6 @@
 export const events = {
   "event.title": "Events",
+  "event.files": "{text}, and {count} more",
   "event.titleOf": "Events of {name}",
   "event.list": "Events, the newest first",
   "event.when": "When",
@@ -51,8 +52,7 @@ export const events = {
   "event.download": "Download",
   "event.video": "Video",
   "event.fetchOf": "Fetch video of camera {channel}",
-  "event.fetchText":
-    "Camera {channel}, from 15 s before to 45 s after. It comes when the vehicle is online, and costs its data.",
+  "event.watch": "Play what the vehicle has",
   "event.fetchNote": "15 s before to 45 s after. It comes when the vehicle is online, and costs its data.",
   "event.fetchSoon": "This can be fetched 45 seconds after the event.",
   "event.film": "Camera {channel}, {from} to {to}",

@@ -15,7 +15,6 @@ export const frame = {
   "frame.sessionOver": "Your session has ended",
   "frame.sessionOverText": "Log in again to go on where you were.",
   "frame.show": "Show",
-  "frame.alarm": "Alarm from {name}",
   "frame.event": "Something happened with {name}",
   "frame.noLogout": "Logging out did not work: {reason}",
 } as const;

@@ -1,5 +1,6 @@
 export const events = {
   "event.title": "Eventos",
+  "event.files": "{text}, e mais {count}",
   "event.titleOf": "Eventos de {name}",
   "event.list": "Eventos, os mais recentes primeiro",
   "event.when": "Quando",
@@ -51,8 +52,7 @@ export const events = {
   "event.download": "Descarregar",
   "event.video": "Vídeo",
   "event.fetchOf": "Obter vídeo da câmara {channel}",
-  "event.fetchText":
-    "Câmara {channel}, de 15 s antes a 45 s depois. Chega quando o veículo estiver em linha, e gasta dados dele.",
+  "event.watch": "Reproduzir o que o veículo tem",
   "event.fetchNote":
     "De 15 s antes a 45 s depois. Chega quando o veículo estiver em linha, e gasta dados dele.",
   "event.fetchSoon": "Pode obter-se 45 segundos depois do evento.",

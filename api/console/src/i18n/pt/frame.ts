@@ -15,7 +15,6 @@ export const frame = {
   "frame.sessionOver": "A sua sessão terminou",
   "frame.sessionOverText": "Entre de novo para continuar onde estava.",
   "frame.show": "Mostrar",
-  "frame.alarm": "Alarme de {name}",
   "frame.event": "Aconteceu algo com {name}",
   "frame.noLogout": "Não foi possível sair: {reason}",
 } as const;

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { Empty } from "../../parts/Empty";
@@ -8,9 +8,9 @@ import { Rows } from "../../parts/Rows";
 import { go } from "../../router";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
-import { EventRow, ROW_HEIGHT } from "./EventRow";
+import { EventRow, rowHeight } from "./EventRow";
 import { addressOf, type EventFilters, requestOf } from "./filters";
-import { MOST } from "./pages";
+import { linesOf, MOST } from "./pages";
 import { useEvents } from "./useEvents";
 import { useZoneNames } from "./zoneNames";
 
@@ -28,7 +28,8 @@ export function EventList({ path, filters, ofVehicle = false }: EventListProps) 
   const { events, more = false, problem, readMore, reload } = useEvents(key, filters);
   const zones = useZoneNames();
   const [at, setAt] = useState(-1);
-  const count = events?.length ?? 0;
+  const lines = useMemo(() => linesOf(events ?? []), [events]);
+  const count = lines.length;
   const step = (by: number) => {
     const next = Math.max(0, Math.min(count - 1, at + by));
     setAt(next);
@@ -38,9 +39,9 @@ export function EventList({ path, filters, ofVehicle = false }: EventListProps) 
     next: () => step(1),
     previous: () => step(-1),
     open: () => {
-      const event = events?.[at];
-      if (event) go(`/events/${event.id}`);
-      return event !== undefined;
+      const line = lines[at];
+      if (line) go(`/events/${line.event.id}`);
+      return line !== undefined;
     },
   });
 
@@ -62,20 +63,20 @@ export function EventList({ path, filters, ofVehicle = false }: EventListProps) 
         class="event-rows"
         label={t("event.list")}
         count={count}
-        rowHeight={ROW_HEIGHT}
+        rowHeight={rowHeight()}
         current={at}
-        keyOf={(index) => events[index]?.id ?? index}
+        keyOf={(index) => lines[index]?.event.id ?? index}
         render={(index) => {
-          const event = events[index];
+          const line = lines[index];
           return (
-            event && (
-              <EventRow event={event} zones={zones} current={index === at} withoutVehicle={ofVehicle} />
-            )
+            line && <EventRow {...line} zones={zones} current={index === at} withoutVehicle={ofVehicle} />
           );
         }}
       />
       <p class="event-count" role="status">
-        {count >= MOST ? t("event.full", { count }) : t(more ? "event.countMore" : "event.count", { count })}
+        {events.length >= MOST
+          ? t("event.full", { count: events.length })
+          : t(more ? "event.countMore" : "event.count", { count: events.length })}
         {more && (
           <button type="button" class="link" onClick={readMore}>
             {t("event.more")}

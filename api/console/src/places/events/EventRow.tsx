@@ -9,10 +9,15 @@ import { now } from "../../time/clock";
 import { historyAt } from "../vehicle/acts";
 import { eventText, iconOf, type Names, toneOf } from "./words";
 
-export const ROW_HEIGHT = 56;
+/** Pixels of a row: on phones it has two lines. */
+export function rowHeight(): number {
+  return window.matchMedia("(max-width: 699px)").matches ? 56 : 40;
+}
 
 interface EventRowProps {
   event: Event;
+  /** How many of the same kind the row stands for besides. */
+  others?: number;
   zones: Names;
   /** Where the arrows are. */
   current?: boolean;
@@ -21,13 +26,20 @@ interface EventRowProps {
 }
 
 /** An event: what, which vehicle, when. Leads to its proof, and to the vehicle at that time. */
-export function EventRow({ event, zones, current = false, withoutVehicle = false }: EventRowProps) {
+export function EventRow({
+  event,
+  others = 0,
+  zones,
+  current = false,
+  withoutVehicle = false,
+}: EventRowProps) {
+  const text = eventText(event, zones, style.value);
   const at = Date.parse(event.eventTime);
   return (
     <div class={`event-row ${toneOf(event)}${current ? " current" : ""}`}>
       <Icon name={iconOf(event)} />
       <Link to={`/events/${event.id}`} class="event-row-text">
-        {eventText(event, zones, style.value)}
+        {others > 0 ? t("event.files", { text, count: others }) : text}
       </Link>
       {!withoutVehicle && <VehicleLink id={event.deviceId} at={at} />}
       <time dateTime={event.eventTime} title={`${dateTime(at, style.value)} · ${utc(at)}`}>

@@ -7,10 +7,13 @@ import { recentEvents } from "../../state/events";
 import { useLoaded } from "../../state/saved";
 import { may } from "../../state/session";
 import { EventRow } from "./EventRow";
+import { linesOf } from "./pages";
 import { useZoneNames } from "./zoneNames";
 import "./events.css";
 
 const FEW = 4;
+/** So many are read, since files that came one after the other are one row. */
+const READ = 30;
 const BACK_MS = 7 * 86_400_000;
 
 /** The newest events of a vehicle in the last seven days, for its panel. */
@@ -21,7 +24,7 @@ export function NewestEvents({ id }: { id: number }) {
     if (!open) return Promise.resolve([]);
     const now = Date.now();
     const [from, to] = [now - BACK_MS, now].map((instant) => new Date(instant).toISOString());
-    return get<Event[]>("/events", { deviceId: id, from, to, limit: FEW }, signal);
+    return get<Event[]>("/events", { deviceId: id, from, to, limit: READ }, signal);
   });
   const arrived = recentEvents.value.find((event) => event.deviceId === id)?.id;
   const known = found.value?.some((event) => event.id === arrived) ?? true;
@@ -33,11 +36,13 @@ export function NewestEvents({ id }: { id: number }) {
     <section class="event-newest">
       <h2>{t("event.newest")}</h2>
       <ul>
-        {found.value.map((event) => (
-          <li key={event.id}>
-            <EventRow event={event} zones={zones} withoutVehicle />
-          </li>
-        ))}
+        {linesOf(found.value)
+          .slice(0, FEW)
+          .map((line) => (
+            <li key={line.event.id}>
+              <EventRow {...line} zones={zones} withoutVehicle />
+            </li>
+          ))}
       </ul>
       <Link to={`/vehicles/${id}/events`}>{t("event.all")}</Link>
     </section>

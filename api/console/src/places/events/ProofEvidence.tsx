@@ -1,15 +1,18 @@
-import { useEffect, useRef } from "preact/hooks";
+import type { ComponentType } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Event } from "../../api/types";
 import { t } from "../../i18n/translate";
+import { Icon } from "../../parts/Icon";
 import { Problem, sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { device, position } from "../../state/fleet";
 import { may } from "../../state/session";
 import { now } from "../../time/clock";
 import { camerasOf } from "../../video/channels";
+import { cancelFootage, requestFootage } from "../../video/recorded/footage";
 import { filmName, KeptFilm, SentFile } from "./ProofFiles";
-import { camerasWithout, FILM_AFTER_MS, type Film, type FilmState } from "./proof";
-import { cancelFilm, type Films, fetchFilm } from "./useFilms";
+import { camerasWithout, FILM_AFTER_MS, type Film, type FilmState, filmSpan } from "./proof";
+import type { Films } from "./useFilms";
 import type { Proof } from "./useProof";
 import type { Tickets } from "./useTickets";
 
@@ -48,14 +51,10 @@ export function ProofEvidence({ proof: { event, files, uniqueId }, films, ticket
           film.state === "kept" && film.fileName ? (
             <KeptFilm key={film.fileName} of={film} {...of} />
           ) : (
-            <Coming
-              key={`${film.channel} ${film.requestId} ${film.captureId}`}
-              film={film}
-              reload={films.reload}
-            />
+            <Coming key={`${film.channel} ${film.request?.id} ${film.captureId}`} film={film} />
           ),
         )}
-        {films.films && <Fetch event={event} films={films} />}
+        {films.films && <Fetch event={event} films={films.films} />}
       </section>
       <section class="proof-section" aria-label={t("event.pictures")}>
         <h2>{t("event.pictures")}</h2>
@@ -69,19 +68,15 @@ export function ProofEvidence({ proof: { event, files, uniqueId }, films, ticket
 }
 
 /** A film that is not here: why, and a way to take it back. */
-function Coming({ film, reload }: { film: Film; reload: () => void }) {
-  const { requestId } = film;
-  async function cancel(id: number) {
-    await cancelFilm(id).catch((problem: unknown) => toast(sentenceOf(problem), "bad"));
-    reload();
-  }
+function Coming({ film }: { film: Film }) {
+  const { request } = film;
   return (
     <p class="proof-coming" role="status">
       <strong>{filmName(film)}</strong>
       <span>{t(WORDS[film.state])}</span>
       {film.reason && <span class="faint">{film.reason}</span>}
-      {requestId !== null && (
-        <button type="button" class="quiet" onClick={() => void cancel(requestId)}>
+      {request && may("video") && (
+        <button type="button" class="quiet" onClick={() => attempt(cancelFootage(request))}>
           {t("event.cancelFilm")}
         </button>
       )}
@@ -89,32 +84,61 @@ function Coming({ film, reload }: { film: Film; reload: () => void }) {
   );
 }
 
-/** A button for each camera of which there is no film. */
-function Fetch({ event, films }: { event: Event; films: Films }) {
+/** Say why something did not work. */
+function attempt(act: Promise<unknown>): void {
+  act.catch((problem: unknown) => toast(sentenceOf(problem), "bad"));
+}
+
+/** A button for each camera of which there is no film, and the player of what the vehicle has. */
+function Fetch({ event, films }: { event: Event; films: readonly Film[] }) {
   const found = device(event.deviceId).value;
   const cameras = found ? camerasOf(found, position(event.deviceId).value) : [];
-  const rest = camerasWithout(cameras, films.films ?? []);
-  if (rest.length === 0 || !may("edit") || !may("command")) return null;
-  if (now.value < Date.parse(event.eventTime) + FILM_AFTER_MS + 1000) {
-    return <p class="faint">{t("event.fetchSoon")}</p>;
-  }
-  async function fetchOne(camera: number) {
-    await fetchFilm(event, camera).catch((problem: unknown) => toast(sentenceOf(problem), "bad"));
-    films.reload();
-  }
+  const rest = camerasWithout(cameras, films);
+  const at = Date.parse(event.eventTime);
+  if (cameras.length === 0 || !may("video")) return null;
+  if (now.value < at + FILM_AFTER_MS + 1000) return <p class="faint">{t("event.fetchSoon")}</p>;
   return (
-    <div class="button-row proof-fetch">
-      {rest.map((camera) => (
-        <button
-          key={camera}
-          type="button"
-          title={t("event.fetchText", { channel: camera })}
-          onClick={() => void fetchOne(camera)}
-        >
-          {t("event.fetchOf", { channel: camera })}
-        </button>
-      ))}
-      <small class="faint">{t("event.fetchNote")}</small>
+    <>
+      {rest.length > 0 && (
+        <div class="button-row proof-fetch">
+          {rest.map((camera) => (
+            <button
+              key={camera}
+              type="button"
+              onClick={() => attempt(requestFootage(event.deviceId, camera, filmSpan(at)))}
+            >
+              <Icon name="download" size={18} />
+              {t("event.fetchOf", { channel: camera })}
+            </button>
+          ))}
+          <small class="faint">{t("event.fetchNote")}</small>
+        </div>
+      )}
+      <Player deviceId={event.deviceId} at={at} />
+    </>
+  );
+}
+
+/** The film around the event as the vehicle has it; loaded when it is wanted. */
+function Player({ deviceId, at }: { deviceId: number; at: number }) {
+  const [Film, setFilm] = useState<ComponentType<{ deviceId: number; at: number }> | null>(null);
+  if (Film) {
+    return (
+      <div class="proof-player">
+        <Film deviceId={deviceId} at={at} />
+      </div>
+    );
+  }
+  const load = async () => {
+    const { EventFilm } = await import("../../video/recorded/EventFilm");
+    setFilm(() => EventFilm);
+  };
+  return (
+    <div class="button-row">
+      <button type="button" class="quiet" onClick={() => attempt(load())}>
+        <Icon name="play" size={18} />
+        {t("event.watch")}
+      </button>
     </div>
   );
 }

@@ -46,7 +46,7 @@ export function KeptFilm({ of, ...rest }: FileProps & { of: Film }) {
   const url = of.url ?? fileAddress(rest.uniqueId, fileName);
   const label = filmName(of);
   return (
-    <figure class="proof-file film">
+    <figure class="proof-file">
       {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
       <video src={url} controls preload="metadata" aria-label={label} />
       <figcaption>

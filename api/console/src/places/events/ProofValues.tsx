@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import type { Position } from "../../api/types";
 import { coordinates } from "../../format/coordinates";
 import { clockSeconds, utc } from "../../format/times";
@@ -7,14 +8,15 @@ import { style } from "../../state/session";
 import { FIRST, HIDDEN, labelOf, valueText } from "../vehicle/Values";
 import { type Around, isPlace, valueNames } from "./proof";
 
-/** So many values of a position are shown; those that changed are the first. */
-const MOST = 16;
+/** So many values of a position are shown at first; those that changed come before others. */
+const FEW = 7;
 /** They are shown themselves. */
 const FILES: ReadonlySet<string> = new Set(["image", "video", "audio"]);
 
 /** The values of the position of an event, beside those before and after it. */
 export function ProofValues({ around }: { around: Around }) {
   const { before, then, after } = around;
+  const [all, setAll] = useState(false);
   if (!before && !then && !after) return null;
   const names = valueNames(around, FIRST).filter((name) => !HIDDEN.has(name) && !FILES.has(name));
   const rows: [string, (position: Position) => string][] = [
@@ -25,12 +27,10 @@ export function ProofValues({ around }: { around: Around }) {
       (each) => (isPlace(each) ? coordinates(each.latitude, each.longitude, style.value) : t("fleet.noFix")),
     ],
     ...(then?.address ? [[t("vehicle.address"), addressOf] as [string, typeof addressOf]] : []),
-    ...names
-      .slice(0, MOST)
-      .map((name): [string, (position: Position) => string] => [
-        labelOf(name),
-        ({ attributes }) => shownText(name, attributes[name]),
-      ]),
+    ...(all ? names : names.slice(0, FEW)).map((name): [string, (position: Position) => string] => [
+      labelOf(name),
+      ({ attributes }) => shownText(name, attributes[name]),
+    ]),
   ];
   return (
     <section class="proof-values" aria-label={t("event.values")}>
@@ -60,6 +60,11 @@ export function ProofValues({ around }: { around: Around }) {
           ))}
         </tbody>
       </table>
+      {names.length > FEW && (
+        <button type="button" class="link" aria-expanded={all} onClick={() => setAll(!all)}>
+          {t(all ? "vehicle.fewerValues" : "vehicle.allValues")}
+        </button>
+      )}
     </section>
   );
 }

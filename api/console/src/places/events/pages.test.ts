@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Event } from "../../api/types";
-import { extended, MOST, PAGE, renewed } from "./pages";
+import { extended, linesOf, MOST, PAGE, renewed } from "./pages";
 
 const event = (id: number, second = id): Event => ({
   id,
@@ -45,4 +45,23 @@ test("where a page does not reach down to what is known, there may be others bet
   const next = renewed(list, page(1000, PAGE));
   expect(ids(next.events)).toEqual(ids(page(1000, PAGE)));
   expect(next.more).toBe(true);
+});
+
+test("files that a vehicle sent one after the other are one row", () => {
+  const sent = (id: number, type: string, deviceId: number): Event => ({ ...event(id), type, deviceId });
+  const lines = linesOf([
+    sent(9, "media", 1),
+    sent(8, "media", 1),
+    sent(7, "media", 2),
+    sent(6, "alarm", 2),
+    sent(5, "alarm", 2),
+    sent(4, "media", 2),
+  ]);
+  expect(lines.map((line) => [line.event.id, line.others])).toEqual([
+    [9, 1],
+    [7, 0],
+    [6, 0],
+    [5, 0],
+    [4, 0],
+  ]);
 });

@@ -37,3 +37,21 @@ export function renewed(list: Listed, page: readonly Event[]): Listed {
   const events = [...added, ...list.events].sort(before);
   return { events: events.slice(0, MOST), more: list.more || events.length > MOST };
 }
+
+/** A row of a list: an event, and how many of the same kind it stands for besides. */
+export interface EventLine {
+  event: Event;
+  others: number;
+}
+
+/** The rows of a list: files that a vehicle sent one after the other are one row, that of the last. */
+export function linesOf(events: readonly Event[]): readonly EventLine[] {
+  const lines: { event: Event; others: number }[] = [];
+  for (const event of events) {
+    const last = lines.at(-1);
+    if (event.type === "media" && last?.event.type === "media" && last.event.deviceId === event.deviceId) {
+      last.others += 1;
+    } else lines.push({ event, others: 0 });
+  }
+  return lines;
+}

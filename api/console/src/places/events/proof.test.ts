@@ -5,6 +5,7 @@ import { around, camerasWithout, filesOf, filmSpan, filmsOf, isPlace, valueNames
 const AT = Date.UTC(2026, 4, 1, 12);
 const text = (seconds: number) => new Date(AT + seconds * 1000).toISOString();
 const event = { id: 881, type: "alarm", eventTime: text(0), deviceId: 7, positionId: 20 } as Event;
+/** Seconds after the event. */
 const position = (id: number, seconds: number, attributes = {}): Position =>
   ({ id, fixTime: text(seconds), valid: true, latitude: 41, longitude: -8, attributes }) as Position;
 
@@ -12,6 +13,8 @@ test("the position of an event stands between those before and after it", () => 
   const track = [position(30, 20), position(10, -20), position(20, 0)];
   const found = around(event, track, undefined);
   expect([found.before?.id, found.then?.id, found.after?.id]).toEqual([10, 20, 30]);
+  const twice = around(event, [...track, position(15, 0)], undefined);
+  expect([twice.before?.id, twice.then?.id, twice.after?.id]).toEqual([10, 20, 30]);
   const alone = around(event, [], position(20, 0));
   expect([alone.before, alone.then?.id, alone.after]).toEqual([undefined, 20, undefined]);
   const without = around({ ...event, positionId: 0 }, [position(1, -5), position(2, 5)], undefined);
@@ -72,6 +75,11 @@ test("films are what is asked for and what is captured around the event, each on
     [1, "kept", 5],
     [2, "waiting", null],
     [3, "fetching", 5],
+  ]);
+  expect(films.map(({ span }) => [span.from - AT, span.to - AT])).toEqual([
+    [-14_000, 6000],
+    [-15_000, 45_000],
+    [-5000, 15_000],
   ]);
   expect(camerasWithout([1, 2, 3, 4], films)).toEqual([4]);
   expect(camerasWithout([1], filmsOf(event, [request(1, 1, -1, 1, "FAILED")], []))).toEqual([1]);

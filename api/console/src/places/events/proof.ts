@@ -2,6 +2,7 @@
 
 import type { Capture, Event, Footage, Position } from "../../api/types";
 import type { Span } from "../../time/spans";
+import { isOpen } from "../../video/recorded/footage";
 
 /** The way that the map shows. */
 export const WAY_MS = 2 * 60_000;
@@ -25,11 +26,10 @@ export function around(event: Event, track: readonly Position[], own: Position |
   const at = Date.parse(event.eventTime);
   const then = known ?? byTime.findLast((each) => timeOf(each) <= at);
   if (!then) return { before: undefined, then, after: byTime[0] };
-  const others = byTime.filter(({ id }) => id !== then.id);
   return {
-    before: others.findLast((each) => timeOf(each) <= timeOf(then)),
+    before: byTime.findLast((each) => timeOf(each) < timeOf(then)),
     then,
-    after: others.find((each) => timeOf(each) > timeOf(then)),
+    after: byTime.find((each) => timeOf(each) > timeOf(then)),
   };
 }
 
@@ -60,8 +60,8 @@ export interface Film {
   /** Bytes that are there. */
   size: number | null;
   captureId: string | null;
-  /** Of the footage request that has not ended. */
-  requestId: number | null;
+  /** The footage request, if it has not ended. */
+  request: Footage | null;
   /** Why it waits or has failed, in the words of the server. */
   reason: string | null;
 }
@@ -81,22 +81,21 @@ export function filmsOf(
   captures: readonly Capture[],
 ): readonly Film[] {
   const at = Date.parse(event.eventTime);
+  const shows = ({ span }: Film) => span.from <= at && at <= span.to;
   const asked = requests.filter((each) => each.deviceId === event.deviceId).map(ofRequest);
   const recorded = captures.filter(({ live }) => !live).flatMap(ofCapture);
   const known = new Map(recorded.map((film) => [film.captureId, film]));
-  const merged = asked.map((film) => {
-    const same = film.captureId === null ? undefined : known.get(film.captureId);
-    known.delete(film.captureId);
-    return { ...film, size: same?.size ?? null };
+  for (const { captureId } of asked) known.delete(captureId);
+  const merged = asked.filter(shows).map((film) => {
+    const same = recorded.find(({ captureId }) => captureId === film.captureId);
+    // What came may be shorter than what was asked for.
+    return same ? { ...film, size: same.size, ...(film.state === "kept" && { span: same.span }) } : film;
   });
-  return [...merged, ...known.values()]
-    .filter(({ span }) => span.from <= at && at <= span.to)
-    .sort((a, b) => a.channel - b.channel);
+  return [...merged, ...[...known.values()].filter(shows)].sort((a, b) => a.channel - b.channel);
 }
 
 function ofRequest(request: Footage): Film {
   const { channel, status, fileName, url, captureId, reason } = request;
-  const open = status === "WAITING" || status === "FETCHING";
   return {
     channel,
     span: { from: Date.parse(request.startTime), to: Date.parse(request.endTime) },
@@ -105,7 +104,7 @@ function ofRequest(request: Footage): Film {
     url,
     size: null,
     captureId,
-    requestId: open ? request.id : null,
+    request: isOpen(request) ? request : null,
     reason,
   };
 }
@@ -121,7 +120,7 @@ function ofCapture({ startTime, endTime, status, ...capture }: Capture): readonl
       url: capture.url,
       size: capture.size,
       captureId: capture.id,
-      requestId: null,
+      request: null,
       reason: capture.reason,
     },
   ];

@@ -3,14 +3,16 @@
 import { effect, untracked } from "@preact/signals";
 import { get } from "../../api/call";
 import type { Event } from "../../api/types";
-import { t } from "../../i18n/translate";
+import { hasText, t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { go } from "../../router";
 import { recentEvents } from "../../state/events";
 import { deviceNow } from "../../state/fleet";
 import { isShown, isUrgent, notices } from "../../state/notices";
-import { may } from "../../state/session";
+import { may, style } from "../../state/session";
+import { zones } from "../../state/zones";
+import { eventText } from "../events/words";
 import { playAlarm } from "./sound";
 
 /** More events at once than these are one notice. */
@@ -64,13 +66,20 @@ function announce(added: readonly Event[]): void {
 }
 
 function announceOne(event: Event, urgent: boolean): void {
-  const name = deviceNow(event.deviceId)?.name ?? "";
-  const { message } = event.attributes;
-  const key = event.type === "alarm" ? "frame.alarm" : "frame.event";
-  const text = typeof message === "string" ? message : t(key, { name });
   const act = { label: t("frame.show"), run: () => openEvent(event) };
   // An announcement is about no vehicle, and not stored.
-  toast(text, urgent ? "alarm" : "good", event.id ? act : undefined);
+  toast(textOf(event), urgent ? "alarm" : "good", event.id ? act : undefined);
+}
+
+/** The page's own words for what it knows, which are in the language of the page, else the server's. */
+function textOf(event: Event): string {
+  const name = deviceNow(event.deviceId)?.name;
+  const { message } = event.attributes;
+  if (name === undefined || !hasText(`event.type.${event.type}`)) {
+    return typeof message === "string" ? message : t("frame.event", { name: name ?? "" });
+  }
+  const names = new Map(zones.peek()?.map((zone) => [zone.id, zone.name]));
+  return t("event.subject", { event: eventText(event, names, style.peek()), name });
 }
 
 function openEvent(event: Event): void {

@@ -19,7 +19,7 @@ export const FIRST: readonly string[] = [
 ];
 const FEW = 6;
 /** What other parts of the page show, or only programs need. */
-export const HIDDEN: ReadonlySet<string> = new Set(["motion", "distance", "raw", "result"]);
+export const HIDDEN: ReadonlySet<string> = new Set(["motion", "distance", "raw", "result", "alarmLabel"]);
 
 /** The values that came with a position; all of them on demand. */
 export function Values({ of }: { of: Position }) {
