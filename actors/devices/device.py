@@ -43,6 +43,7 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.actors.rules.fold_state import NOTHING_STORED
 from motorpool.codecs.devices import CODECS
+from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
 from motorpool.runtime import DynamicSpec, Restart
 from motorpool.storage import devices
@@ -170,9 +171,14 @@ class DeviceActor(BaseDevice):
     async def _deliver_then_store(self, message: PositionReported) -> None:
         claimed = await self._commands.queue.claim()
         if claimed is not None:
-            text = self._commands.response_text(claimed.command)
-            is_accepted = message.connection.offer(DeliverInResponse(text))
-            await self._commands.queue.settle(claimed, "" if is_accepted else "the connection has ended")
+            try:
+                text = self._commands.response_text(claimed.command, message.protocol)
+            except UnsupportedCommand as error:
+                refused = str(error)
+            else:
+                is_accepted = message.connection.offer(DeliverInResponse(text))
+                refused = "" if is_accepted else "the connection has ended"
+            await self._commands.queue.settle(claimed, refused)
         waits = self._store(message.report, message.protocol, message.connection)
         if waits is not None:
             await waits

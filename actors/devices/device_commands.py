@@ -342,8 +342,6 @@ class DeviceCommands:
         """Expect no answers to what was sent on an earlier connection: their numbers begin again."""
         self._ticket_references = None
 
-    def response_text(self, queued: QueuedCommand) -> str:
-        """Return the content of a queued command that the device takes in the response to its request."""
-        assert self._session.row is not None
-        attributes = fill_placeholders(queued.type, queued.attributes, self._session.row.unique_id)
-        return str(attributes.get("data", ""))
+    def response_text(self, queued: QueuedCommand, protocol: str) -> str:
+        """Return the text of a queued command for the response to a request; raises UnsupportedCommand."""
+        return CODECS[protocol]().encode(self._device_command(queued.type, queued.attributes)).data.decode()

@@ -211,6 +211,10 @@ def jt808_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, terminal.receive
 
 
+def owntracks_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    return CODECS["owntracks"](), json.loads
+
+
 def osmand_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return CODECS["osmand"](), bytes.decode
 
@@ -239,6 +243,7 @@ PEERS = {
     "gt06": gt06_peer,
     "jt808": jt808_peer,
     "osmand": osmand_peer,
+    "owntracks": owntracks_peer,
     "teltonika": teltonika_peer,
 }
 ATTRIBUTES = {
@@ -250,6 +255,7 @@ ATTRIBUTES = {
     "startTime": "2026-05-01T10:00:00Z",
 }
 """Enough for any command."""
+PROTOCOL_ATTRIBUTES = {"owntracks": {"data": '{"_type": "cmd", "action": "dump"}'}}
 OTHER_ATTRIBUTES = {
     "setOdometer": {"data": "184460"},
     "setSpeedLimit": {"data": 80},
@@ -262,7 +268,7 @@ def test_each_command_is_encoded_and_understood_by_the_device(codec: type[Device
     peer, decode = PEERS[codec.name]()
     peer.utc_now = lambda: datetime(2026, 5, 1, 12, tzinfo=UTC)
     for command in sorted(codec.commands):
-        attributes = ATTRIBUTES | OTHER_ATTRIBUTES.get(command, {})
+        attributes = ATTRIBUTES | OTHER_ATTRIBUTES.get(command, {}) | PROTOCOL_ATTRIBUTES.get(codec.name, {})
         encodable = DeviceCommand(command, attributes, "13912345678", MediaAddress("203.0.113.5", 1078, 1079))
         assert decode(peer.encode(encodable).data), command
 

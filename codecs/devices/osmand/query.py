@@ -10,7 +10,7 @@ from motorpool.codecs.devices.network import access_point, cell_tower, network_o
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_real, parse_whole
 from motorpool.codecs.reports import PositionReport
-from motorpool.codecs.units import checked_coordinates
+from motorpool.codecs.units import KNOTS_PER_METRE_PER_SECOND, checked_coordinates
 
 MAX_PARAMETERS = 256
 """Parameters of one request."""
@@ -42,6 +42,21 @@ _KNOWN_PARAMETERS = frozenset(
 )
 """Parameters with a meaning; any other becomes an attribute."""
 
+_GPSLOGGER_MARKS = frozenset(("aid", "ser", "prov"))
+"""Parameters by which GPSLogger is recognised: android id, serial number, provider."""
+_GPSLOGGER_NAMES = {
+    "alt": "altitude",
+    "acc": "accuracy",
+    "dir": "bearing",
+    "ischarging": "charge",
+    "time": "timestamp",
+    "aid": "id",
+    "ser": "id",
+}
+"""What the parameters are called here; of several with one meaning the first that has a value counts."""
+_GPSLOGGER_UNUSED = frozenset(("timeoffset", "date", "starttimestamp", "filename"))
+_GPSLOGGER_SPEEDS = ("spd", "s")
+
 
 def read_query(query: str) -> tuple[str, PositionReport]:
     """Return the unique id and the report of a query string or form body.
@@ -53,6 +68,8 @@ def read_query(query: str) -> tuple[str, PositionReport]:
         fields = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
     except ValueError:
         raise CodecError(f"more than {MAX_PARAMETERS} parameters") from None
+    if not fields.keys().isdisjoint(_GPSLOGGER_MARKS):
+        fields = _from_gpslogger(fields)
     unique_id = _first(fields, "id") or _first(fields, "deviceid")
     if not unique_id:
         raise CodecError("no id")
@@ -71,6 +88,25 @@ def read_query(query: str) -> tuple[str, PositionReport]:
         accuracy=_number(fields, "accuracy"),
         network=_network(fields.get("cell", ()), fields.get("wifi", ())),
     )
+
+
+def _from_gpslogger(given: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the parameters of GPSLogger by the names used here (docs/protocols/osmand.md#gpslogger)."""
+    fields = {
+        name: values
+        for name, values in given.items()
+        if name not in _GPSLOGGER_NAMES
+        and name not in _GPSLOGGER_UNUSED
+        and name not in _GPSLOGGER_SPEEDS
+        and any(value.strip() for value in values)
+    }
+    for name, canonical in _GPSLOGGER_NAMES.items():
+        if _first(given, name):
+            fields.setdefault(canonical, given[name])
+    speed = next((text for name in _GPSLOGGER_SPEEDS if (text := _first(given, name))), "")
+    if speed and "speed" not in fields:
+        fields["speed"] = [str(_parse_number("spd", speed) * KNOTS_PER_METRE_PER_SECOND)]
+    return fields
 
 
 def parse_time(stamp: str | float) -> datetime:

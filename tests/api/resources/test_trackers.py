@@ -192,3 +192,25 @@ async def test_the_addresses_of_unknown_devices_and_noise_are_not_answered(start
             assert await known.receive() == b"LOAD"
         readable, _, _ = select.select([stranger.datagrams], [], [], 0)
         assert readable == []
+
+
+async def test_owntracks_reports_and_takes_a_command_with_its_next_answer(starting, free_port, connect):
+    port = free_port()
+    places = {
+        "device": DeviceSettings(host=LOOPBACK),
+        "port": PortSettings(offset=port - CODECS["owntracks"].port),
+    }
+    body = b'{"_type":"location","lat":48.85833,"lon":2.29513,"tst":1497476456,"tid":"JJ","batt":63}'
+    request = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+    async with starting(protocols=("owntracks",), **places) as served:
+        device_id = await served.device(served.admin, "JJ")
+        phone = await connect("tcp", port)
+        with trio.fail_after(60):
+            await phone.send(request)
+            assert (await phone.receive()).endswith(b"\r\n\r\n[]")
+            shown = await latest(served)
+            assert (shown["latitude"], shown["attributes"]["batteryLevel"]) == (48.85833, 63)
+            sent = {"deviceId": device_id, "type": "positionSingle"}
+            assert (await served.admin.post("/commands/send", json=sent)).status == 202
+            await phone.send(request)
+            assert (await phone.receive()).endswith(b'[{"_type":"cmd","action":"reportLocation"}]')

@@ -1,6 +1,7 @@
 import pytest
 
-from motorpool.codecs.devices.osmand.codec import MAX_BODY_BYTES, MAX_HEAD_BYTES, OsmAnd
+from motorpool.codecs.devices.http_codec import MAX_BODY_BYTES, MAX_HEAD_BYTES
+from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import (
     DeviceCommand,
