@@ -1,6 +1,8 @@
 """Journey 10: commands that are sent, kept and refused (docs/console.md#commands)."""
 
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import expect
@@ -16,12 +18,47 @@ STOP = 0x64
 QUERY_POSITION = 0x8201
 
 
+class Gateway(ThreadingHTTPServer):
+    """Takes text messages over HTTP, and keeps their bodies."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Gateway.Request)
+        self.taken = []
+
+    class Request(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.server.taken.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+
+@pytest.fixture(scope="module")
+def gateway():
+    with Gateway() as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server(start_server, gateway):
+    """A server that sends text messages by the gateway."""
+    with start_server({"MOTORPOOL_SMS_URL": f"http://127.0.0.1:{gateway.server_port}/"}) as running:
+        yield running
+
+
 @pytest.fixture
 def van(server, connected):
     """A terminal on the line, and its device."""
     with connected(server, PHONE) as peer, server.client() as client:
         (device,) = client.get("/devices", params={"uniqueId": PHONE.lstrip("0")}).json()
-        device["name"] = "Van 401"
+        device |= {"name": "Van 401", "phone": "+351900000401"}
         assert client.put(f"/devices/{device['id']}", json=device).status_code == 200
         yield peer, device
 
@@ -61,7 +98,18 @@ def test_an_engine_is_stopped_after_a_question(server, visitor, van):
     page.keyboard.type("stop the eng")
     page.keyboard.press("Enter")
     expect(question).to_contain_text("Van 401 stands")
-    expect(question.get_by_role("button", name="Stop the engine")).to_be_focused()
+    send = question.get_by_role("button", name="Stop the engine")
+    expect(send).to_be_focused()
+    # It drives off while the question is open.
+    report(peer, 30)
+    expect(question.get_by_role("button", name="Cancel")).to_be_focused()
+    report(peer, 0)
+    expect(question).to_contain_text("Van 401 stands")
+    page.keyboard.press("Enter")
+    expect(question).to_have_count(0)
+    expect(page.get_by_label("What should the vehicle do?")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(send).to_be_focused()
     page.keyboard.press("Enter")
     asked = peer.messages(lambda message: isinstance(message, TerminalControl))[-1]
     assert asked.command == STOP
@@ -71,7 +119,7 @@ def test_an_engine_is_stopped_after_a_question(server, visitor, van):
     guest.assert_accessible()
 
 
-def test_commands_are_kept_cancelled_and_refused_in_words(server, visitor, van, connected):
+def test_commands_are_kept_cancelled_and_refused_in_words(server, visitor, van, connected, gateway):
     peer, device = van
     report(peer, 0)
     guest = visitor(server)
@@ -89,6 +137,12 @@ def test_commands_are_kept_cancelled_and_refused_in_words(server, visitor, van, 
     page.get_by_label("Text of the command").fill("engine off")
     page.get_by_role("button", name="Send").click()
     expect(page.get_by_text("Refused: Data must be hex digits")).to_be_visible()
+    choose(page, "Own text")
+    page.get_by_label("Text of the command").fill("engine off")
+    page.get_by_label("Send as a text message to +351900000401").check()
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("Handed to the gateway of text messages")).to_be_visible()
+    assert gateway.taken == ['{"to": "+351900000401", "text": "engine off"}']
 
     peer.close()
     queue = page.get_by_role("region", name="Kept until the vehicle comes")

@@ -7,6 +7,7 @@ const entry = (id: number, changes: Partial<Sent> = {}): Sent => ({
   name: "positionSingle",
   at: id,
   outcome: "sent",
+  byText: false,
   queuedId: 0,
   problem: null,
   replies: [],
@@ -24,6 +25,7 @@ test("else to one that was kept, else to the newest", () => {
   expect(repliedTo([entry(3, answered), entry(2, answered)], 1)?.id).toBe(3);
 });
 
-test("never to one that was refused, or that went to another vehicle", () => {
-  expect(repliedTo([entry(3, { outcome: "refused" }), entry(2, { deviceId: 2 })], 1)).toBeUndefined();
+test("never to one that was refused, went by text message, or to another vehicle", () => {
+  const others = [entry(4, { outcome: "refused" }), entry(3, { byText: true }), entry(2, { deviceId: 2 })];
+  expect(repliedTo(others, 1)).toBeUndefined();
 });

@@ -17,6 +17,8 @@ export interface Sent {
   /** When it was asked for, in milliseconds since 1970. */
   at: number;
   outcome: Outcome;
+  /** It went by text message, in place of the device's connection. */
+  byText: boolean;
   /** Its number in the queue; 0 if it is in none. */
   queuedId: number;
   /** What was thrown where it was refused. */
@@ -46,6 +48,7 @@ export async function sendCommand(deviceId: number, name: string, body: CommandB
     name,
     at: Date.now(),
     outcome: "sending",
+    byText: false,
     queuedId: 0,
     problem: null,
     replies: [],
@@ -54,7 +57,7 @@ export async function sendCommand(deviceId: number, name: string, body: CommandB
   try {
     const answer = await post<Command | QueuedCommand>("/commands/send", { ...body, deviceId });
     // Only a command that was not queued has a description.
-    if ("description" in answer) change(id, { outcome: "sent" });
+    if ("description" in answer) change(id, { outcome: "sent", byText: answer.textChannel });
     else change(id, { outcome: "kept", queuedId: answer.id });
   } catch (problem) {
     change(id, { outcome: "refused", problem });
@@ -76,7 +79,9 @@ export function noteQueue(deviceId: number, ids: ReadonlySet<number>, askedAt: n
 
 /** The entry that a reply belongs to: devices answer in order, most of them once. */
 export function repliedTo(entries: readonly Sent[], deviceId: number): Sent | undefined {
-  const mine = entries.filter((each) => each.deviceId === deviceId && each.outcome !== "refused");
+  const mine = entries.filter(
+    (each) => each.deviceId === deviceId && each.outcome !== "refused" && !each.byText,
+  );
   const waiting = mine.filter((each) => each.replies.length === 0 && each.outcome !== "cancelled");
   // What is still said to be kept may have been sent a moment ago.
   const handed = waiting.filter((each) => each.outcome !== "kept");

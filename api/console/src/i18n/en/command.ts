@@ -41,6 +41,7 @@ export const command = {
   "command.logEmpty": "What you send appears here, with the answer of the vehicle.",
   "command.sending": "On its way …",
   "command.sent": "Handed to the vehicle",
+  "command.sentByText": "Handed to the gateway of text messages",
   "command.kept": "Kept until the vehicle comes",
   "command.gone": "The vehicle came; it is no longer kept",
   "command.cancelled": "Cancelled",

@@ -41,6 +41,7 @@ export const command = {
   "command.logEmpty": "O que enviar aparece aqui, com a resposta do veículo.",
   "command.sending": "A caminho …",
   "command.sent": "Entregue ao veículo",
+  "command.sentByText": "Entregue ao serviço de mensagens de texto",
   "command.kept": "Guardado até o veículo vir",
   "command.gone": "O veículo veio; já não está guardado",
   "command.cancelled": "Cancelado",

@@ -5,6 +5,7 @@ import { t } from "../../../i18n/translate";
 import { Check } from "../../../parts/Field";
 import { Icon } from "../../../parts/Icon";
 import { picked } from "../../../parts/Picker";
+import { position } from "../../../state/fleet";
 import { may } from "../../../state/session";
 
 /** A command that can be chosen: a saved one, or a type (`savedId` 0). */
@@ -16,6 +17,8 @@ export interface Offer {
 }
 
 interface ChooserProps {
+  /** Of the vehicle. */
+  id: number;
   offers: readonly Offer[];
   /** Whether a command waits for a vehicle that is not connected. */
   keep: boolean;
@@ -24,7 +27,7 @@ interface ChooserProps {
 }
 
 /** The commands by a part of their name; one that needs nothing else is sent by choosing it. */
-export function Chooser({ offers, keep, onKeep, onChoose }: ChooserProps) {
+export function Chooser({ id, offers, keep, onKeep, onChoose }: ChooserProps) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const input = useRef<HTMLInputElement>(null);
@@ -55,6 +58,7 @@ export function Chooser({ offers, keep, onKeep, onChoose }: ChooserProps) {
     { label: t("command.saved"), offers: found.filter((offer) => offer.savedId !== 0) },
     { label: t("command.all"), offers: found.filter((offer) => offer.savedId === 0) },
   ].filter((group) => group.offers.length > 0);
+  const isUnknown = position(id).value === undefined;
   const onlyOwnText = offers.every((offer) => offer.savedId !== 0 || offer.type === "custom");
   return (
     <section class="card command-chooser" aria-label={t("vehicle.commands")}>
@@ -109,7 +113,7 @@ export function Chooser({ offers, keep, onKeep, onChoose }: ChooserProps) {
           {t("command.only")} {offers.length === 0 && t("command.noSaved")}
         </p>
       )}
-      {may("anyCommand") && onlyOwnText && <p class="field-hint">{t("command.unknown")}</p>}
+      {may("anyCommand") && onlyOwnText && isUnknown && <p class="field-hint">{t("command.unknown")}</p>}
       {may("anyCommand") && <Check label={t("command.keep")} checked={keep} onChange={onKeep} />}
     </section>
   );

@@ -92,7 +92,7 @@ function Sending({ id, name, offers }: { id: number; name: string; offers: reado
           }
         />
       ) : (
-        <Chooser offers={offers} keep={keep} onKeep={setKeep} onChoose={choose} />
+        <Chooser id={id} offers={offers} keep={keep} onKeep={setKeep} onChoose={choose} />
       )}
       {draft && (
         <Question

@@ -44,7 +44,8 @@ export function Log({ id }: { id: number }) {
   );
 }
 
-function outcomeText({ outcome, problem }: Sent): string {
+function outcomeText({ outcome, byText, problem }: Sent): string {
+  if (byText) return t("command.sentByText");
   if (outcome === "refused") return t("command.refused", { reason: sentenceOf(problem) });
   return t(`command.${outcome}`);
 }

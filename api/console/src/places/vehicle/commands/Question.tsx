@@ -28,8 +28,12 @@ export function Question({ id, name, command, onCancel, onSend }: QuestionProps)
   const safe = at !== undefined && at.speed <= SLOW;
   const cancel = useRef<HTMLButtonElement>(null);
   const send = useRef<HTMLButtonElement>(null);
-  // Also while the question is open: one that begins to drive must not be stopped by an Enter meant for one that stood.
-  useEffect(() => (safe ? send : cancel).current?.focus(), [safe]);
+  useEffect(() => (safe ? send : cancel).current?.focus(), []);
+  // An Enter for a vehicle that stood must not stop one that has begun to drive. It does not go back by itself: by
+  // then an Enter may be meant to cancel.
+  useEffect(() => {
+    if (!safe) cancel.current?.focus();
+  }, [safe]);
   const age = at ? now.value - Date.parse(at.fixTime) : 0;
   const values = { name, speed: at ? speed(at.speed, style.value) : "" };
   const moving = found?.status === "online" && age < RECENT_MS;
