@@ -37,15 +37,22 @@ async def fetch_footage(api: Api, fleet: Fleet, devices: Mapping[str, Row], now:
             body = {
                 "deviceId": device,
                 "channel": 1,
-                "startTime": (instant - BEFORE).isoformat(),
-                "endTime": (instant + AFTER).isoformat(),
-                "until": (now + timedelta(days=14)).isoformat(),
+                "startTime": _text(instant - BEFORE),
+                "endTime": _text(instant + AFTER),
+                "until": _text(now + timedelta(days=14)),
             }
             await api.post("/footagerequests", body)
 
 
-async def send_commands(api: Api, devices: Mapping[str, Row]) -> None:
-    """Run the schedule once, and leave a command in the queue of the vehicle in the workshop."""
+async def send_commands(api: Api, fleet: Fleet, devices: Mapping[str, Row], now: datetime) -> None:
+    """Ask for lists of recordings, run the schedule, and leave a command for the vehicle in the workshop."""
+    span = {"channel": 0, "startTime": _text(now - timedelta(hours=48)), "endTime": _text(now)}
+    for plan in fleet.vehicles:
+        if plan.name != WORKSHOP:
+            device = devices[plan.name]["id"]
+            await api.post(
+                "/commands/send", {"deviceId": device, "type": "videoPlaybackList", "attributes": span}
+            )
     for schedule in await api.rows("/scheduledcommands"):
         await api.post(f"/scheduledcommands/{schedule['id']}/run")
     await api.post("/commands/send", {"deviceId": devices[WORKSHOP]["id"], "type": "positionSingle"})
@@ -63,3 +70,7 @@ async def wait_for_archives(api: Api, devices: Mapping[str, Row], now: datetime)
         if awaited <= recent:
             return
         await trio.sleep(ASKED_EVERY_SECONDS)
+
+
+def _text(instant: datetime) -> str:
+    return instant.strftime("%Y-%m-%dT%H:%M:%SZ")

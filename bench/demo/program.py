@@ -55,7 +55,7 @@ async def run_demo(account: Account, operator: Account, target: Target, clock: C
             if ORDERED not in me["attributes"]:
                 await wait_for_archives(api, devices, now)
                 await fetch_footage(api, fleet, devices, now)
-                await send_commands(api, devices)
+                await send_commands(api, fleet, devices, now)
                 await _remember(api, ORDERED)
 
 
