@@ -1,5 +1,6 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { t } from "../../i18n/translate";
+import { useKeys } from "../../keys/listen";
 import { Problem } from "../../parts/Problem";
 import { loadDevice } from "../../state/fleet";
 import { useLoaded } from "../../state/saved";
@@ -21,6 +22,26 @@ interface EventFilmProps {
 export function EventFilm({ deviceId, at, channel, onAt }: EventFilmProps) {
   const cursor = useMemo(() => makeCursor({ from: at - BEFORE_MS, to: at + AFTER_MS }, at), [deviceId, at]);
   const read = useLoaded(`film ${deviceId}`, (signal) => loadDevice(deviceId, signal));
+  const move = (seconds: number) => {
+    cursor.at.value = cursor.at.peek() + seconds * 1000;
+  };
+  useKeys("player", {
+    pause: () => {
+      if (!cursor.led.peek()) return false;
+      cursor.playing.value = !cursor.playing.peek();
+      return true;
+    },
+    back5: () => move(-5),
+    on5: () => move(5),
+    back60: () => move(-60),
+    on60: () => move(60),
+    slower: () => {
+      cursor.rate.value = Math.max(0.25, cursor.rate.peek() / 2);
+    },
+    faster: () => {
+      cursor.rate.value = Math.min(4, cursor.rate.peek() * 2);
+    },
+  });
   useEffect(() => (onAt ? cursor.at.subscribe(onAt) : undefined), [cursor, onAt]);
   if (read.problem) return <Problem problem={read.problem} onRetry={read.reload} />;
   if (!read.value) return <p class="hidden">{t("common.loading")}</p>;

@@ -88,7 +88,8 @@ function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes,
   }
   useSignalEffect(() => {
     const drawn = marked?.value;
-    if (!drawn) return;
+    if (!drawn || !marked) return;
+    marked.value = null;
     mark.value = whole(drawn.span);
     choose(cameraOf(drawn.lane) ?? camera);
   });
@@ -207,6 +208,7 @@ function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes,
         </span>
       </div>
       <FetchPanel
+        key={camera}
         deviceId={deviceId}
         film={film}
         at={cursor.at.value}
