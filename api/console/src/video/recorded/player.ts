@@ -67,6 +67,7 @@ export class RecordedPlayer {
       video.addEventListener(name, handler, { signal: this.ends.signal });
     on("playing", () => this.enter({ name: "playing" }));
     on("pause", () => {
+      this.show(video.currentTime, true);
       if (!video.ended && !this.wanted) this.enter({ name: "paused" });
     });
     on("waiting", () => {

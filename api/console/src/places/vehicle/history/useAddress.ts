@@ -1,9 +1,10 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { go, location, withQuery } from "../../../router";
+import { style } from "../../../state/session";
 import type { Cursor } from "../../../time/cursor";
 import type { Span } from "../../../time/spans";
-import { askedAt, withCursor } from "./asked";
+import { askedAt, askedText, withCursor } from "./asked";
 
 /** What moves along is written into the address once in so many milliseconds. */
 const PACE_MS = 1000;
@@ -24,6 +25,12 @@ export function useAddress(cursor: Cursor, span: Span): void {
       timer = 0;
       const { path, query } = location.peek();
       const next = withCursor(query, cursor.at.peek(), cursor.span.peek(), span);
+      if (!next.has("from")) {
+        // Where no span is named an instant means its day: another one than that of before, and all would begin anew.
+        const { from, to } = askedText(query, style.peek().zone);
+        next.set("from", from);
+        next.set("to", to);
+      }
       written.current = askedAt(next);
       if (next.toString() !== query.toString()) go(withQuery(path, next), { replace: true });
     };

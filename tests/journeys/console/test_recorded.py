@@ -1,0 +1,341 @@
+"""Recorded video in the console: asked for, played, sought, kept (docs/console.md#recorded-video)."""
+
+import contextlib
+import socket
+import threading
+from datetime import timedelta
+from types import SimpleNamespace
+
+import av
+import httpx
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from motorpool.bench.vehicles.camera import Camera, VideoFormat
+from motorpool.bench.vehicles.city import ROUND_TRIPS
+from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, read_number
+from motorpool.bench.vehicles.route import Drive
+from motorpool.codecs.devices.jt808.platform_messages import (
+    PlaybackControl,
+    PlaybackRequest,
+    RecordingListQuery,
+)
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
+from motorpool.codecs.reports import Recording
+from motorpool.runtime import SystemClock
+
+FPS = 10
+FORMAT = VideoFormat(width=320, height=180, frames_per_second=FPS, kbps=200, sound=None, stamped=True)
+DRIVE = Drive(ROUND_TRIPS[0], seed=1)
+SEEK = 5
+TO = "\N{EN DASH}"
+# The instant that the page shows, and the line of greys in which the picture says its time.
+SHOWN = """
+() => {
+  const video = document.querySelector(".film video");
+  const at = Date.parse(document.querySelector(".film-bar time").dateTime);
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [video?.videoWidth ?? 0, video?.videoHeight ?? 0];
+  if (!canvas.width) return null;
+  const context = canvas.getContext("2d");
+  context.drawImage(video, 0, 0);
+  const row = context.getImageData(0, Math.round(canvas.height * 0.95), canvas.width, 1).data;
+  return { at, row: Array.from({ length: canvas.width }, (_, x) => row[4 * x]), paused: video.paused };
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def server(start_server):
+    settings = {
+        "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
+        "MOTORPOOL_VIDEO_START_SECONDS": "2",
+        "MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "0",
+        # A busy machine takes long from one key to the next.
+        "MOTORPOOL_VIDEO_PLAYBACK_SILENCE_SECONDS": "300",
+    }
+    with start_server(settings) as running:
+        yield running
+
+
+class Recorder:
+    """A terminal that has recorded all the time, and sends `seconds` of what it is asked for at once."""
+
+    def __init__(self, server, peer, seconds):
+        self.peer = peer
+        self.seconds = seconds
+        self.hangs_up = True
+        self.asked = []
+        """What the server said, in order."""
+        self.sent = {}
+        """Pictures that were sent, by the start of the request."""
+        self._ended = threading.Event()
+        self._sought = threading.Event()
+        self._seek_to = None
+        with server.client() as client:
+            number = peer.terminal.identity.number.lstrip("0")
+            (self.device,) = client.get("/devices", params={"uniqueId": number}).json()
+            self.device["name"] = f"Van {number[-3:]}"
+            self.device["attributes"]["channels"] = 2
+            assert client.put(f"/devices/{self.device['id']}", json=self.device).status_code == 200
+        self._threads = [threading.Thread(target=self._serve, daemon=True)]
+        self._threads[0].start()
+
+    @property
+    def id(self):
+        return self.device["id"]
+
+    @property
+    def name(self):
+        return self.device["name"]
+
+    def history(self, at):
+        return f"/vehicles/{self.id}/history?at={at:%Y-%m-%dT%H:%M:%SZ}"
+
+    def end(self):
+        self._ended.set()
+        self._sought.set()
+        # Closed by one thread, a socket does not wake another one that reads.
+        with contextlib.suppress(OSError):
+            self.peer.socket.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(30)
+
+    def of(self, kind):
+        return [each for each in self.asked if isinstance(each, kind)]
+
+    def _serve(self):
+        wanted = (RecordingListQuery, PlaybackRequest, PlaybackControl)
+        # The socket ends with the test.
+        with contextlib.suppress(OSError, AssertionError):
+            while True:
+                told = self.peer.messages(lambda message: isinstance(message, wanted), seconds=120)[-1]
+                terminal = self.peer.terminal
+                if isinstance(told, RecordingListQuery):
+                    self.peer.send(terminal.recordings(told.serial, self._recordings(told)))
+                elif isinstance(told, PlaybackRequest):
+                    self.peer.send(terminal.recordings(told.serial, []))
+                    self._threads.append(threading.Thread(target=self._play, args=(told,), daemon=True))
+                    self._threads[-1].start()
+                else:
+                    self.peer.send(terminal.general_response(told))
+                    if told.control == SEEK:
+                        self._seek_to = told.time
+                        self._sought.set()
+                self.asked.append(told)
+
+    def _recordings(self, query):
+        """Files of a quarter of an hour, 9 MB each, from noon to three."""
+        noon = query.start_time.replace(hour=12, minute=0, second=0)
+        quarter = timedelta(minutes=15)
+        return [
+            Recording(camera, noon + part * quarter, noon + (part + 1) * quarter, 0, 2, 1, 1, 9_000_000)
+            for part in range(12)
+            for camera in (1, 2)
+        ]
+
+    def _play(self, asked):
+        sender = Jt1078Sender(self.peer.terminal.identity.number, 6)
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection((asked.host, asked.tcp_port), timeout=40) as media,
+        ):
+            self._film(media, sender, asked.channel, asked.start_time)
+            if self.hangs_up:
+                return
+            self._sought.wait()
+            if not self._ended.is_set():
+                self._film(media, sender, asked.channel, self._seek_to)
+            self._ended.wait()
+
+    def _film(self, media, sender, channel, start):
+        camera = Camera(self.name, channel, FORMAT)
+        units = []
+        for number in range(self.seconds * FPS):
+            at = number / FPS
+            units += camera.encode_frame(DRIVE.at(at), start + timedelta(seconds=at))
+        self.sent[start] = len(units)
+        media.sendall(b"".join(map(sender.encode, units)))
+
+
+@pytest.fixture
+def recorder(server, connected):
+    """`recorder(phone, seconds)`: a signed-in terminal with recordings."""
+    with contextlib.ExitStack() as stack:
+
+        def come(phone, seconds=8):
+            made = Recorder(server, stack.enter_context(connected(server, phone)), seconds)
+            stack.callback(made.end)
+            return made
+
+        yield come
+
+
+def shown(page):
+    """The instant under the film and the time in its picture, in milliseconds; None where there is none."""
+    found = page.evaluate(SHOWN)
+    if found is None:
+        return None
+    row = found["row"]
+    stamp = read_number(Image.frombytes("L", (len(row), 1), bytes(row)).resize((640, 360)))
+    if stamp is None:
+        return None
+    # The picture has the low bits of its time.
+    whole = 1 << NUMBER_BITS
+    near = round((found["at"] - stamp) / whole) * whole + stamp
+    return SimpleNamespace(at=found["at"], stamp=near, paused=found["paused"])
+
+
+def in_step(page):
+    """What is shown of a paused film whose picture is of the instant that the page shows."""
+    now = shown(page)
+    return now if now and now.paused and abs(now.at - now.stamp) <= 300 else None
+
+
+def yesterday(hour, minute):
+    day = SystemClock().now() - timedelta(days=1)
+    return day.replace(hour=hour, minute=minute, second=0, microsecond=0)
+
+
+class Clicks:
+    """Clicks on what people can read, and how many."""
+
+    def __init__(self, page):
+        self.page = page
+        self.count = 0
+
+    def on(self, words):
+        words.first.click()
+        self.count += 1
+
+
+def test_what_happened_at_a_time_is_fetched_played_and_kept(server, visitor, recorder, eventually):
+    van = recorder("013900000401")
+    guest = visitor(server)
+    page = guest.page
+    asked = []
+    page.on("request", lambda request: asked.append((request.method, request.url, request.post_data)))
+    at = yesterday(14, 32)
+    guest.log_in("/fleet")
+    clicks = Clicks(page)
+    clicks.on(page.get_by_text(van.name))
+    clicks.on(page.get_by_text("History"))
+    clicks.on(page.get_by_label("Time", exact=True))
+    page.keyboard.type("yesterday 14:32\n")
+    film = page.get_by_role("region", name="Recorded video")
+    expect(film).to_contain_text(f"14:31:30 {TO} 14:33:30")
+    page.get_by_role("button", name="Ask the vehicle what it has of this day").click()
+    expect(film).to_contain_text("The vehicle has 3 h of camera 1 on this day.")
+    expect(film).to_contain_text("about 1.2 MB of the vehicle's data")
+    guest.assert_accessible()
+
+    clicks.on(page.get_by_text("Fetch video"))
+    begin = round((at - timedelta(seconds=30)).timestamp() * 1000)
+    eventually(lambda: (now := shown(page)) and now.stamp > begin + 1000)
+    film.get_by_role("button", name="Pause").click()
+    eventually(lambda: in_step(page))
+    # What comes before the capture is not kept, and without a command the playlist is empty.
+    order = [
+        part
+        for method, url, body in asked
+        for part, matches in (
+            ("capture", method == "POST" and "/api/captures" in url),
+            ("command", body is not None and '"videoPlayback"' in body),
+            ("playlist", "playback.m3u8" in url),
+        )
+        if matches
+    ]
+    assert order[:3] == ["capture", "command", "playlist"]
+    assert van.of(PlaybackRequest)[0].start_time == at - timedelta(seconds=30)
+
+    with page.expect_download() as download:
+        clicks.on(film.get_by_text("Download"))
+    assert clicks.count == 5
+    with av.open(str(download.value.path())) as file:
+        pictures = sum(packet.size > 0 for packet in file.demux(video=0))
+    assert [pictures] == list(van.sent.values())
+
+
+def test_a_seek_beyond_what_arrived_moves_the_vehicle(server, visitor, recorder, eventually):
+    van = recorder("013900000402", seconds=4)
+    van.hangs_up = False
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in("/fleet")
+    expect(page.get_by_text(van.name)).to_be_visible()
+    page.keyboard.type("/")
+    page.keyboard.type(f"{van.name}\n")
+    expect(page.get_by_role("heading", name=van.name)).to_be_focused()
+    page.keyboard.type("h")
+    film = page.get_by_role("region", name="Recorded video")
+    expect(film).to_be_visible()
+    page.keyboard.type("14:32\n")
+    expect(film).to_contain_text(f"14:31:30 {TO} 14:33:30")
+    page.keyboard.type("k")
+    eventually(lambda: shown(page))
+    (asked,) = van.of(PlaybackRequest)
+    assert f"{asked.start_time:%H:%M:%S}" == "14:31:30"
+    expect(film).to_contain_text("Waiting for more video from the vehicle")
+
+    page.keyboard.press("Shift+ArrowRight")
+    later = asked.start_time.timestamp() * 1000 + 60_000
+    eventually(lambda: (now := shown(page)) and later <= now.stamp < later + 9000)
+    (control,) = van.of(PlaybackControl)
+    assert later <= control.time.timestamp() * 1000 < later + 4000
+    page.keyboard.press(" ")
+    eventually(lambda: in_step(page))
+    page.keyboard.press("Shift+ArrowLeft")
+    eventually(lambda: (now := in_step(page)) and now.stamp < later - 50_000)
+    assert len(van.of(PlaybackControl)) == 1
+    expect(page.get_by_role("status", name="1 capture is running")).to_be_visible()
+
+
+def test_a_playback_of_another_user_is_shown_before_it_is_ended(server, visitor, recorder, eventually):
+    van = recorder("013900000403", seconds=4)
+    van.hangs_up = False
+    at = yesterday(13, 0)
+    ana = {"name": "Ana", "email": "ana@example.org", "password": "sees-the-van"}
+    with server.client() as client:
+        assert client.post("/users", json={**ana, "administrator": True}).status_code == 200
+    end = at + timedelta(minutes=5)
+    span = {"startTime": at.isoformat(), "endTime": end.isoformat()}
+    order = {"deviceId": van.id, "type": "videoPlayback", "attributes": {"channel": 1, **span}}
+    answer = httpx.post(f"{server.url}/api/commands/send", json=order, auth=(ana["email"], ana["password"]))
+    assert answer.status_code == 200
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in(van.history(at))
+    film = page.get_by_role("region", name="Recorded video")
+    page.get_by_role("button", name="Fetch video").click()
+    expect(film.get_by_role("alert")).to_contain_text(f"Ana is watching 13:00:00 {TO} 13:05:00 of camera 1.")
+    guest.assert_accessible()
+    film.get_by_role("button", name="Watch with them").click()
+    eventually(lambda: shown(page))
+    assert len(van.of(PlaybackRequest)) == 1
+    page.get_by_role("button", name="Fetch video").click()
+    film.get_by_role("button", name="End it and fetch mine").click()
+    eventually(lambda: len(van.of(PlaybackRequest)) == 2)
+
+
+def test_video_of_an_offline_vehicle_waits_for_it(server, visitor, recorder):
+    van = recorder("013900000404", seconds=2)
+    van.end()
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in(van.history(yesterday(14, 32)))
+    film = page.get_by_role("region", name="Recorded video")
+    expect(film).to_contain_text("The vehicle is offline")
+    film.get_by_label("Keep the other cameras too").check()
+    film.get_by_role("button", name="Fetch when it is back").click()
+    expect(film).to_contain_text("Fetched once the vehicle is online, until")
+    expect(page.get_by_text("It is fetched once the vehicle is online")).to_be_visible()
+    with server.client() as client:
+        wanted = client.get("/footagerequests", params={"deviceId": van.id}).json()
+        assert [each["channel"] for each in wanted] == [2, 1]
+    page.get_by_role("link", name="Captures").click()
+    entry = page.get_by_role("article").filter(has_text="Camera 1")
+    expect(entry).to_contain_text(f"14:31:30 {TO} 14:33:30")
+    guest.assert_accessible()
+    entry.get_by_role("button", name="Take back").click()
+    expect(entry).to_have_count(0)
