@@ -211,9 +211,18 @@ def test_the_map_of_the_fleet_shows_zones_and_says_what_is_at_a_place(server, vi
     with server.client() as client:
         body = {"name": "Mall", "area": f"CIRCLE ({CENTER[0]} {CENTER[1]}, 500)"}
         mall = client.post("/geofences", json=body).json()["id"]
+        mark = "<name>Pump</name><Point><coordinates>13.4,52.5</coordinates></Point>"
+        stations = f"<kml><Placemark>{mark}</Placemark></kml>"
+        assert client.post("/server/file/stations.kml", content=stations).status_code == 200
+        user = client.get("/session").json()
+        assert (
+            client.put(f"/users/{user['id']}", json={**user, "poiLayer": "/stations.kml"}).status_code == 200
+        )
     guest = visitor(server)
     page = guest.page
-    guest.log_in(f"/fleet?at={ZOOM}/{CENTER[0]}/{CENTER[1]}")
+    with page.expect_response("**/stations.kml") as read:
+        guest.log_in(f"/fleet?at={ZOOM}/{CENTER[0]}/{CENTER[1]}")
+    assert read.value.status == 200
     sheet = Sheet(page)
     expect(page.get_by_role("button", name="Hide names of zones")).to_be_visible()
 

@@ -2,6 +2,8 @@
 
 import { addProtocol, type SourceSpecification, type StyleSpecification } from "maplibre-gl";
 import type { Colors } from "./colors";
+import { loadPlaces } from "./places";
+import { allowed, type Wishes } from "./wishes";
 import { loadWorld, type World, worldLayers, worldSources } from "./world";
 
 /** `/console/map.json`. */
@@ -20,13 +22,25 @@ export interface Base {
   kind: TilesKind;
   tiles: SourceSpecification | null;
   world: World | null;
+  /** Points of interest, or null. */
+  places: GeoJSON.FeatureCollection | null;
 }
 
-/** Read the settings and what the map without tiles is made of. */
-export async function loadBase(language: string): Promise<Base> {
+/** Read the settings, what the reader wishes of it, and what the map without tiles is made of. */
+export async function loadBase(language: string, wishes: Wishes): Promise<Base> {
   const answer = await fetch(`${import.meta.env.BASE_URL}map.json`);
   if (!answer.ok) throw new Error(`map.json: ${answer.status}`);
   const settings = (await answer.json()) as MapSettings;
+  const url = allowed(wishes.places, settings.tiles, location.origin);
+  const tiles = allowed(wishes.tiles, settings.tiles, location.origin) ?? settings.tiles;
+  const [under, places] = await Promise.all([
+    loadUnder({ ...settings, tiles }, language),
+    url ? loadPlaces(url) : null,
+  ]);
+  return { ...under, places };
+}
+
+async function loadUnder(settings: MapSettings, language: string): Promise<Omit<Base, "places">> {
   const path = settings.tiles?.replace(/[?#].*$/, "") ?? "";
   if (path.endsWith(".json")) return { settings, kind: "style", tiles: null, world: null };
   if (settings.tiles) {

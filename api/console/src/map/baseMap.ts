@@ -11,6 +11,7 @@ import { type Base, styleOf } from "./base";
 import { type Colors, colorsNow, onTheme } from "./colors";
 import { LightDrawing } from "./light";
 import "./map.css";
+import { Places } from "./places";
 import { MapUnavailable } from "./unavailable";
 import { drawIcon, iconScale } from "./vehicles";
 import { collection, FINE_ZOOM, loadOutlines } from "./world";
@@ -111,6 +112,7 @@ export class BaseMap {
       this.isReady = false;
     });
     map.on("moveend", () => this.#refine());
+    if (options.base.places) this.addDrawn(new Places(map, options.base.places));
   }
 
   /**

@@ -9,6 +9,12 @@ const SLOW_MS = 40;
 const SHARP_AFTER_MS = 150;
 /** Layers of ours stay, so that vehicles do not vanish. */
 const KEPT = "vehicle-";
+/** What is not drawn meanwhile: letters, and the edges of zones, each of which is many short lines. */
+const OPACITIES = {
+  symbol: ["text-opacity", "icon-opacity"],
+  edges: ["line-opacity"],
+  other: [],
+} as const;
 
 /** Watches how long frames take, and lowers resolution and labels of movements once they are slow. */
 export class LightDrawing {
@@ -76,8 +82,10 @@ export class LightDrawing {
   /** By their opacity: another visibility would have the tiles laid out anew. */
   #hideLabels(): void {
     for (const id of this.map.getLayersOrder()) {
-      if (id.startsWith(KEPT) || this.map.getLayer(id)?.type !== "symbol") continue;
-      for (const property of ["text-opacity", "icon-opacity"] as const) {
+      if (id.startsWith(KEPT)) continue;
+      const type = this.map.getLayer(id)?.type;
+      const properties = OPACITIES[id === "zone-edges" ? "edges" : type === "symbol" ? "symbol" : "other"];
+      for (const property of properties) {
         const before = this.map.getPaintProperty(id, property);
         this.map.setPaintProperty(id, property, 0);
         this.#hidden.push(() => {

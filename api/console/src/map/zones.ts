@@ -6,7 +6,7 @@ import type {
   LayerSpecification,
   Map as MapLibre,
 } from "maplibre-gl";
-import { geometryOf, middleOf, widthAtZoom0 } from "./areaGeometry";
+import { boundsOf, distanceBetween, geometryOf, middleOf, widthAtZoom0 } from "./areaGeometry";
 import type { Colors } from "./colors";
 import { collection, point } from "./world";
 import { sizeOf, type Zone } from "./zoneShapes";
@@ -15,10 +15,13 @@ import { sizeOf, type Zone } from "./zoneShapes";
 export type ZonesShown = "all" | "shapes" | "none";
 
 const SOURCE = "zones";
+const CORRIDORS_SOURCE = "zone-corridors";
 const NAMES_SOURCE = "zone-names";
 const NAMES_ZOOM = 9;
-/** Tiles of zones beyond this zoom are cut from it, so that wide corridors are not cut off. */
-const TILES_ZOOM = 14;
+/** A zone has its name once its box is this wide or high on the map. */
+const NAMED_PX = 14;
+/** Tiles of corridors have what lies a whole tile beside them, and end at this zoom, so that wide lines are not cut off. */
+const CORRIDOR_TILES = { maxzoom: 14, buffer: 512 } as const;
 const LAYERS = ["zone-fill", "zone-corridors", "zone-edges", "zone-corridor-edges", "zone-names"] as const;
 const TOUCHED = ["zone-fill", "zone-corridors"];
 
@@ -35,13 +38,10 @@ export class ZoneLayers {
 
   /** Add them to a style that has just been loaded; `font` is what it has letters of. */
   add(colors: Colors, font: string[]): void {
-    this.map.addSource(SOURCE, {
-      type: "geojson",
-      data: collection([]),
-      maxzoom: TILES_ZOOM,
-      buffer: 512,
-    });
-    this.map.addSource(NAMES_SOURCE, { type: "geojson", data: collection([]) });
+    const empty = { type: "geojson", data: collection([]) } as const;
+    this.map.addSource(SOURCE, { ...empty, buffer: 16 });
+    this.map.addSource(CORRIDORS_SOURCE, { ...empty, ...CORRIDOR_TILES });
+    this.map.addSource(NAMES_SOURCE, { ...empty, buffer: 64 });
     for (const layer of layersOf(colors, font)) this.map.addLayer(layer, this.below);
     this.#draw();
     this.show(this.#shown);
@@ -73,8 +73,18 @@ export class ZoneLayers {
   }
 
   #draw(): void {
-    void this.map.getSource<GeoJSONSource>(SOURCE)?.setData(collection(this.#zones.map(featureOf)));
-    void this.map.getSource<GeoJSONSource>(NAMES_SOURCE)?.setData(collection(this.#zones.map(nameOf)));
+    const isCorridor = ({ shape }: Zone) => shape.kind === "corridor";
+    const [areas, corridors] = [
+      this.#zones.filter((each) => !isCorridor(each)),
+      this.#zones.filter(isCorridor),
+    ];
+    this.#set(SOURCE, areas.map(featureOf));
+    this.#set(CORRIDORS_SOURCE, corridors.map(featureOf));
+    this.#set(NAMES_SOURCE, this.#zones.map(nameOf));
+  }
+
+  #set(source: string, features: GeoJSON.Feature[]): void {
+    void this.map.getSource<GeoJSONSource>(source)?.setData(collection(features));
   }
 }
 
@@ -85,11 +95,17 @@ function featureOf(zone: Zone): GeoJSON.Feature {
   return { type: "Feature", properties, geometry: geometryOf(shape) };
 }
 
-/** The point at which the name of a zone stands. */
-function nameOf({ name, shape }: Zone): GeoJSON.Feature {
+/** The point at which the name of a zone stands, and the zoom from which on it does. */
+function nameOf({ name, shape, halfWidth }: Zone): GeoJSON.Feature {
   const inLine = shape.kind === "corridor" ? shape.line[Math.floor(shape.line.length / 2)] : undefined;
   const [latitude, longitude] = inLine ?? middleOf(shape);
-  return point(longitude, latitude, { name });
+  const [west, south, east, north] = boundsOf(shape, halfWidth);
+  const meters = Math.max(
+    distanceBetween([south, west], [south, east]),
+    distanceBetween([south, west], [north, west]),
+  );
+  const from = Math.log2(NAMED_PX / Math.max(1e-9, widthAtZoom0(meters, latitude)));
+  return point(longitude, latitude, { name, from });
 }
 
 function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
@@ -104,21 +120,18 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
     24,
     ["*", ["get", "width"], 2 ** 24],
   ];
-  const corridors = ["==", ["geometry-type"], "LineString"] as ExpressionSpecification;
   const round = { "line-cap": "round", "line-join": "round" } as const;
   return [
     {
       id: "zone-fill",
       type: "fill",
       source: SOURCE,
-      filter: ["==", ["geometry-type"], "Polygon"],
       paint: { "fill-color": color, "fill-opacity": 0.16, "fill-antialias": false },
     },
     {
       id: "zone-corridors",
       type: "line",
-      source: SOURCE,
-      filter: corridors,
+      source: CORRIDORS_SOURCE,
       layout: round,
       paint: { "line-color": color, "line-opacity": 0.22, "line-width": width },
     },
@@ -126,14 +139,12 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       id: "zone-edges",
       type: "line",
       source: SOURCE,
-      filter: ["==", ["geometry-type"], "Polygon"],
       paint: { "line-color": color, "line-width": 1.5, "line-opacity": 0.9 },
     },
     {
       id: "zone-corridor-edges",
       type: "line",
-      source: SOURCE,
-      filter: corridors,
+      source: CORRIDORS_SOURCE,
       layout: round,
       paint: { "line-color": color, "line-width": 1.5, "line-gap-width": width, "line-opacity": 0.9 },
     },
@@ -142,6 +153,7 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
       type: "symbol",
       source: NAMES_SOURCE,
       minzoom: NAMES_ZOOM,
+      filter: [">=", ["zoom"], ["get", "from"]],
       layout: {
         "text-field": ["get", "name"],
         "text-font": font,

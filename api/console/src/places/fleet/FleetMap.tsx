@@ -4,6 +4,7 @@ import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { MapUnavailable } from "../../map/unavailable";
 import type { Spot, VehicleMap } from "../../map/vehicleMap";
+import { wishesOf } from "../../map/wishes";
 import { Empty } from "../../parts/Empty";
 import { go, location, withQuery } from "../../router";
 import { device, position } from "../../state/fleet";
@@ -162,9 +163,10 @@ type Handlers = Pick<
 /** Load the map, which the list does not wait for. */
 async function openedMap(container: HTMLElement, handlers: Handlers): Promise<Opened> {
   const language = style.peek().language;
+  const wishes = wishesOf(session.peek(), server.peek());
   const [{ openMap }, base] = await Promise.all([
     import("../../map/vehicleMap"),
-    import("../../map/base").then(({ loadBase }) => loadBase(language)),
+    import("../../map/base").then(({ loadBase }) => loadBase(language, wishes)),
   ]);
   const asked = readView(location.peek().query.get("at"));
   const map = await openMap(container, {

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import type { BaseMap, View } from "../../map/baseMap";
 import { MapUnavailable } from "../../map/unavailable";
+import { wishesOf } from "../../map/wishes";
 import { Empty } from "../../parts/Empty";
 import { server, session, style } from "../../state/session";
 import { preferredView } from "../fleet/view";
@@ -89,9 +90,10 @@ async function openedIn(
   printable: boolean,
 ): Promise<Opened> {
   const language = style.peek().language;
+  const wishes = wishesOf(session.peek(), server.peek());
   const [{ openBaseMap }, base] = await Promise.all([
     import("../../map/baseMap"),
-    import("../../map/base").then(({ loadBase }) => loadBase(language)),
+    import("../../map/base").then(({ loadBase }) => loadBase(language, wishes)),
   ]);
   const shown = view ?? preferredView(session.peek(), server.peek());
   const map = await openBaseMap(container, { base, language, view: shown, title, printable });
