@@ -37,7 +37,10 @@ class Sheet:
         self.canvas = page.locator(".maplibregl-canvas")
 
     def drawing(self):
-        """Wait until the mouse draws."""
+        """Wait until the mouse draws, on a map that has made room for the panel."""
+        expect(self.page.get_by_role("complementary", name="Zone")).to_be_visible()
+        width = self.page.locator(".map-canvas").evaluate("box => box.clientWidth")
+        expect(self.canvas).to_have_js_property("clientWidth", width)
         expect(self.canvas).to_have_css("cursor", "crosshair")
 
     def press(self, locator):
@@ -166,6 +169,8 @@ def test_a_zone_is_made_without_a_mouse_and_two_edits_of_it_are_joined(server, v
     numbers = panel.get_by_role("button", name="Enter numbers instead")
     numbers.focus()
     page.keyboard.press("Enter")
+    # The focus moves on by itself, once the fields are there.
+    expect(panel.get_by_label("Name")).to_be_focused()
     for label, value in (
         ("Latitude", "-33.9"),
         ("Longitude", "18.425"),
