@@ -23,6 +23,8 @@ interface RowsProps {
   label: string;
   /** Keep this row in view when it changes. */
   current?: number;
+  /** Called when the last row comes near, and again when there are more. */
+  onEnd?: () => void;
   role?: "list" | "listbox";
   class?: string;
 }
@@ -35,6 +37,7 @@ export function Rows({
   keyOf,
   label,
   current = -1,
+  onEnd,
   role = "list",
   ...rest
 }: RowsProps) {
@@ -63,6 +66,12 @@ export function Rows({
     }
   }, [current, rowHeight]);
   const [first, end] = rowsInView(view.top, view.height, rowHeight, count);
+  const isAtEnd = count > 0 && end === count;
+  const reached = useRef(onEnd);
+  reached.current = onEnd;
+  useEffect(() => {
+    if (isAtEnd) reached.current?.();
+  }, [isAtEnd, count]);
   const list = { role, "aria-label": label };
   return (
     <div ref={box} class={`rows ${rest.class ?? ""}`}>

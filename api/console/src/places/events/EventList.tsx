@@ -30,11 +30,7 @@ export function EventList({ path, filters, ofVehicle = false }: EventListProps) 
   const [at, setAt] = useState(-1);
   const lines = useMemo(() => linesOf(events ?? []), [events]);
   const count = lines.length;
-  const step = (by: number) => {
-    const next = Math.max(0, Math.min(count - 1, at + by));
-    setAt(next);
-    if (next > count - 10) readMore();
-  };
+  const step = (by: number) => setAt(Math.max(0, Math.min(count - 1, at + by)));
   useKeys("list", {
     next: () => step(1),
     previous: () => step(-1),
@@ -65,6 +61,7 @@ export function EventList({ path, filters, ofVehicle = false }: EventListProps) 
         count={count}
         rowHeight={rowHeight()}
         current={at}
+        onEnd={readMore}
         keyOf={(index) => lines[index]?.event.id ?? index}
         render={(index) => {
           const line = lines[index];

@@ -25,6 +25,8 @@ export function useEvents(key: string, filters: EventFilters): Events {
   const [count, setCount] = useState(0);
   const abort = useRef(new AbortController());
   const busy = useRef(false);
+  /** Older ones were asked for meanwhile. */
+  const waits = useRef(false);
 
   async function ask(change: Query, then: (page: readonly Event[]) => void) {
     const { signal } = abort.current;
@@ -42,6 +44,10 @@ export function useEvents(key: string, filters: EventFilters): Events {
     } finally {
       if (!signal.aborted) busy.current = false;
     }
+    if (signal.aborted || !waits.current) return;
+    waits.current = false;
+    // With the list as it is then.
+    setTimeout(() => older.current());
   }
   const refresh = useRef(() => {});
   refresh.current = () =>
@@ -49,9 +55,21 @@ export function useEvents(key: string, filters: EventFilters): Events {
       setList((before) => (before ? renewed(before, page) : extended({ events: [], more: true }, page))),
     );
 
+  const older = useRef(() => {});
+  older.current = () => {
+    const last = list?.events.at(-1);
+    if (!last || !list?.more) return;
+    if (busy.current) waits.current = true;
+    else
+      void ask({ to: last.eventTime, beforeId: last.id }, (page) =>
+        setList((before) => before && extended(before, page)),
+      );
+  };
+
   useEffect(() => {
     abort.current = new AbortController();
     busy.current = false;
+    waits.current = false;
     setList(null);
     setProblem(null);
     refresh.current();
@@ -81,13 +99,7 @@ export function useEvents(key: string, filters: EventFilters): Events {
   return {
     ...list,
     problem,
-    readMore: () => {
-      const last = list?.events.at(-1);
-      if (!last || !list?.more) return;
-      void ask({ to: last.eventTime, beforeId: last.id }, (page) =>
-        setList((before) => before && extended(before, page)),
-      );
-    },
+    readMore: () => older.current(),
     reload: () => setCount((before) => before + 1),
   };
 }
