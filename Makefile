@@ -63,4 +63,4 @@ check-console:
 	$(BIN)/python api/console/build.py run check
 
 clean:
-	rm -rf .venv api/console/node_modules api/console/dist api/console/classic/vendor .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv api/console/node_modules api/console/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

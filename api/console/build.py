@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from motorpool.api.console.budgets import exceeded
-from motorpool.api.console.nodejs import PACKAGES, Node, NodeMissing, prepare_node
+from motorpool.api.console.nodejs import Node, NodeMissing, prepare_node
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -37,8 +37,6 @@ INPUTS = (
 GENERATED = ("public/world/",)
 BUILD_SECONDS = 300
 COMPRESSED = {".css", ".html", ".js", ".json", ".svg", ".txt"}
-CLASSIC = {"dist/hls.min.js": "hls.min.js", "LICENSE": "hls.LICENSE.txt"}
-"""What the classic page needs of hls.js."""
 
 
 class BuildFailed(Exception):
@@ -91,14 +89,6 @@ def compress(folder: Path) -> None:
             path.with_name(f"{path.name}.gz").write_bytes(content)
 
 
-def copy_classic() -> None:
-    """Copy hls.js with its licence to the classic page."""
-    folder = HERE / "classic" / "vendor"
-    folder.mkdir(exist_ok=True)
-    for source, name in CLASSIC.items():
-        shutil.copy(PACKAGES / "hls.js" / source, folder / name)
-
-
 def digest_of_api() -> str:
     """Return a digest of everything that the OpenAPI document is made from."""
     return _digest(path for folder in API for path in (ROOT / folder).rglob("*.py"))
@@ -120,9 +110,8 @@ def _digest(paths: Iterable[Path]) -> str:
 
 
 def is_current(sources: str) -> bool:
-    """Tell whether `dist/` and the files of the classic page are what a build of these sources would make."""
-    copied = all((HERE / "classic" / "vendor" / name).exists() for name in CLASSIC.values())
-    return copied and STAMP.exists() and STAMP.read_text(encoding="utf-8") == sources
+    """Tell whether `dist/` is what a build of these sources would make."""
+    return STAMP.exists() and STAMP.read_text(encoding="utf-8") == sources
 
 
 def run_script(name: str) -> int:
@@ -160,7 +149,6 @@ def build_if_changed(*, force: bool = False) -> int:
         kept = "the one built before stays in use" if STAMP.exists() else "the server runs without it"
         print(f"The console was not built, because Node.js or its packages are missing ({error}); {kept}.")
         return 0
-    copy_classic()
     build(node, sources)
     return 0
 

@@ -4,7 +4,6 @@ Files in the override folder replace those of the same path, and other files the
 (docs/server.md#files), but never below /api.
 """
 
-import re
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -24,22 +23,14 @@ from motorpool.api.program.settings import MapSettings, Settings
 __all__ = ["add_console_routes", "security_policy"]
 
 PAGE = "index.html"
-CLASSIC_PAGE = "classic.html"
-START_PAGE = CLASSIC_PAGE
-"""What `/` shows: `PAGE` once the new console has live video."""
-PLACES = re.compile(
-    r"(fleet|login|account|captures|vehicles|live|events?|zones|share|settings/notifications)(/.*)?"
-)
-"""Paths that the new console shows while `/` is the classic page; some are those that mails link to."""
 UNSERVED = {"chunks.json"}
 
-# hls.js plays from blobs, and creates a worker from one on the classic page.
-CLASSIC_POLICY = (
+OVERRIDE_POLICY = (
     "default-src 'self'; script-src 'self'; worker-src 'self' blob:; media-src 'self' blob:; "
     "connect-src 'self'; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'self'"
 )
-"""Of the classic page, and of files that override ours."""
+"""Of files that override ours, which may be a page of its own: hls.js plays from blobs."""
 
 
 class OutsideApi(PathConverter):
@@ -74,7 +65,7 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
 
     @app.get("/")
     async def console() -> Response:
-        return await _send(override, "index.html") or answer_file(known[START_PAGE])
+        return await _send(override, "index.html") or answer_file(known[PAGE])
 
     @app.get("/<outside_api:path>")
     async def file(path: str) -> Response:
@@ -87,13 +78,13 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
         if name != path and name in known and not name.endswith(".html"):
             return answer_file(known[name])
         if "." not in path and "text/html" in request.headers.get("Accept", ""):
-            return answer_file(known[PAGE]) if PLACES.fullmatch(path) else await console()
+            return await console()
         raise ResourceNotFound("no such file")
 
     async def _send(folder: Path, path: str, caching: str = "no-cache") -> Response | None:
         if any(segment in {"", ".", ".."} for segment in path.split("/")):
             return None
-        headers = {"Cache-Control": caching, "Content-Security-Policy": CLASSIC_POLICY}
+        headers = {"Cache-Control": caching, "Content-Security-Policy": OVERRIDE_POLICY}
         return await send_file(request_ctx.request, folder, path, headers)
 
 
@@ -101,9 +92,7 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
 def _load(policy: str) -> dict[str, StaticFile]:
     """Return all files by their path under `/console/`; without a build the page says what is missing."""
     folder = files("motorpool.api") / "console"
-    found = dict(load_files(folder / "classic", CLASSIC_POLICY))
-    found[CLASSIC_PAGE] = found.pop(PAGE)
-    found[PAGE] = make_file(PAGE, (folder / "absent.html").read_bytes(), policy)
+    found = {PAGE: make_file(PAGE, (folder / "absent.html").read_bytes(), policy)}
     if (folder / "dist" / PAGE).is_file():
         found.update(load_files(folder / "dist", policy))
     return {name: file for name, file in found.items() if name not in UNSERVED}

@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import time
+from pathlib import Path
 
 from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, centres, read_levels
 
@@ -20,7 +21,7 @@ __all__ = ["ages", "find_chromium", "watch"]
 # squares in the picture is recorded with the time.
 _WATCH = """
 (centres) => {
-  const video = document.querySelector("#screens video");
+  const video = document.querySelector("video");
   const canvas = document.createElement("canvas");
   canvas.width = video.videoWidth;
   canvas.height = video.videoHeight;
@@ -36,11 +37,11 @@ _WATCH = """
   return video.currentTime;
 }
 """
-# For a playlist without a button in the console: hls.js with defaults, from the beginning.
+# For a playlist without a button in the console: hls.js on a page of its own, from the beginning.
 _PLAY = """
 (url) => {
   const video = Object.assign(document.createElement("video"), { muted: true, playsInline: true });
-  document.querySelector("#screens").append(video);
+  document.body.append(video);
   const hls = new window.Hls({ startPosition: 0 });
   window.problems = [];
   let segments = 0;
@@ -59,7 +60,7 @@ _PLAY = """
 _PLAY_STOCK = """
 (url) => {
   const video = Object.assign(document.createElement("video"), { muted: true, playsInline: true });
-  document.querySelector("#screens").append(video);
+  document.body.append(video);
   const hls = new window.Hls();
   window.problems = [];
   hls.on(window.Hls.Events.ERROR, (_, problem) => {
@@ -70,6 +71,9 @@ _PLAY_STOCK = """
   video.play();
 }
 """
+HLS = Path(__file__).parents[2] / "api" / "console" / "node_modules" / "hls.js" / "dist" / "hls.min.js"
+"""The library as the console is built with it."""
+_PLAYER = '<!doctype html><title>Player</title><body><script src="/hls.js"></script>'
 STOCK_START_SECONDS = 5.0
 """Stalls and errors of stock hls.js count from then on."""
 _PART = re.compile(r"/\d+\.\d+\.ts$")
@@ -118,52 +122,43 @@ def watch(
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfinished", lambda request: fetched.append(request.url))
-        page.goto(url)
-        page.fill("input[name=email]", email)
-        page.fill("input[name=password]", "wrong " + password)
-        page.click("#login button[type=submit]")
-        refusal = page.wait_for_selector("#refusal:not(:empty)")
-        refused = refusal.inner_text() if refusal is not None else ""
-        page.fill("input[name=password]", password)
-        page.click("#login button[type=submit]")
-        page.wait_for_function(
-            "count => document.querySelectorAll('#devices li .status.online').length >= count",
-            arg=vehicles,
-            timeout=_START_MS,
-        )
-        # Functions, not expressions: the page's security policy forbids evaluating text.
-        page.wait_for_function("() => document.querySelector('#line').textContent === 'live'")
-        page.wait_for_selector("#devices li .where a")
-        rows = page.locator("#devices li:has(.status.online):has(button.channel:visible)")
+        page.goto(f"{url}/login")
+        page.get_by_label("E-mail").fill(email)
+        page.get_by_label("Password", exact=True).fill("wrong " + password)
+        page.get_by_role("button", name="Log in").click()
+        refused = page.get_by_role("alert").inner_text()
+        page.get_by_label("Password", exact=True).fill(password)
+        page.get_by_role("button", name="Log in").click()
+        rows = page.locator(".fleet-row:has(.status-shape.online, .status-shape.moving)")
+        rows.nth(vehicles - 1).wait_for(timeout=_START_MS)
+        online = rows.count()
+        vehicle = rows.nth(row).get_by_role("link").get_attribute("href")
         asked = time.monotonic()
         if playlist is None:
-            rows.nth(row).locator("button.channel").first.click()
+            page.goto(f"{url}{vehicle}/live?channel=1")
         else:
+            page.route(f"{url}/player", lambda route: route.fulfill(body=_PLAYER, content_type="text/html"))
+            page.route(f"{url}/hls.js", lambda route: route.fulfill(path=HLS))
+            page.goto(f"{url}/player")
+            asked = time.monotonic()
             page.evaluate(_PLAY_STOCK if stock else _PLAY, playlist)
-        page.wait_for_function(
-            "() => document.querySelector('#screens video')?.currentTime > 0.2", timeout=_START_MS
-        )
+        page.wait_for_function("() => document.querySelector('video')?.currentTime > 0.2", timeout=_START_MS)
         started = time.monotonic() - asked
         if stock:
             page.wait_for_timeout(STOCK_START_SECONDS * 1000)
             page.evaluate("() => { window.problems.length = 0; }")
         width, height = page.evaluate(
-            "() => { const video = document.querySelector('#screens video');"
+            "() => { const video = document.querySelector('video');"
             " return [video.videoWidth, video.videoHeight]; }"
         )
         began = page.evaluate(_WATCH, centres(width, height))
         page.wait_for_timeout(seconds * 1000)
         ended, stalls, seen, problems = page.evaluate(
-            "() => [document.querySelector('#screens video').currentTime, window.stalls, window.seen,"
+            "() => [document.querySelector('video').currentTime, window.stalls, window.seen,"
             " window.problems ?? []]"
         )
-        online = page.locator("#devices li .status.online").count()
         if picture is not None:
             page.screenshot(path=picture)
-        if playlist is None:
-            page.click("#screens article button")
-        page.click("#leave")
-        page.wait_for_selector("#login", state="visible")
         browser.close()
     return {
         "refused": refused,

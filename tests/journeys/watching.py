@@ -11,15 +11,14 @@ import os
 import sys
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from motorpool.bench.load.browser import find_chromium
+from motorpool.bench.load.browser import HLS, find_chromium
 from motorpool.bench.vehicles.frame_numbers import read_number
 
-PAGE = """<!doctype html><title>Players</title><script src="/vendor/hls.min.js"></script><body></body>"""
+PAGE = """<!doctype html><title>Players</title><script src="/hls.min.js"></script><body></body>"""
 SIZE = 640, 360
 ROW = 342
 """In the middle of the squares that carry the picture's number."""
@@ -110,8 +109,8 @@ def watch(port, players, seconds):
 
 def main():
     plan = json.load(sys.stdin)
-    folder = str(files("motorpool.api") / "console" / "classic")
-    pages = ThreadingHTTPServer(("127.0.0.1", plan["port"]), functools.partial(Pages, directory=folder))
+    handler = functools.partial(Pages, directory=str(HLS.parent))
+    pages = ThreadingHTTPServer(("127.0.0.1", plan["port"]), handler)
     threading.Thread(target=pages.serve_forever, daemon=True).start()
     print(json.dumps(watch(plan["port"], plan["players"], plan["seconds"])))
     pages.shutdown()
