@@ -141,12 +141,6 @@ export class BaseMap {
     return this.options.base.kind === "none";
   }
 
-  /** What is drawn now, as the address of a picture. */
-  picture(): string {
-    this.map.redraw();
-    return this.map.getCanvas().toDataURL();
-  }
-
   view(): View {
     const { lng, lat } = this.map.getCenter().wrap();
     return { zoom: this.map.getZoom(), latitude: lat, longitude: lng };

@@ -1,6 +1,7 @@
 /** The route of a vehicle on a map: the line by speed, its direction, numbered stops, and where the vehicle was. */
 
 import { type MapMouseEvent, Marker } from "maplibre-gl";
+import type { Geofence } from "../api/types";
 import type { BaseMap } from "./baseMap";
 import { type Box, placeOf, WORLD_PX } from "./clusters";
 import type { Colors } from "./colors";
@@ -10,6 +11,8 @@ import { MOST_FIXES } from "./thin";
 import { boundsOfTrack, nearestTo, type Track, type Whereabouts } from "./track";
 import type { TrackWorker } from "./trackWorker";
 import { collection } from "./world";
+import { drawable } from "./zoneShapes";
+import { ZoneLayers, type ZonesShown } from "./zones";
 
 const ARROWS_ZOOM = 13;
 const LABELS_ZOOM = 10;
@@ -26,6 +29,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /** Draws a route on a map until `close`. */
 export class RouteOnMap {
+  readonly #zones: ZoneLayers;
   #track: Track | null = null;
   #worker: TrackWorker | null = null;
   #lines: RouteLines = { colored: collection([]), way: collection([]) };
@@ -53,6 +57,8 @@ export class RouteOnMap {
   ) {
     this.#element = markerElement(title);
     this.#marker = new Marker({ element: this.#element, rotationAlignment: "map" });
+    this.#zones = new ZoneLayers(base.map);
+    base.addDrawn(this.#zones);
     base.addDrawn({
       add: (colors, font) => {
         addLayers(base, colors, font);
@@ -78,6 +84,11 @@ export class RouteOnMap {
       );
     }
     this.#draw();
+  }
+
+  setZones(zones: readonly Geofence[], shown: ZonesShown): void {
+    this.#zones.set(drawable(zones));
+    this.#zones.show(shown);
   }
 
   setStops(stops: readonly RouteStop[]): void {
@@ -186,7 +197,7 @@ function markerElement(title: string): HTMLElement {
 function addLayers({ map }: BaseMap, colors: Colors, font: string[]): void {
   const empty = collection([]);
   for (const source of ["route", "route-way", "route-stops"])
-    map.addSource(source, { type: "geojson", data: empty, tolerance: 0 });
+    map.addSource(source, { type: "geojson", data: empty });
   if (!map.hasImage("route-arrow")) {
     const arrow = drawArrow(colors);
     if (arrow) map.addImage("route-arrow", arrow, { pixelRatio: 2 });

@@ -1,4 +1,5 @@
-import { useComputed } from "@preact/signals";
+import { effect } from "@preact/signals";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { StopItem, TripItem } from "../../../api/types";
 import { coordinates } from "../../../format/coordinates";
 import { clockTime, duration, shortTime } from "../../../format/times";
@@ -25,15 +26,19 @@ type Item = { from: number; to: number } & (
 
 /** Trips and stops in their order; a click goes to where one begins. */
 export function DayList({ day, cursor, today, onChoose }: DayListProps) {
-  const items: Item[] = [
-    ...day.trips.map((trip) => ({ ...ends(trip), trip })),
-    ...day.stops.map((stop, index) => ({ ...ends(stop), stop, number: index + 1 })),
-  ].sort((one, other) => one.from - other.from);
-  // Read anew with each movement of the cursor, but drawn only when it reaches another one.
-  const current = useComputed(() => {
-    const at = cursor.at.value;
-    return items.findIndex(({ from, to }) => at >= from && at < to);
-  }).value;
+  const list = useRef<HTMLOListElement>(null);
+  const items = useMemo(() => itemsOf(day), [day]);
+  // Drawn only when the cursor reaches another one, not with each of its movements.
+  const [current, setCurrent] = useState(-1);
+  useEffect(
+    () =>
+      effect(() => {
+        const at = cursor.at.value;
+        setCurrent(items.findIndex(({ from, to }) => at >= from && at < to));
+      }),
+    [cursor, items],
+  );
+  useEffect(() => showRow(list.current?.children[current]), [current, items]);
   const total = sums(day);
   if (items.length === 0) return <p class="faint">{t("history.noTrips")}</p>;
   return (
@@ -47,7 +52,7 @@ export function DayList({ day, cursor, today, onChoose }: DayListProps) {
         {" · "}
         {t("history.standing", { span: duration(total.standing, style.value) })}
       </p>
-      <ol class="day-list" aria-label={t("history.tripsAndStops")}>
+      <ol ref={list} class="day-list" aria-label={t("history.tripsAndStops")}>
         {items.map((item, index) => (
           <li key={`${item.from} ${item.trip ? "trip" : "stop"}`}>
             <button
@@ -65,6 +70,23 @@ export function DayList({ day, cursor, today, onChoose }: DayListProps) {
       </ol>
     </>
   );
+}
+
+function itemsOf({ trips, stops }: Day): readonly Item[] {
+  const items: Item[] = [
+    ...trips.map((trip) => ({ ...ends(trip), trip })),
+    ...stops.map((stop, index) => ({ ...ends(stop), stop, number: index + 1 })),
+  ];
+  return items.sort((one, other) => one.from - other.from);
+}
+
+/** Scroll the list to a row; the page around it stays. */
+function showRow(row: Element | undefined): void {
+  const box = row?.closest(".history-side");
+  if (!row || !box) return;
+  const [outer, inner] = [box.getBoundingClientRect(), row.getBoundingClientRect()];
+  if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top;
+  else if (inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom;
 }
 
 function Trip({ of }: { of: TripItem }) {

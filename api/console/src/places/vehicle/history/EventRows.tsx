@@ -9,7 +9,7 @@ import { match } from "../../../router";
 import { routes } from "../../../routes";
 import { style } from "../../../state/session";
 import type { Cursor } from "../../../time/cursor";
-import { eventName } from "./eventName";
+import { eventText, type Names, toneOf } from "../../events/words";
 import type { Day } from "./useHistory";
 
 const ROW_PX = 40;
@@ -19,11 +19,12 @@ interface EventRowsProps {
   cursor: Cursor;
   /** Times of its day are written without the day. */
   today: number;
+  zones: Names;
   onChoose: (at: number) => void;
 }
 
 /** The events of a span; a click goes to where one happened. */
-export function EventRows({ day, cursor, today, onChoose }: EventRowsProps) {
+export function EventRows({ day, cursor, today, zones, onChoose }: EventRowsProps) {
   const { events } = day;
   const last = useComputed(() => {
     const at = cursor.at.value;
@@ -42,7 +43,11 @@ export function EventRows({ day, cursor, today, onChoose }: EventRowsProps) {
         current={last}
         render={(index) => {
           const event = events[index];
-          return event && <Row event={event} today={today} isLast={index === last} onChoose={onChoose} />;
+          return (
+            event && (
+              <Row event={event} today={today} isLast={index === last} zones={zones} onChoose={onChoose} />
+            )
+          );
         }}
       />
     </>
@@ -53,10 +58,11 @@ interface RowProps {
   event: Event;
   today: number;
   isLast: boolean;
+  zones: Names;
   onChoose: (at: number) => void;
 }
 
-function Row({ event, today, isLast, onChoose }: RowProps) {
+function Row({ event, today, isLast, zones, onChoose }: RowProps) {
   const time = Date.parse(event.eventTime);
   const proof = `/events/${event.id}`;
   return (
@@ -65,7 +71,7 @@ function Row({ event, today, isLast, onChoose }: RowProps) {
         <time dateTime={event.eventTime} title={dateTime(time, style.value)}>
           {shortTime(time, today, style.value)}
         </time>
-        <span class={event.type === "alarm" ? "alarm" : ""}>{eventName(event)}</span>
+        <span class={toneOf(event)}>{eventText(event, zones, style.value)}</span>
       </button>
       {routes.some((route) => match(route.pattern, proof)) && (
         <Link to={proof} class="icon-button" aria-label={t("history.proof")} title={t("history.proof")}>

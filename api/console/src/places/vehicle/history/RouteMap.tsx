@@ -1,18 +1,19 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { StopItem } from "../../../api/types";
+import type { Geofence, StopItem } from "../../../api/types";
 import { clockTime, duration } from "../../../format/times";
 import { number, speedIn, speedSign } from "../../../format/units";
 import { t } from "../../../i18n/translate";
-import type { BaseMap } from "../../../map/baseMap";
 import type { RouteOnMap } from "../../../map/route";
 import { STEP_KMH, STEPS } from "../../../map/routeFeatures";
 import { type Track, whereabouts } from "../../../map/track";
 import type { TrackWorker } from "../../../map/trackWorker";
 import { style } from "../../../state/session";
+import { useZones } from "../../../state/zones";
 import type { Cursor } from "../../../time/cursor";
 import { MapButton } from "../../map/MapButton";
 import { MapStage } from "../../map/MapStage";
+import { zonesShown } from "../../map/zonesShown";
 
 const KNOTS_PER_KMH = 1 / 1.852;
 /** Steps that the legend names. */
@@ -30,10 +31,10 @@ interface RouteMapProps {
 /** The route of a span, and where the vehicle was at the cursor; a click on the line moves the cursor. */
 export function RouteMap({ track, worker, stops, cursor, follow, onFollow }: RouteMapProps) {
   const [route, setRoute] = useState<RouteOnMap | null>(null);
-  const base = useRef<BaseMap | null>(null);
   const now = useRef(cursor);
   now.current = cursor;
-  const [picture, setPicture] = useState("");
+  const shown = zonesShown.value;
+  const zones = useZones(shown !== "none");
 
   useEffect(() => {
     if (route && track && worker) route.setTrack(track, worker);
@@ -55,19 +56,14 @@ export function RouteMap({ track, worker, stops, cursor, follow, onFollow }: Rou
       route.setVehicle(whereabouts(track, cursor.at.value), follow, !cursor.playing.peek());
     });
   }, [route, track, cursor, follow]);
-  useEffect(() => {
-    // What WebGL has drawn does not print.
-    const print = () => setPicture(base.current?.picture() ?? "");
-    window.addEventListener("beforeprint", print);
-    return () => window.removeEventListener("beforeprint", print);
-  }, []);
+  useEffect(() => route?.setZones(zones ?? NO_ZONES, shown), [route, zones, shown]);
 
   return (
     <MapStage
       title={t("history.map")}
       view={null}
+      printable
       onOpen={(map) => {
-        base.current = map;
         let made: RouteOnMap | null = null;
         let gone = false;
         void import("../../../map/route").then(({ RouteOnMap: Made }) => {
@@ -80,7 +76,6 @@ export function RouteMap({ track, worker, stops, cursor, follow, onFollow }: Rou
         return () => {
           gone = true;
           made?.close();
-          base.current = null;
         };
       }}
       buttons={
@@ -91,11 +86,11 @@ export function RouteMap({ track, worker, stops, cursor, follow, onFollow }: Rou
       }
     >
       {track && track.at.length > 0 && <Legend />}
-      {picture && <img class="print-only" src={picture} alt={t("history.map")} />}
     </MapStage>
   );
 }
 
+const NO_ZONES: readonly Geofence[] = [];
 const several = (count: number) => t("history.stops", { count });
 
 /** The colors of the line. */

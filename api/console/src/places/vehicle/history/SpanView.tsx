@@ -1,4 +1,4 @@
-import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Event, StopItem, TripItem } from "../../../api/types";
 import { SpeedGraph } from "../../../charts/SpeedGraph";
@@ -18,11 +18,12 @@ import type { Span, SpanText } from "../../../time/spans";
 import type { Lane } from "../../../timeline/lanes";
 import { zoomed } from "../../../timeline/scale";
 import { Timeline } from "../../../timeline/Timeline";
+import { eventText } from "../../events/words";
+import { useZoneNames } from "../../events/zoneNames";
 import { askedAt, askedView, dayOf } from "./asked";
 import { DayList } from "./DayList";
 import { dayLanes } from "./dayLanes";
 import { EventRows } from "./EventRows";
-import { eventName } from "./eventName";
 import { Film } from "./Film";
 import { Moment } from "./Moment";
 import { ReplayBar } from "./ReplayBar";
@@ -60,6 +61,7 @@ export function SpanView({ id, span, moment, onSpan }: SpanViewProps) {
   const [follow, setFollow] = useState(false);
   const [side, setSide] = useState<Side>("day");
   const look = style.value;
+  const zones = useZoneNames();
   useReplay(cursor, span);
   useAddress(cursor, span);
 
@@ -107,11 +109,11 @@ export function SpanView({ id, span, moment, onSpan }: SpanViewProps) {
           `${t("history.trip")} · ${distance(trip.distance, look)} · ${duration(trip.duration, look)}`,
         stop: (stop: StopItem, number: number) =>
           `${t("history.stop", { number })} · ${clockTime(Date.parse(stop.startTime), look)} · ${duration(stop.duration, look)}`,
-        event: (event: Event) => eventName(event),
+        event: (event: Event) => eventText(event, zones, look),
       }),
-    [day.value, look],
+    [day.value, look, zones],
   );
-  const lanes = useComputed(() => [...own, ...cameras.value]);
+  const lanes = useMemo(() => [...own, ...cameras.value], [own, cameras.value]);
   const nothing = track?.at.length === 0 && day.value?.events.length === 0;
   return (
     <>
@@ -166,6 +168,7 @@ export function SpanView({ id, span, moment, onSpan }: SpanViewProps) {
               day={day.value}
               cursor={cursor}
               today={span.to - 1}
+              zones={zones}
               onChoose={(at) => {
                 cursor.at.value = at;
               }}
@@ -180,7 +183,7 @@ export function SpanView({ id, span, moment, onSpan }: SpanViewProps) {
           <p class="faint history-skipped">{t("history.skipped", { count: track.skipped })}</p>
         )}
         <Timeline
-          lanes={lanes.value}
+          lanes={lanes}
           cursor={cursor}
           limit={span}
           marks={(lane) => lane.startsWith("camera-")}
