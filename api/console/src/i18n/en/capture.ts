@@ -13,7 +13,7 @@ export const capture = {
   "capture.end": "End it here",
   "capture.running": { one: "{count} capture is running", other: "{count} captures are running" },
   "capture.mine": "Begun in this browser",
-  "capture.requests": "Waiting for vehicles",
+  "capture.requests": "Footage requests",
   "capture.ofVehicle": "Of one vehicle",
   "capture.choose": "Vehicle",
   "capture.empty": "Nothing was captured yet",

@@ -16,7 +16,7 @@ export const capture = {
   "capture.end": "Terminar aqui",
   "capture.running": { one: "{count} captura em curso", other: "{count} capturas em curso" },
   "capture.mine": "Começadas neste navegador",
-  "capture.requests": "À espera de veículos",
+  "capture.requests": "Pedidos de vídeo",
   "capture.ofVehicle": "De um veículo",
   "capture.choose": "Veículo",
   "capture.empty": "Ainda não há capturas",

@@ -114,24 +114,6 @@ export function FetchPanel(props: PanelProps) {
               .filter(Boolean)
               .join(" · ")}
           </p>
-          {online && (
-            <Check
-              label={t("film.keep")}
-              checked={film.keep.value}
-              onChange={(checked) => {
-                film.keep.value = checked;
-              }}
-            />
-          )}
-          {props.cameras.length > 1 && (
-            <Check
-              label={t("film.others")}
-              checked={film.others.value}
-              onChange={(checked) => {
-                film.others.value = checked;
-              }}
-            />
-          )}
         </>
       )}
       {foreign.value ? (
@@ -197,7 +179,29 @@ export function FetchPanel(props: PanelProps) {
       {wishes.slice(0, 3).map((each) => (
         <FootageLine key={each.id} request={each} />
       ))}
-      {may("video") && <AskRow deviceId={deviceId} day={day} camera={camera} online={online} />}
+      {may("video") && (
+        <>
+          {online && (
+            <Check
+              label={t("film.keep")}
+              checked={film.keep.value}
+              onChange={(checked) => {
+                film.keep.value = checked;
+              }}
+            />
+          )}
+          {props.cameras.length > 1 && (
+            <Check
+              label={t("film.others")}
+              checked={film.others.value}
+              onChange={(checked) => {
+                film.others.value = checked;
+              }}
+            />
+          )}
+          <AskRow deviceId={deviceId} day={day} camera={camera} online={online} />
+        </>
+      )}
     </div>
   );
 }

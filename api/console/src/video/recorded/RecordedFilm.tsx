@@ -1,6 +1,6 @@
 import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { dateTime } from "../../format/times";
+import { clockSeconds, dateTime } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { Icon } from "../../parts/Icon";
@@ -180,8 +180,11 @@ function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes,
             </button>
           ))}
         </fieldset>
-        <time dateTime={new Date(cursor.at.value).toISOString()}>
-          {dateTime(cursor.at.value, style.value)}
+        <time
+          dateTime={new Date(cursor.at.value).toISOString()}
+          title={dateTime(cursor.at.value, style.value)}
+        >
+          {clockSeconds(cursor.at.value, style.value)}
         </time>
         <span class="film-acts">
           <Act
