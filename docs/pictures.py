@@ -2,6 +2,7 @@
 
     .venv/bin/python docs/pictures.py              all places, 1400, 900 and 390 pixels wide, light and dark
     .venv/bin/python docs/pictures.py fleet live   some places
+    .venv/bin/python docs/pictures.py --readme     all, and those of the README
     .venv/bin/python docs/pictures.py --server http://127.0.0.1:8082 --email demo@motorpool.local
 
 The password for a server that runs is read from MOTORPOOL_PASSWORD.
@@ -67,6 +68,7 @@ SLOW = {
     "zone": 5000,
 }
 """Milliseconds for places whose cameras start first, or that wait for an answer before they draw a map."""
+README_PICTURES = {"live": "live.png", "film": "history.png"}
 START_SECONDS = 240
 ALARM_AGE = timedelta(hours=2)
 """The history is that around an alarm of this age at least, so that its recording is finished."""
@@ -189,6 +191,8 @@ def picture_places(browser: Browser, access: Access, names: Sequence[str], subje
                     page = context.new_page()
                     watch(page, f"{name} {width} {scheme}")
                     page.goto(access.url + PLACES[name].format_map(subjects))
+                    if name == "film":
+                        fetch_film(page)
                     page.wait_for_timeout(SLOW.get(name, SETTLE_MS))
                     page.screenshot(path=file_of(name, width, scheme))
                     page.close()
@@ -197,6 +201,22 @@ def picture_places(browser: Browser, access: Access, names: Sequence[str], subje
         files = [file_of(name, width, scheme) for width, _ in SIZES for scheme in SCHEMES]
         write_sheet(files, TARGET / f"{name}.png")
         print(TARGET / f"{name}.png")
+
+
+def fetch_film(page: Page) -> None:
+    """Press the button that fetches the film around the cursor."""
+    button = page.get_by_role("button", name="Fetch video").first
+    button.click()
+    # The button may lie below the player.
+    page.locator("video").first.scroll_into_view_if_needed()
+
+
+def write_readme_pictures() -> None:
+    """Write the pictures of the README, at four fifths of their size."""
+    for name, target in README_PICTURES.items():
+        with Image.open(file_of(name, 1400, "light")) as shot:
+            small = shot.convert("RGB").resize((1120, 720), Image.Resampling.LANCZOS)
+            small.save(Path(__file__).parent / target, optimize=True)
 
 
 def file_of(name: str, width: int, scheme: str) -> Path:
@@ -240,6 +260,7 @@ def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Make pictures of the console's places.")
     parser.add_argument("places", nargs="*", choices=[*PLACES, []], help="which; none: all")
+    parser.add_argument("--readme", action="store_true", help="write those of the README as well")
     parser.add_argument("--server", help="URL of a server that runs; without it a demonstration is started")
     parser.add_argument("--email", default="demo@motorpool.local")
     options = parser.parse_args()
@@ -259,6 +280,8 @@ def main() -> int:
         subjects = find_subjects(context, access)
         picture_places(browser, access, options.places or [*PLACES], subjects)
         browser.close()
+    if options.readme:
+        write_readme_pictures()
     return 0
 
 
