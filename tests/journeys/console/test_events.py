@@ -105,11 +105,14 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     guest.assert_accessible()
 
 
-def test_lists_lead_to_events_and_to_vehicles(server, visitor, van):
+def test_lists_lead_to_events_and_to_vehicles(server, visitor, van, eventually):
     peer, device_id = van
     noon = present()
     peer.send(peer.terminal.location(encode_location(41.15, -8.61, noon)))
     peer.send(peer.terminal.location(encode_location(41.15, -8.61, noon, alarm=1 << 1, speed_kmh=90)))
+    span = {"from": noon.isoformat(), "to": noon.isoformat(), "type": "alarm", "deviceId": device_id}
+    with server.client() as client:
+        eventually(lambda: client.get("/events", params=span).json())
     guest = visitor(server, viewport={"width": 390, "height": 844}, has_touch=True)
     guest.expected.add((404, "/api/events/999999"))
     page = guest.page
