@@ -83,10 +83,11 @@ class OpenConnections:
         if session.connection is None:
             return
         row = session.row
-        model, attributes = (row.model, row.attributes) if row is not None else ("", {})
-        if not (self.timezone or model or attributes) and self._sent is _PROTOCOL_NEUTRAL:
+        model = (row.model or "") if row is not None else ""
+        attributes = _of_protocols(row.attributes) if row is not None and row.attributes else {}
+        if self._sent is _PROTOCOL_NEUTRAL and not (self.timezone or model or attributes):
             return
-        wanted = ConfigureDecoder(self.timezone, model or "", _of_protocols(attributes))
+        wanted = ConfigureDecoder(self.timezone, model, attributes, row.id if row is not None else 0)
         if wanted != self._sent:
             self._sent = wanted
             session.connection.offer(wanted)

@@ -1,31 +1,26 @@
 """The actor of one device connection: decodes reports for the device actor, encodes commands and replies.
 
-Reading is in `base_connection.py`. Messages to the connection (acknowledgements after the commit, commands)
-are handled at once in the sender's task. The file is longer than others because it has a branch for every
-message in either direction.
+Reading is in `base_connection.py`, logins are in `identified_connection.py`. Messages to the connection
+(acknowledgements after the commit, commands) are handled at once in the sender's task.
 """
 
 import logging
 from collections.abc import Sequence
 from typing import assert_never
-from zoneinfo import ZoneInfo
 
-from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.alarm_files import AlarmFiles
-from motorpool.actors.gateway.base_connection import BaseConnection
+from motorpool.actors.gateway.datagram_peer import DatagramDecoder
 from motorpool.actors.gateway.deadlines import Deadlines
-from motorpool.actors.gateway.identity import IDENTIFICATION, Identify
+from motorpool.actors.gateway.identified_connection import IdentifiedConnection
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.messages.counters import (
     CHECKSUM_ERRORS,
-    DEVICES_REFUSED,
     FRAMES_REJECTED,
     MESSAGES_RECEIVED,
 )
 from motorpool.actors.messages.downlink import (
-    NOT_KNOWN,
     AcknowledgeStored,
     CheckDeadlines,
     Close,
@@ -40,9 +35,7 @@ from motorpool.actors.messages.downlink import (
     Transmitted,
 )
 from motorpool.actors.messages.uplink import (
-    DEVICE,
     CommandAnswered,
-    Connected,
     DeviceMessage,
     DeviceSeen,
     Disconnected,
@@ -55,16 +48,11 @@ from motorpool.codecs import reports as kinds
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import PositionReport, Receipt, Report
-from motorpool.runtime import ActorError, MailboxFull, Ref
+from motorpool.runtime import MailboxFull
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StatementRejected, StorageError
 
 __all__ = ["DeviceConnection"]
 
-IDENTIFY_SECONDS = 30.0
-"""A connection is closed if its device was not looked up within this time."""
-REFUSALS = 3
-"""Messages of an unknown device that are refused before its connection is closed."""
 REJECTIONS = 100
 """Consecutive invalid frames after which the connection is closed."""
 MAX_RAW_BYTES = 1024
@@ -77,35 +65,16 @@ ANSWER_SECONDS = 0.5
 """For answers to requests that came before the device lost the right to report."""
 
 
-class _DatagramDecoder:
-    """Decodes datagrams with a codec."""
-
-    __slots__ = ("_codec", "receive")
-
-    def __init__(self, codec: DeviceCodec) -> None:
-        self._codec = codec
-        self.receive = codec.receive_datagram
-
-    @property
-    def buffered(self) -> int:
-        return self._codec.buffered
-
-
-class DeviceConnection(BaseConnection[Report]):
+class DeviceConnection(IdentifiedConnection):
     """A TCP connection to the port of a device protocol, or an address that sends datagrams to it."""
 
     __slots__ = (
-        "_codec",
         "_database",
         "_deadlines",
-        "_device",
         "_files",
         "_keeps_unknown",
         "_login_seconds",
-        "_refusals",
         "_rejected",
-        "_unique_ids",
-        "_was_identified",
     )
 
     def __init__(
@@ -119,41 +88,30 @@ class DeviceConnection(BaseConnection[Report]):
         tap: Tap | None = None,
     ) -> None:
         """Without `uploads`, alarm files are refused."""
-        super().__init__(device_socket, idle_seconds=settings.idle_seconds, tap=tap)
-        self._codec = codec
+        super().__init__(device_socket, codec, idle_seconds=settings.idle_seconds, tap=tap)
         self._database = database
         self._login_seconds = settings.login_seconds
         self._keeps_unknown = settings.keep_unknown_messages
         if settings.strict_checksums:
             codec.strict_checksums = True
-        self._device: Ref[DeviceMessage] | None = None
-        self._unique_ids: tuple[str, ...] = ()
-        self._was_identified = False
-        self._refusals = 0
         self._rejected = 0
         self._deadlines = Deadlines(settings)
         self._files = AlarmFiles(database, uploads)
-
-    @property
-    def _log_name(self) -> str:
-        return self._codec.name
 
     async def run(self) -> None:
         """Serve the connection."""
         if not self._is_serving:
             self._codec.utc_now = self.context.clock.now
             self._files.bind(self.context, self._socket, self._codec)
-        decoder = _DatagramDecoder(self._codec) if self._socket.is_datagram else self._codec
+        decoder = DatagramDecoder(self._codec) if self._socket.is_datagram else self._codec
         await self._serve(decoder, self._login_seconds)
-
-    @property
-    def _is_identified(self) -> bool:
-        return self._device is not None
 
     def _on_closed(self) -> None:
         self._files.discard()
         self._count_checksum_errors()
         self._detach()
+        for _, device in self._gateway or ():
+            device.offer(Disconnected(self._ref))
         self._socket.guard.traffic.identify(self._ref, 0, "")
 
     def _on_data(self, data: bytes) -> None:
@@ -254,74 +212,6 @@ class DeviceConnection(BaseConnection[Report]):
         elif receipt is not None:
             self._acknowledge((receipt,))
 
-    # Identity
-
-    async def _identify(self, login: kinds.Login) -> None:
-        if self._device is not None and login.unique_ids == self._unique_ids:
-            if login.receipt is not None:
-                self._acknowledge((login.receipt,))
-            return
-        self._detach()
-        try:
-            device = await self.context.system.ref(IDENTIFICATION).ask(
-                Identify(login.unique_ids), seconds=IDENTIFY_SECONDS
-            )
-        except StatementRejected:
-            device = None  # no device can have such an identity
-        except (StorageError, ActorError) as error:
-            self._socket.close(f"cannot be looked up now: {error}")
-            return
-        if device is None or not may_report(device, self.context.clock.now()):
-            self._refuse(login.receipt, login.unique_ids)
-            return
-        # A peer can log in again and again under names of one device.
-        line = ("%s device %s from %s", self._codec.name, device.unique_id, self._socket.peer)
-        if self._was_identified:
-            self._log_peer(logging.INFO, *line)
-        else:
-            self._was_identified = True
-            self.context.log.info(*line)
-        self._socket.guard.traffic.identify(self._ref, device.id, login.unique_ids[0])
-        self._unique_ids = login.unique_ids
-        self._device = actor = self.context.system.ref(DEVICE, device.id)
-        self._refusals = 0
-        await actor.tell(self._connected())
-        if self._device != actor:  # it may not report any more
-            self._refuse(login.receipt)
-        elif login.receipt is not None:
-            self._acknowledge((login.receipt,))
-
-    def _connected(self) -> Connected:
-        socket = self._socket
-        return Connected(self._ref, self._codec.name, socket.peer, socket.local_host, self._unique_ids)
-
-    def _announce(self) -> None:
-        if self._device is not None:
-            self._device.offer(self._connected())
-
-    def _refuse(self, receipt: Receipt | None, unique_ids: tuple[str, ...] = ()) -> None:
-        self._socket.send(self._codec.refuse(receipt))
-        if self._codec.closing:
-            self._socket.close("refused")
-        if unique_ids:
-            self._socket.guard.traffic.identify(self._ref, 0, unique_ids[0])
-            DEVICES_REFUSED.labels(self._codec.name).inc()
-            text = "refused the %s device %s from %s: not known, disabled or expired"
-            self._log_peer(logging.WARNING, text, self._codec.name, unique_ids[0], self._socket.peer)
-        self._count_refusal()
-
-    def _count_refusal(self) -> None:
-        self._refusals += 1
-        # An address that sends datagrams costs nothing to serve again.
-        if self._refusals >= REFUSALS or self._socket.is_datagram:
-            self._socket.close(NOT_KNOWN)
-
-    def _detach(self) -> None:
-        if self._device is not None:
-            self._device.offer(Disconnected(self._ref))
-            self._device = None
-            self._unique_ids = ()
-
     # Messages to the connection
 
     def handle(self, message: ConnectionMessage) -> object:
@@ -354,25 +244,6 @@ class DeviceConnection(BaseConnection[Report]):
             self.context.after(ANSWER_SECONDS, Close(message.reason))
         else:
             self._socket.close(message.reason)
-
-    def _acknowledge(self, receipts: tuple[Receipt, ...]) -> None:
-        codec = self._codec
-        if self._socket.is_datagram:
-            for receipt in receipts:
-                self._socket.send(codec.acknowledge((receipt,)))
-        else:
-            self._socket.send(codec.acknowledge(receipts))
-        if codec.closing:
-            self._socket.close("the device asked to close after the answer")
-
-    def _configure(self, wanted: ConfigureDecoder) -> None:
-        self._codec.configure(wanted.model, wanted.attributes)
-        try:
-            zone = ZoneInfo(wanted.timezone) if wanted.timezone else None
-        except (KeyError, ValueError, OSError):  # unknown; malformed; names a directory
-            self.context.log.warning("decoder.timezone %r is not a time zone", wanted.timezone)
-        else:
-            self._codec.set_timezone(zone)
 
     def _transmit(self, message: Transmit) -> TransmitOutcome:
         try:

@@ -50,6 +50,8 @@ class ConfigureDecoder(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """The device's model."""
     attributes: Mapping[str, Any] = {}
     """The device's attributes that belong to a protocol, such as `h02.ack`, and `devicePassword`."""
+    device_id: int = 0
+    """The device, of those that the connection reports for; 0: the present one."""
 
 
 class Close(msgspec.Struct, NodeLocal, frozen=True, gc=False):

@@ -74,6 +74,10 @@ class DeviceCodec(abc.ABC):
     """The wall clock, for devices that ask for the time; set by the connection before the first `receive`.
     Without it such requests are answered as not supported."""
 
+    on_login: Callable[[tuple[str, ...]], None] | None = None
+    """Called with the unique ids of a `Login` before anything else of its message is decoded; may call
+    `configure` and `set_timezone`. Set by connections that report for several devices."""
+
     strict_checksums: bool = False
     """Whether frames with a wrong check value are dropped where they could be decoded all the same; set by
     the connection."""

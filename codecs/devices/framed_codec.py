@@ -58,6 +58,8 @@ class FramedCodec(DeviceCodec, abc.ABC):
         if not unique_id:
             raise CodecError("a message before the login")
         if unique_id != self.unique_id or receipt is not None:
+            if self.on_login is not None and unique_id != self.unique_id:
+                self.on_login((unique_id,))
             self.unique_id = unique_id
             reports.append(Login((unique_id,), receipt))
 

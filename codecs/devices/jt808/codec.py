@@ -134,7 +134,9 @@ class Jt808(DeviceCodec):
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
         """Return a command as one frame; `commands.py` and `video_commands.py` describe the attributes."""
-        identity = self._identity or _identity_of(command)
+        identity = self._identity
+        if identity is None or (command.unique_id and command.unique_id not in identity.unique_ids):
+            identity = _identity_of(command, identity)  # another device of a gateway
         # No caller waits for the result of a command that the server sends by itself.
         is_internal = command.type == REQUEST_ALARM_FILES
         if command.type == "custom":
@@ -186,6 +188,8 @@ class Jt808(DeviceCodec):
         self._phone = frame.phone
         is_new = self._announced_number != identity.number
         self._announced_number = identity.number
+        if is_new and self.on_login is not None:
+            self.on_login(identity.unique_ids)
         if is_new and (frame.message_id not in (REGISTER, AUTHENTICATE) or frame.total):
             reports.append(Login(identity.unique_ids))
 
@@ -238,9 +242,11 @@ class Jt808(DeviceCodec):
         return make_receipt(self._identity_bits, frame.message_id, frame.serial)
 
 
-def _identity_of(command: DeviceCommand) -> Identity:
-    """Return the identity of a peer that has not sent anything yet."""
+def _identity_of(command: DeviceCommand, other: Identity | None) -> Identity:
+    """Return the identity of a peer that has not sent anything yet, or not lately."""
     try:
-        return Identity.from_digits(command.unique_id, is_2019=False)
+        return Identity.from_digits(command.unique_id, is_2019=other is not None and other.is_2019)
     except FrameError as error:
+        if other is not None:
+            return other
         raise UnsupportedCommand(str(error)) from None

@@ -463,16 +463,34 @@ class TestConnections:
         async with device_harness() as running:
             _, probe = await running.connect(row)
             await time.settle()
-            assert probe.messages == [ConfigureDecoder("Europe/Lisbon")]
+            assert probe.messages == [ConfigureDecoder("Europe/Lisbon", device_id=row.id)]
             for zone in ("Europe/Lisbon", "Asia/Tokyo", ""):
                 edited = msgspec.structs.replace(row, attributes={"decoder.timezone": zone} if zone else {})
                 await devices.TABLE.update(database, edited)
                 await running.device(row).tell(DeviceChanged(row.id, "updated"))
                 await time.settle()
-            assert probe.messages[1:] == [ConfigureDecoder("Asia/Tokyo"), ConfigureDecoder("")]
+            assert probe.messages[1:] == [
+                ConfigureDecoder("Asia/Tokyo", device_id=row.id),
+                ConfigureDecoder("", device_id=row.id),
+            ]
             _, newer = await running.connect(row, 2)
             await time.settle()
             assert newer.messages == []
+
+    async def test_the_connection_is_sent_the_model_and_what_belongs_to_a_protocol(
+        self, database, make_device, device_harness, time
+    ):
+        attributes = {"gps103.x": 1, "devicePassword": "123456", "color": "red", "speedLimit": 3}
+        row = await make_device(model="FMB920", attributes=attributes)
+        async with device_harness() as running:
+            _, probe = await running.connect(row)
+            await time.settle()
+            kept = {"gps103.x": 1, "devicePassword": "123456"}
+            assert probe.messages == [ConfigureDecoder("", "FMB920", kept, row.id)]
+            await devices.TABLE.update(database, msgspec.structs.replace(row, model="", attributes={}))
+            await running.device(row).tell(DeviceChanged(row.id, "updated"))
+            await time.settle()
+            assert probe.messages[1:] == [ConfigureDecoder("", "", {}, row.id)]
 
 
 class TestStatus:

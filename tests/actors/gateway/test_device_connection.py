@@ -9,6 +9,7 @@ import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.gateway import gateway_devices
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, hub_spec
@@ -252,7 +253,7 @@ class TestIdentity:
             second = Terminal("13900000002")
             peer.socket.send(location(peer.terminal) + location(second) + location(second))
             await time.settle()
-            assert kinds(neighbours.devices[one.id]) == [Connected, PositionReported, Disconnected]
+            assert kinds(neighbours.devices[one.id]) == [Connected, PositionReported]
             assert kinds(neighbours.devices[two.id]) == [Connected, PositionReported, PositionReported]
             # Each acknowledgement goes to the number whose message it answers.
             receipts = [
@@ -265,6 +266,43 @@ class TestIdentity:
             answers = peer.text()
             assert len(answers.split(b"~~")) == 3
             assert peer.terminal.receive(answers[: answers.index(b"~~") + 1])[0].answered_id == 0x0200
+
+    async def test_devices_that_report_in_turn_stay_connected_until_the_connection_ends(
+        self, make_device, line, neighbours, time
+    ):
+        one, two = await make_device("13900000001"), await make_device("13900000002")
+        noon = datetime(2026, 6, 15, 12, tzinfo=timezone(timedelta(hours=8)))
+        async with line(phone="13900000001") as peer:
+            second = Terminal("13900000002")
+            for _ in range(3):
+                for terminal in (peer.terminal, second):
+                    peer.socket.send(terminal.location(encode_location(1, 2, noon)))
+                    await time.settle()
+                # The first device lives in Tokyo; the zone of the second is that of the protocol.
+                await peer.ref.tell(ConfigureDecoder("Asia/Tokyo", device_id=one.id))
+            await peer.ref.tell(Reannounce())
+            await peer.ref.tell(Transmit(DeviceCommand("engineStop", {}, "13900000001")))
+            assert peer.text()[5:11].hex() == "013900000001"
+            await peer.ref.tell(Close("enough"))
+            await time.settle()
+            reports = [Connected, PositionReported, PositionReported, PositionReported]
+            for row, hours in ((one, [4, 3, 3]), (two, [4, 4, 4])):
+                probe = neighbours.devices[row.id]
+                assert kinds(probe) == [*reports, Connected, Disconnected]
+                found = [each for each in probe.messages if isinstance(each, PositionReported)]
+                assert [each.report.device_time.hour for each in found] == hours
+
+    async def test_a_connection_has_only_so_many_devices(
+        self, make_device, line, neighbours, time, monkeypatch
+    ):
+        monkeypatch.setattr(gateway_devices, "MAX_OTHERS", 1)
+        rows = [await make_device(f"1390000000{number}") for number in range(3)]
+        async with line(phone="13900000000") as peer:
+            for number in range(3):
+                peer.socket.send(location(Terminal(f"1390000000{number}")))
+            await time.settle()
+            last = [kinds(neighbours.devices[row.id])[-1] for row in rows]
+            assert last == [Disconnected, PositionReported, PositionReported]
 
     async def test_the_same_login_again_is_answered_and_not_told(self, make_device, line, neighbours, time):
         row = await make_device()
