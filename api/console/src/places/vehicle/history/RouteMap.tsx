@@ -13,6 +13,7 @@ import { useZones } from "../../../state/zones";
 import type { Cursor } from "../../../time/cursor";
 import { MapButton } from "../../map/MapButton";
 import { MapStage } from "../../map/MapStage";
+import { ZonesButton } from "../../map/ZonesButton";
 import { zonesShown } from "../../map/zonesShown";
 
 const KNOTS_PER_KMH = 1 / 1.852;
@@ -82,6 +83,7 @@ export function RouteMap({ track, worker, stops, cursor, follow, onFollow }: Rou
         <>
           <MapButton icon="follow" label={t("map.follow")} pressed={follow} act={onFollow} />
           <MapButton icon="fullScreen" label={t("history.wholeRoute")} act={() => route?.fit()} />
+          <ZonesButton />
         </>
       }
     >
