@@ -238,9 +238,17 @@ def teltonika_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, re.compile(rb"\0{4}.{4}\x0c\x01\x05.{4}.+\x01\0\0..", re.DOTALL).fullmatch
 
 
+def h02_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["h02"]()
+    codec.utc_now = lambda: datetime(2026, 5, 1, tzinfo=UTC)
+    codec.receive(b"*HQ,8612345678,V0#")
+    return codec, re.compile(rb"\*HQ,8612345678,[A-Z0-9]+,000000,[ -~]+#|[ -~]+").fullmatch
+
+
 PEERS = {
     "gps103": gps103_peer,
     "gt06": gt06_peer,
+    "h02": h02_peer,
     "jt808": jt808_peer,
     "osmand": osmand_peer,
     "owntracks": owntracks_peer,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from motorpool.bench.vehicles.route import VehicleState
-from motorpool.bench.vehicles.trackers.tracker import Tracker
+from motorpool.bench.vehicles.trackers.tracker import Tracker, minutes_of
 
 __all__ = ["Gps103Tracker"]
 
@@ -27,16 +27,9 @@ class Gps103Tracker(Tracker):
     def position(self, moment: datetime, state: VehicleState) -> bytes:
         """Return a position with all fields; local time is UTC."""
         utc = moment.astimezone(UTC)
-        latitude = f"{_minutes(state.latitude, 2)},{'N' if state.latitude >= 0 else 'S'}"
-        longitude = f"{_minutes(state.longitude, 3)},{'E' if state.longitude >= 0 else 'W'}"
+        latitude = f"{minutes_of(state.latitude, 2)},{'N' if state.latitude >= 0 else 'S'}"
+        longitude = f"{minutes_of(state.longitude, 3)},{'E' if state.longitude >= 0 else 'W'}"
         return (
             f"imei:{self.unique_id},tracker,{utc:%y%m%d%H%M},,F,{utc:%H%M%S}.{utc.microsecond // 1000:03},A,"
             f"{latitude},{longitude},{state.speed * KNOTS:.2f},{state.course:.1f},34.0,1,0,51.5%,,+22;"
         ).encode()
-
-
-def _minutes(value: float, digits: int) -> str:
-    """Return degrees as `ddmm.mmmm`."""
-    ten_thousandths = round(abs(value) * 600_000)
-    whole, minutes = divmod(ten_thousandths, 600_000)
-    return f"{whole:0{digits}}{minutes // 10_000:02}.{minutes % 10_000:04}"

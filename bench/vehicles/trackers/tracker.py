@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from motorpool.bench.vehicles.route import VehicleState
 
-__all__ = ["Tracker"]
+__all__ = ["Tracker", "minutes_of"]
 
 
 class Tracker(abc.ABC):
@@ -43,3 +43,9 @@ class Tracker(abc.ABC):
     def receive(self, data: bytes) -> bytes:
         """Return the answers to what the server sent, commands among them; default: nothing."""
         return b""
+
+
+def minutes_of(value: float, digits: int) -> str:
+    """Return degrees as `ddmm.mmmm`, with so many digits of degrees and no sign."""
+    whole, minutes = divmod(round(abs(value) * 600_000), 600_000)
+    return f"{whole:0{digits}}{minutes // 10_000:02}.{minutes % 10_000:04}"
