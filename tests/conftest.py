@@ -23,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
@@ -100,6 +100,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chance = random.Random(seed)
         shuffled = {path: chance.random() for path in sorted({item.path for item in items})}
         items.sort(key=lambda item: (shuffled[item.path], chance.random()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Do without the garbage collector while tests are collected: it took a quarter of the CPU."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
