@@ -83,6 +83,8 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     assert len(trips) == 2
     expect(rows).to_have_count(len(trips) + len(stops))
     expect(page.get_by_text("2 trips")).to_be_visible()
+    lane = page.get_by_role("region", name="Trips", exact=True).get_by_role("listitem")
+    expect(lane).to_have_count(len(trips) + len(stops))
     with page.expect_download() as saved:
         page.keyboard.press("e")
     assert saved.value.path().read_bytes().startswith(b"PK")
@@ -141,5 +143,14 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     expect(page.get_by_text("No positions in this time")).to_be_visible()
     page.get_by_role("button", name=re.compile("Show the last position")).click()
     expect(rows.first).to_be_visible()
+
+    # Job 6 in four clicks.
+    guest.open("/fleet")
+    page.get_by_role("link", name=re.compile("Courier")).click()
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("button", name="Yesterday").click()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Route").click()
+    assert saved.value.suggested_filename.endswith(".xlsx")
     page.set_viewport_size({"width": 390, "height": 844})
     guest.assert_fits()
