@@ -270,12 +270,14 @@ def test_a_seek_beyond_what_arrived_moves_the_vehicle(server, visitor, recorder,
     page.keyboard.type("h")
     film = page.get_by_role("region", name="Recorded video")
     expect(film).to_be_visible()
-    page.keyboard.type("14:32\n")
-    expect(film).to_contain_text(f"14:31:30 {TO} 14:33:30")
+    at = (SystemClock().now() - timedelta(hours=2)).replace(second=0, microsecond=0)
+    span = at - timedelta(seconds=30), at + timedelta(seconds=90)
+    page.keyboard.type(f"{at:%H:%M}\n")
+    expect(film).to_contain_text(f"{span[0]:%H:%M:%S} {TO} {span[1]:%H:%M:%S}")
     page.keyboard.type("k")
     eventually(lambda: shown(page))
     (asked,) = van.of(PlaybackRequest)
-    assert f"{asked.start_time:%H:%M:%S}" == "14:31:30"
+    assert (asked.start_time, asked.end_time) == span
     expect(film).to_contain_text("Waiting for more video from the vehicle")
 
     page.keyboard.press("Shift+ArrowRight")
