@@ -64,7 +64,7 @@ class _Callbacks:
     loop. Of the ten of a statement five had to wait for a pass and its system calls. Here the task that calls
     the driver runs them until the statement is sent, and the task that waits for the socket until the result
     is handed over. The task of the loop runs what others have made ready, what starts tasks of Trio, and
-    timers.
+    timers (docs/decisions/0270).
 
     Has the methods of a memory channel that the loop uses.
     """
