@@ -151,7 +151,7 @@ def test_commands_are_kept_cancelled_and_refused_in_words(server, visitor, van, 
     expect(queue).to_contain_text("by you")
     queue.get_by_role("button", name="Cancel Report the position now").click()
     expect(queue).to_contain_text("Nothing is kept for this vehicle.")
-    expect(page.get_by_text("Cancelled")).to_be_visible()
+    expect(page.get_by_text("Cancelled", exact=True)).to_be_visible()
     choose(page, "Report the position now")
     expect(queue.get_by_role("listitem")).to_have_count(1)
     guest.assert_accessible()

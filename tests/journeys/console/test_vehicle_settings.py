@@ -44,7 +44,7 @@ def test_settings_are_saved_on_top_of_another_edit_and_deleted(server, visitor, 
     conflict = page.get_by_role("dialog", name="Changed meanwhile")
     expect(conflict).to_contain_text("It changed: contact and phone.")
     conflict.get_by_role("button", name="Save mine on top").click()
-    expect(page.get_by_text("Saved")).to_be_visible()
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     expect(page.get_by_role("heading", name="Van Nine")).to_be_visible()
     expect(save).to_be_disabled()
     after = van()
