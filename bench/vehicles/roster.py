@@ -62,12 +62,14 @@ class Roster:
         day, within = self._day(seconds)
         legs = self._legs(day)
         index = bisect.bisect_right(legs, within, key=lambda leg: leg.begin) - 1
-        driven = 0.0
+        driven, stands = 0.0, True
         if index >= 0:
             leg = legs[index]
-            driven = leg.driven + min(within, leg.end) - leg.begin
+            driven, stands = leg.driven + min(within, leg.end) - leg.begin, within >= leg.end
         rounds = day * self._rounds * self._drive.seconds
-        return self._drive.at(self._depot + rounds + driven)
+        state = self._drive.at(self._depot + rounds + driven)
+        # A drive without a red light does not stand anywhere.
+        return state._replace(speed=0.0, acceleration=0.0, turning=0.0) if stands else state
 
     def is_running(self, seconds: float) -> bool:
         """Return whether the engine runs."""
@@ -88,7 +90,7 @@ class Roster:
 
     def is_at_work(self, seconds: float) -> bool:
         """Return whether this is within a shift, breaks included."""
-        return self._day(seconds)[1] <= self._length
+        return self._day(seconds)[1] <= self._length + RUNS_BEFORE_SECONDS + RUNS_AFTER_SECONDS
 
     def alarms_between(self, after: float, until: float) -> list[float]:
         """Return the instants of alarms, `after` excluded and `until` included."""

@@ -15,12 +15,16 @@ from motorpool.bench.vehicles.vehicle import Vehicle
 
 shifts = st.builds(
     Shift,
-    start_hour=st.floats(0, 23),
-    hours=st.floats(2, 22),
+    start_hour=st.one_of(st.integers(0, 23), st.floats(0, 23)),
+    hours=st.one_of(st.integers(2, 22), st.floats(2, 22)),
     driving_share=st.floats(0.2, 0.9),
     alarms=st.integers(0, 5),
 )
-instants = st.floats(0, 400 * DAY_SECONDS)
+instants = st.one_of(
+    st.floats(0, 400 * DAY_SECONDS),
+    # Near the begin and end of shifts of whole hours.
+    st.builds(lambda hour, by: max(0.0, hour * 3600 + by), st.integers(0, 9600), st.floats(-120, 120)),
+)
 
 
 @st.composite
