@@ -19,7 +19,6 @@ from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.fleet import plan_fleet
 from motorpool.bench.vehicles.frame_numbers import read_number
 from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
-from motorpool.bench.vehicles.roster import Shift
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
@@ -129,9 +128,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(
-    number: int = 1, archive: Archive | None = None, shift: Shift | None = None, **plan: Any
-) -> AsyncIterator[Scene]:
+async def scene(number: int = 1, archive: Archive | None = None, **plan: Any) -> AsyncIterator[Scene]:
     platform = Platform()
     fleet = plan_fleet(vehicles=2, interval_seconds=0.05, frames_per_second=30, **plan)
     async with trio.open_nursery() as nursery:
@@ -146,7 +143,7 @@ async def scene(
 
         port, media_port = await listen(platform.serve), await listen(platform.watch)
         target = Target(host="127.0.0.1", port_offset=port - Jt808.port)
-        driven = Vehicle(msgspec.structs.replace(fleet.vehicles[number - 1], shift=shift))
+        driven = Vehicle(fleet.vehicles[number - 1])
         unit = OnBoardUnit(driven, target, EncodingThread(), SystemClock(), archive)
         nursery.start_soon(unit.run)
         yield Scene(platform, unit, media_port, port)
@@ -402,8 +399,8 @@ async def test_a_vehicle_uploads_the_files_of_an_alarm_on_request(number: int) -
 
 
 async def test_an_archive_arrives_in_order_and_before_all_else() -> None:
-    since = SystemClock().now().replace(microsecond=0) - timedelta(hours=6)
-    async with scene(archive=Archive(since), shift=Shift(start_hour=0, hours=20)) as here:
+    since = SystemClock().now().replace(microsecond=0) - timedelta(hours=1)
+    async with scene(archive=Archive(since)) as here:
         line = await here.platform.next_line()
         await line.first(PositionReport, lambda report: not report.attributes.get("archive"))
         times = [report.device_time for report in line.reports if isinstance(report, PositionReport)]
@@ -415,7 +412,7 @@ async def test_an_archive_arrives_in_order_and_before_all_else() -> None:
 async def test_an_archive_with_an_end_is_the_last_that_is_heard_of_a_vehicle() -> None:
     since = SystemClock().now().replace(microsecond=0) - timedelta(hours=6)
     until = since + timedelta(hours=1)
-    async with scene(archive=Archive(since, until), shift=Shift(start_hour=0, hours=20)) as here:
+    async with scene(archive=Archive(since, until)) as here:
         line = await here.platform.next_line()
         with trio.fail_after(PATIENCE_SECONDS):
             await line.ended.wait()
