@@ -84,7 +84,7 @@ class Gt06(FramedCodec):
         self._login_zone: tzinfo = UTC
         """Zone of the device's clock that its login named."""
         self._zone: tzinfo | None = None
-        """The zone that the server was told."""
+        """The zone that is configured for the device; None: that of its login."""
 
     def read_frame(self, frame: bytes, reports: list[Report]) -> None:
         """Read one frame."""

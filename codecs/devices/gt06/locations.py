@@ -1,6 +1,6 @@
 """Records with a GPS block: one function for each layout (docs/protocols/gt06.md#types).
 
-Layouts are told apart by the type, by the length that the frame says, and by the device's model.
+Layouts are distinguished by the type, by the length that the frame says, and by the device's model.
 """
 
 from motorpool.codecs.devices.attributes import add_alarms

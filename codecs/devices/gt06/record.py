@@ -32,7 +32,7 @@ class Message:
     kind: int
     """Its type."""
     length: int
-    """As the frame says it, by which some layouts are told apart."""
+    """As the frame says it, by which some layouts are distinguished."""
     reader: ByteReader
     """Its content."""
 

@@ -31,7 +31,7 @@ def read_answer(reader: ByteReader, receipt: bytes) -> Report:
 
 
 def read_text_answer(reader: ByteReader, receipt: bytes) -> Report:
-    """Return an answer of type 21: the number of the server, the encoding, text, which may tell a place."""
+    """Return an answer of type 21: the number of the server, the encoding, text, which may hold a place."""
     reader.skip(4)
     encoding = "utf-16-be" if reader.uint8() == _UTF_16 else "ascii"
     text = reader.rest().decode(encoding, "replace").strip("\0 ")

@@ -82,7 +82,7 @@ _ALARM_STATES: Final[Mapping[int, str]] = MappingProxyType(
 )
 """By bits 3 to 5 of the state byte."""
 _MOST_STEPS = 6
-"""Batteries are told in six steps, or in percent from 7 on."""
+"""Batteries are reported in six steps, or in percent from 7 on."""
 
 
 def add_alarm(record: Record, code: int) -> None:
