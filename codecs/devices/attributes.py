@@ -28,7 +28,8 @@ _NUMBERS = {
     "l/h": "fuelConsumption",
     "rpm": "rpm",
     "°C": "deviceTemp coolantTemp engineTemp",
-    "km/h": "obdSpeed speedLimit",
+    "km/h": "obdSpeed",
+    "knots": "speedLimit",
 }
 _NUMBERED = {"temp": "°C", "adc": "V", "count": "", "fuel": "", "bleTemp": "°C"}
 """Prefixes of numbered keys, from 1, whose values are numbers, and their units."""
