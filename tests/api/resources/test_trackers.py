@@ -68,7 +68,56 @@ TRACKERS = {
         "engineStop",
         b"**,imei:353358017784062,J",
     ),
+    "gt06": Tracker(
+        "353358017784062",
+        [
+            (
+                bytes.fromhex("78780D01035335801778406200015E940D0A"),
+                bytes.fromhex("787805010001D9DC0D0A"),
+            ),
+            (
+                bytes.fromhex("78781F121803050E161FC9026BFD1C0C38F1242F145C01CC00287D001FB80003A1950D0A"),
+                bytes.fromhex("787805120003903F0D0A"),
+            ),
+        ],
+        {"latitude": 22.5731, "longitude": 113.9213, "course": 92.0, "fixTime": "2024-03-05T14:22:31Z"},
+        "engineStop",
+        bytes.fromhex("787812800C0000000052656C61792C312300009DEE0D0A"),
+    ),
+    "h02": Tracker(
+        "8612345678",
+        [(b"*HQ,8612345678,V6,142231,A,2234.3860,N,11355.2780,E,047.00,092,050324,FFFFFFFF#", b"")],
+        {"latitude": 22.5731, "longitude": 113.9213, "speed": 47.0, "fixTime": "2024-03-05T14:22:31Z"},
+        "engineStop",
+        b"*HQ,8612345678,S20,",
+    ),
     "jt808": jt808(),
+    "teltonika": Tracker(
+        "356307042441013",
+        [
+            (b"\x00\x0f356307042441013", b"\x01"),
+            (
+                bytes.fromhex(
+                    "00000000000000628E010000018E0EFE9D52010DEE2AD9F8423DC1032C010F0E003F00EF0009000400EF0100F00100"
+                    "150400FD020002004233C600B60009000100100002D0930001004E0123456789ABCDEF0001010000115756575A5A5A"
+                    "314A5A58573030303030310100002BB7"
+                ),
+                bytes.fromhex("00000001"),
+            ),
+        ],
+        {"latitude": -12.9876543, "longitude": 23.3712345},
+        "engineStop",
+        bytes.fromhex("00000000000000130C01050000000B7365746469676F7574203101000087A2"),
+        udp_dialogue=[
+            (
+                bytes.fromhex(
+                    "0038CAFE0105000F33353633303730343234343130313308010000018E0EFE9C58000DEE2AD9F8423DC1"
+                    "00000000000000000101EF0000000001"
+                ),
+                bytes.fromhex("0005CAFE010501"),
+            )
+        ],
+    ),
 }
 BY_TRANSPORT = [
     pytest.param(name, transport, id=f"{name}-{transport}")
