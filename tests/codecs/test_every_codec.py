@@ -245,6 +245,17 @@ def h02_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, re.compile(rb"\*HQ,8612345678,[A-Z0-9]+,000000,[ -~]+#|[ -~]+").fullmatch
 
 
+def watch_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["watch"]()
+    codec.receive(b"[3G*8800000015*0002*LK]")
+
+    def decode(data: bytes) -> bool:
+        found = re.fullmatch(rb"\[SG\*[0-9]{10,15}\*([0-9a-f]{4})\*([^\[\]]+)\]", data, re.DOTALL)
+        return found is not None and int(found[1], 16) == len(found[2])
+
+    return codec, decode
+
+
 PEERS = {
     "gps103": gps103_peer,
     "gt06": gt06_peer,
@@ -253,6 +264,7 @@ PEERS = {
     "osmand": osmand_peer,
     "owntracks": owntracks_peer,
     "teltonika": teltonika_peer,
+    "watch": watch_peer,
 }
 ATTRIBUTES = {
     "data": "8104",
@@ -263,7 +275,10 @@ ATTRIBUTES = {
     "startTime": "2026-05-01T10:00:00Z",
 }
 """Enough for any command."""
-PROTOCOL_ATTRIBUTES = {"owntracks": {"data": '{"_type": "cmd", "action": "dump"}'}}
+PROTOCOL_ATTRIBUTES: dict[str, dict[str, Any]] = {
+    "owntracks": {"data": '{"_type": "cmd", "action": "dump"}'},
+    "watch": {"index": 1, "phone": "+4930123456", "enable": True, "timezone": "Europe/Berlin"},
+}
 OTHER_ATTRIBUTES = {
     "setOdometer": {"data": "184460"},
     "setSpeedLimit": {"data": 80},

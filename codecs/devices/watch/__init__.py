@@ -1,0 +1,1 @@
+"""Watches (docs/protocols/watch.md)."""

@@ -1,0 +1,52 @@
+"""Measurements of a wearer's health (docs/protocols/watch.md#messages)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.numbers import parse_real, parse_whole
+
+__all__ = ["HEALTH_TYPES", "read_health"]
+
+HEALTH_TYPES: Final = frozenset(("PULSE", "HEART", "BLOOD", "BPHRT", "TEMP", "BTEMP2", "OXYGEN"))
+"""Types of messages, upper-case; watches write them in either case."""
+
+
+def read_health(kind: str, fields: Sequence[str]) -> dict[str, Any]:
+    """Return the attributes of a message of one of `HEALTH_TYPES`; empty where nothing was measured.
+
+    Raises:
+        CodecError: a value is not a number.
+        LookupError: a value is missing.
+    """
+    match kind:
+        case "PULSE" | "HEART":
+            return {"heartRate": _whole(fields[0])}
+        case "BLOOD" | "BPHRT":
+            attributes: dict[str, Any] = {
+                "pressureHigh": fields[0].strip()[:20],
+                "pressureLow": fields[1].strip()[:20],
+            }
+            if len(fields) > 2 and (rate := parse_whole(fields[2])) is not None:
+                attributes["heartRate"] = rate
+            return attributes
+        case "TEMP":
+            return {"temp1": _real(fields[0])}
+        case "BTEMP2":
+            return {"temp1": _real(fields[1])} if _whole(fields[0]) > 0 else {}
+        case _:
+            return {"bloodOxygen": _whole(fields[1])}
+
+
+def _whole(text: str) -> int:
+    number = parse_whole(text)
+    if number is None:
+        raise CodecError(f"{text[:20]!r} is no whole number")
+    return number
+
+
+def _real(text: str) -> float:
+    number = parse_real(text)
+    if number is None or abs(number) > 1000:
+        raise CodecError(f"{text[:20]!r} is no temperature")
+    return number
