@@ -256,6 +256,13 @@ def watch_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, decode
 
 
+def tk103_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["tk103"]()
+    codec.configure("", {"tk103.alternative": True})
+    codec.receive(b"(013912345678BP00353358017784062HSO)")
+    return codec, re.compile(rb"\([0-9]{11,12}[ -~]+\)|\[begin\]sms2,[ -~]+,\[end\]").fullmatch
+
+
 PEERS = {
     "gps103": gps103_peer,
     "gt06": gt06_peer,
@@ -264,6 +271,7 @@ PEERS = {
     "osmand": osmand_peer,
     "owntracks": owntracks_peer,
     "teltonika": teltonika_peer,
+    "tk103": tk103_peer,
     "watch": watch_peer,
 }
 ATTRIBUTES = {
@@ -278,6 +286,7 @@ ATTRIBUTES = {
 PROTOCOL_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "owntracks": {"data": '{"_type": "cmd", "action": "dump"}'},
     "watch": {"index": 1, "phone": "+4930123456", "enable": True, "timezone": "Europe/Berlin"},
+    "tk103": {"enable": True, "phone": "13912345678"},
 }
 OTHER_ATTRIBUTES = {
     "setOdometer": {"data": "184460"},

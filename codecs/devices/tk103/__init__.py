@@ -1,0 +1,1 @@
+"""TK103 trackers (docs/protocols/tk103.md)."""

@@ -1,0 +1,164 @@
+"""Messages without coordinates: battery, cells, access points, texts."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from motorpool.codecs.devices.network import access_point, cell_tower, network_of
+from motorpool.codecs.devices.tk103.locations import add_event, moment_of
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.reader import ByteReader
+
+__all__ = ["READERS", "State", "read_cells", "read_network"]
+
+_LEVELS: Final = {6: 100, 5: 80, 4: 50, 3: 20, 2: 10}
+_UNKNOWN = 65535
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_CELL = re.compile(r"([0-9]{1,3}),([0-9]{1,3}),([0-9A-Fa-f]{1,8}),([0-9A-Fa-f]{1,8})")
+_ODOMETER = re.compile(r"(?<![0-9A-Fa-f])([0-9A-Fa-f]{8})(?![0-9A-Fa-f])")
+_VIN = re.compile(r"[0-9A-Za-z]{17}")
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+")
+_BATTERY_PART = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{1,8}):((?:[0-9A-Fa-f]{2})+)")
+MAX_ACCESS_POINTS = 64
+
+
+@dataclass(slots=True)
+class State:
+    """What a message without coordinates has."""
+
+    attributes: dict[str, Any] = field(default_factory=dict)
+    moment: datetime | None = None
+    """Time of the device's clock. Default: it sent none."""
+    network: Mapping[str, Any] | None = None
+    """Default: it sent none."""
+    is_fix: bool = False
+    """Whether `moment` is the time at which the network was seen, so that it dates the location as well.
+    Default: false."""
+
+
+def read_network(kind: str, body: str) -> State:
+    """Return the cell and the access points of a `DW5x` message."""
+    fields = body.removeprefix(",").split(",")
+    count = int(fields[4])
+    if not 0 <= count <= MAX_ACCESS_POINTS:
+        raise CodecError(f"{count} access points")
+    points = []
+    for point in fields[5 : 5 + count]:
+        address, rssi = point.split("*")[:2]
+        points.append(access_point(address, int(rssi)))
+    attributes: dict[str, Any] = {}
+    add_event(attributes, kind)
+    tower = cell_tower(*(int(each) for each in fields[:4]))
+    moment = moment_of(fields[5 + count], fields[6 + count])
+    return State(attributes, moment, network_of((tower,), points), is_fix=True)
+
+
+def read_cells(body: str) -> State:
+    """Return cells in braces, and the odometer beside them."""
+    towers = [
+        cell_tower(int(cell[1]), int(cell[2]), _cell_number(cell[3]), _cell_number(cell[4]))
+        for braces in _BRACES.findall(body)
+        for cell in _CELL.finditer(braces)
+    ]
+    if not towers:
+        raise CodecError("braces without cells")
+    odometer = _ODOMETER.search(_BRACES.sub(",", body).replace("L", ","))
+    attributes = {"odometer": int(odometer[1], 16)} if odometer else {}
+    return State(attributes, None, network_of(towers))
+
+
+def _read_battery(body: str) -> State:
+    date, time, *values = body.split(",")
+    level, volts, power, installed = (int(value) for value in values[:4])
+    attributes: dict[str, Any] = {}
+    if level in _LEVELS:
+        attributes["batteryLevel"] = _LEVELS[level]
+    if volts != _UNKNOWN:
+        attributes["battery"] = volts / 100
+    if power != _UNKNOWN:
+        attributes["power"] = power / 10
+    if installed in (0, 1):
+        attributes["installed"] = installed == 1
+    return State(attributes, moment_of(date, time))
+
+
+def _read_answer(body: str) -> State:
+    date, time, text = body.split(",", 2)
+    return State({"result": text.strip().strip("$")}, moment_of(date, time))
+
+
+def _read_cell(body: str) -> State:
+    country, network, area, cell = body.split(",")[:4]
+    tower = cell_tower(int(country), int(network), int(area, 16), int(cell, 16))
+    return State(network=network_of((tower,)))
+
+
+def _read_vin(body: str) -> State:
+    found = _VIN.search(body)
+    if found is None:
+        raise CodecError("a vehicle identification number that has not 17 characters")
+    return State({"vin": found[0]})
+
+
+def _read_battery_data(body: str) -> State:
+    if not _HEX.fullmatch(body):
+        raise CodecError("battery data that is not hexadecimal")
+    return State({"bms": body})
+
+
+def _read_battery_parts(body: str) -> State:
+    attributes: dict[str, Any] = {}
+    parts = _BATTERY_PART.findall(body)
+    if not parts:
+        raise CodecError("battery data without parts")
+    for identity, digits in parts:
+        data = bytes.fromhex(digits)
+        # A part may be named by the number of its message or by its whole identity on the bus: 18904001.
+        number = int(identity[2:4] if len(identity) == 8 else identity, 16)
+        if number in _BATTERY_PARTS and len(data) >= 8:
+            attributes |= _BATTERY_PARTS[number](ByteReader(data))
+        else:
+            attributes[f"bms{number:x}"] = digits
+    return State(attributes)
+
+
+def _pack(reader: ByteReader) -> dict[str, Any]:
+    volts, _, amperes, level = (reader.uint16() for _ in range(4))
+    attributes: dict[str, Any] = {"battery": volts / 10, "batteryCurrent": (amperes - 30_000) / 10}
+    if level <= 1000:
+        attributes["batteryLevel"] = level / 10
+    return attributes
+
+
+def _cell_volts(reader: ByteReader) -> dict[str, Any]:
+    highest, _, lowest = reader.uint16(), reader.uint8(), reader.uint16()
+    return {"batteryCellMax": highest / 1000, "batteryCellMin": lowest / 1000}
+
+
+def _cell_temperatures(reader: ByteReader) -> dict[str, Any]:
+    highest, _, lowest = (reader.uint8() for _ in range(3))
+    return {"batteryTempMax": highest - 40, "batteryTempMin": lowest - 40}
+
+
+_BATTERY_PARTS: Final[Mapping[int, Callable[[ByteReader], dict[str, Any]]]] = {
+    0x90: _pack,
+    0x91: _cell_volts,
+    0x92: _cell_temperatures,
+}
+
+READERS: Final[Mapping[str, Callable[[str], State]]] = {
+    "ZC20": _read_battery,
+    "ZC03": _read_answer,
+    "BZ00": _read_cell,
+    "BV00": _read_vin,
+    "BS50": _read_battery_data,
+    "BS51": _read_battery_parts,
+}
+"""What reads the fields of a message, by its type."""
+
+
+def _cell_number(text: str) -> int:
+    """Return a number that is decimal unless it has a hexadecimal digit."""
+    return int(text) if text.isdecimal() else int(text, 16)
