@@ -263,6 +263,12 @@ def tk103_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, re.compile(rb"\([0-9]{11,12}[ -~]+\)|\[begin\]sms2,[ -~]+,\[end\]").fullmatch
 
 
+def suntech_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["suntech"]()
+    codec.receive(b"STT;0850000001;000001\r")
+    return codec, re.compile(rb"CMD;[0-9]{10,11};0[34];[01][0-9]\r").fullmatch
+
+
 PEERS = {
     "gps103": gps103_peer,
     "gt06": gt06_peer,
@@ -270,6 +276,7 @@ PEERS = {
     "jt808": jt808_peer,
     "osmand": osmand_peer,
     "owntracks": owntracks_peer,
+    "suntech": suntech_peer,
     "teltonika": teltonika_peer,
     "tk103": tk103_peer,
     "watch": watch_peer,
@@ -287,6 +294,7 @@ PROTOCOL_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "owntracks": {"data": '{"_type": "cmd", "action": "dump"}'},
     "watch": {"index": 1, "phone": "+4930123456", "enable": True, "timezone": "Europe/Berlin"},
     "tk103": {"enable": True, "phone": "13912345678"},
+    "suntech": {"index": 1, "data": "1"},
 }
 OTHER_ATTRIBUTES = {
     "setOdometer": {"data": "184460"},

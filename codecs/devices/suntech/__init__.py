@@ -1,0 +1,1 @@
+"""Suntech trackers (docs/protocols/suntech.md)."""

@@ -1,0 +1,211 @@
+"""One message while it is read, and its fields (docs/protocols/suntech.md)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any, Final
+
+from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.network import network_of
+from motorpool.codecs.errors import CodecError, Truncated
+from motorpool.codecs.numbers import parse_real, parse_whole
+from motorpool.codecs.reader import ByteReader
+from motorpool.codecs.reports import PositionReport
+from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
+
+__all__ = ["ALERTS", "Fields", "Record", "hexadecimal", "read_time", "real", "time_of", "whole"]
+
+ALERTS: Final[Mapping[int, str]] = {
+    1: "overspeed",
+    5: "geofenceExit",
+    6: "geofenceEnter",
+    14: "lowBattery",
+    15: "vibration",
+    16: "accident",
+    40: "powerRestored",
+    41: "powerCut",
+    42: "sos",
+    46: "hardAcceleration",
+    47: "hardBraking",
+    50: "jamming",
+    132: "door",
+}
+"""Alarms by the number of an alert, in texts and in binary messages."""
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,16}")
+
+
+class Fields:
+    """The fields of a text, taken one after the other."""
+
+    __slots__ = ("_at", "_values")
+
+    def __init__(self, values: Sequence[str], start: int = 0) -> None:
+        self._values = values
+        self._at = start
+
+    @property
+    def remaining(self) -> int:
+        """Number of fields not yet taken."""
+        return max(0, len(self._values) - self._at)
+
+    def take(self) -> str:
+        """Return the next field, without blanks around it.
+
+        Raises:
+            Truncated: there is none.
+        """
+        if not self.remaining:
+            raise Truncated(f"{len(self._values)} fields are too few")
+        value = self._values[self._at]
+        self._at += 1
+        return value.strip()
+
+    def peek(self) -> str:
+        """Return the next field without taking it; empty at the end."""
+        return self._values[self._at].strip() if self.remaining else ""
+
+    def skip(self, count: int) -> None:
+        """Leave out the next fields."""
+        self._at += count
+
+    def take_sized(self, size: int) -> str:
+        """Return a text of this many characters, which may hold the separator, and take it.
+
+        Raises:
+            Truncated: there are fewer.
+        """
+        rest = ";".join(self._values[self._at :])
+        if len(rest) < size:
+            raise Truncated(f"a text of {size} characters expected, {len(rest)} left")
+        self._values = [*self._values[: self._at], *rest[size:].removeprefix(";").split(";")]
+        if len(rest) == size:
+            self._at = len(self._values)
+        return rest[:size]
+
+    def rest(self) -> list[str]:
+        """Return all remaining fields and take them."""
+        values = [value.strip() for value in self._values[self._at :]]
+        self._at = len(self._values)
+        return values
+
+
+class Record:
+    """What a message says, as far as it was read."""
+
+    __slots__ = (
+        "attributes",
+        "course",
+        "device_time",
+        "has_place",
+        "latitude",
+        "longitude",
+        "speed",
+        "towers",
+        "valid",
+    )
+
+    def __init__(self, kind: str) -> None:
+        self.attributes: dict[str, Any] = {"type": kind} if kind else {}
+        self.device_time: datetime | None = None
+        self.has_place = False
+        """Whether the message has coordinates."""
+        self.valid = False
+        self.latitude = self.longitude = self.speed = self.course = 0.0
+        self.towers: list[dict[str, Any] | None] = []
+
+    def set_place(self, latitude: float, longitude: float) -> None:
+        """Set the coordinates.
+
+        Raises:
+            CodecError: they are out of range.
+        """
+        self.latitude, self.longitude = checked_coordinates(latitude, longitude)
+        self.has_place = True
+
+    def set_motion(self, kmh: float, course: float) -> None:
+        """Set speed and course; a course that is none counts as 0."""
+        self.speed = kmh * KNOTS_PER_KMH
+        self.course = course if 0 <= course <= 360 else 0.0
+
+    def read_place(self, fields: Fields) -> None:
+        """Read latitude, longitude, speed and course."""
+        self.set_place(real(fields.take()), real(fields.take()))
+        self.set_motion(real(fields.take()), real(fields.take()))
+
+    def add_alarm(self, name: str | None) -> None:
+        """Add an alarm; None: nothing."""
+        if name is not None:
+            add_alarms(self.attributes, (name,))
+
+    def add_archive(self, is_live: bool) -> None:
+        """Note a message from the memory of the device."""
+        if not is_live:
+            self.attributes["archive"] = True
+
+    def report(self) -> PositionReport:
+        """Return the report; at 0, 0 without a fix it has no location."""
+        located = self.has_place and bool(self.valid or self.latitude or self.longitude)
+        archived = bool(self.attributes.get("archive"))
+        network = network_of(self.towers)
+        if not located:
+            return PositionReport(
+                self.attributes, self.device_time, located=False, network=network, archived=archived
+            )
+        return PositionReport(
+            self.attributes,
+            self.device_time,
+            valid=self.valid,
+            latitude=self.latitude,
+            longitude=self.longitude,
+            speed=self.speed,
+            course=self.course,
+            network=network,
+            archived=archived,
+        )
+
+
+def whole(text: str) -> int:
+    """Return a whole number.
+
+    Raises:
+        CodecError: it is none.
+    """
+    value = parse_whole(text)
+    if value is None:
+        raise CodecError(f"{text[:20]!r} is no whole number")
+    return value
+
+
+def real(text: str) -> float:
+    """Return a decimal number.
+
+    Raises:
+        CodecError: it is none.
+    """
+    value = parse_real(text)
+    if value is None or not isfinite(value):
+        raise CodecError(f"{text[:20]!r} is no number")
+    return value
+
+
+def hexadecimal(text: str) -> int:
+    """Return a hexadecimal number.
+
+    Raises:
+        CodecError: it is none.
+    """
+    if not _HEXADECIMAL.fullmatch(text):
+        raise CodecError(f"{text[:20]!r} is no hexadecimal number")
+    return int(text, 16)
+
+
+def time_of(date: str, time: str) -> datetime:
+    """Return the time of `yyyymmdd` and `hh:mm:ss`."""
+    return datetime.strptime(f"{date} {time}", "%Y%m%d %H:%M:%S").replace(tzinfo=UTC)
+
+
+def read_time(reader: ByteReader) -> datetime:
+    """Read year, month, day, hour, minute and second, a byte each."""
+    year, month, day, hour, minute, second = reader.take(6)
+    return datetime(2000 + year, month, day, hour, minute, second, tzinfo=UTC)
