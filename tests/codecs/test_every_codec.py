@@ -269,11 +269,18 @@ def suntech_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, re.compile(rb"CMD;[0-9]{10,11};0[34];[01][0-9]\r").fullmatch
 
 
+def meitrack_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["meitrack"]()
+    codec.receive(b"$$z27,353358017784062,AAC,1*38\r\n")
+    return codec, re.compile(rb"@@A[0-9]+,[0-9]+,[ -~]+\*[0-9A-F]{2}\r\n").fullmatch
+
+
 PEERS = {
     "gps103": gps103_peer,
     "gt06": gt06_peer,
     "h02": h02_peer,
     "jt808": jt808_peer,
+    "meitrack": meitrack_peer,
     "osmand": osmand_peer,
     "owntracks": owntracks_peer,
     "suntech": suntech_peer,
@@ -291,6 +298,7 @@ ATTRIBUTES = {
 }
 """Enough for any command."""
 PROTOCOL_ATTRIBUTES: dict[str, dict[str, Any]] = {
+    "meitrack": {"phone": "15551234"},
     "owntracks": {"data": '{"_type": "cmd", "action": "dump"}'},
     "watch": {"index": 1, "phone": "+4930123456", "enable": True, "timezone": "Europe/Berlin"},
     "tk103": {"enable": True, "phone": "13912345678"},

@@ -240,6 +240,7 @@ class TextLength(Shape):
         base: int = 10,
         adjustment: int = 0,
         end: bytes = b"",
+        end_pattern: re.Pattern[bytes] | None = None,
         accepts: Accepts | None = None,
     ) -> None:
         """Take where the digits are.
@@ -252,11 +253,13 @@ class TextLength(Shape):
             adjustment: added to the length.
             end: what the frame ends with. Where something else stands there the length is wrong, and the
                 frame goes to the first `end` instead. Empty: not checked.
+            end_pattern: what is found in place of `end` then, where the content may contain that.
             accepts: as of `Shape`.
         """
         super().__init__(start, accepts)
         self._offset, self._until, self._base = offset, until, base
         self._adjustment, self._end = adjustment, end
+        self._end_pattern = end_pattern
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
         digits = start + self._offset
@@ -270,7 +273,10 @@ class TextLength(Shape):
         end = _known(end, data, stop) if end > at else NO_FRAME
         if end <= 0 or data.endswith(self._end, at, end):
             return end
-        return _find(self._end, data, at, stop)
+        if self._end_pattern is None:
+            return _find(self._end, data, at, stop)
+        found = self._end_pattern.search(data, at, stop)
+        return found.end() if found is not None else INCOMPLETE
 
 
 def _known(end: int, data: bytes, stop: int) -> int:

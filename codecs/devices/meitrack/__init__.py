@@ -1,0 +1,1 @@
+"""Meitrack trackers (docs/protocols/meitrack.md)."""
