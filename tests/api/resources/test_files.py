@@ -62,8 +62,9 @@ async def test_a_file_is_kept_and_served_at_its_path(served, tmp_path):
 
 
 async def test_it_takes_the_place_of_an_older_one_and_of_the_consoles_own(served):
-    own = await served.client().call("GET", "/console/console.css")
+    own = await served.client().call("GET", "/")
     assert own.status == 200
+    assert own.body != b"<p>mine</p>"
     for content in (b"first", b"second"):
         assert (await put(served, "console/console.css", content)).status == 200
         shown = await served.client().call("GET", "/console/console.css")

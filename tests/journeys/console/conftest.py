@@ -16,6 +16,8 @@ AXE = CONSOLE / "node_modules" / "axe-core" / "axe.min.js"
 NOBODY_YET = (404, "/api/session")
 """Whether somebody is logged in; the answer for nobody."""
 
+SOCKET = "/api/socket"
+
 # Finds what axe calls serious or critical, with the elements concerned.
 _AXE = """
 async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
@@ -117,9 +119,12 @@ class Visitor:
         assert cut == []
 
     def _heard(self, message):
-        # What the browser says of refused requests, response handlers know better.
-        if message.type == "error" and not message.text.startswith("Failed to load resource"):
-            self.complaints.append(message.text)
+        # Refused requests are in `_answered`, with their paths; the refusal of a WebSocket is not.
+        if message.type != "error" or message.text.startswith("Failed to load resource"):
+            return
+        if (401, SOCKET) in self.expected and f"{SOCKET}' failed: HTTP Authentication" in message.text:
+            return
+        self.complaints.append(message.text)
 
     def _answered(self, response):
         path = response.url.removeprefix(self.server.url).partition("?")[0]

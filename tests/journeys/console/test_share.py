@@ -97,6 +97,7 @@ def test_a_link_ends_at_its_time(server, visitor, fleet):
         token = client.post("/share/device", data=form).text
     guest = visitor(server)
     guest.expected |= {(401, f"/api/devices{path}") for path in ("", "/motion", f"/{fleet['Van 2']}")}
+    guest.expected.add((401, "/api/socket"))
     guest.open(f"/share?token={token}")
     # Under the open page, or before it was open on a busy machine.
     expect(guest.page.get_by_role("heading", name=OVER)).to_be_visible()
