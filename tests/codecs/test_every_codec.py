@@ -275,6 +275,12 @@ def meitrack_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, re.compile(rb"@@A[0-9]+,[0-9]+,[ -~]+\*[0-9A-F]{2}\r\n").fullmatch
 
 
+def ruptela_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["ruptela"]()
+    codec.receive(bytes.fromhex("0009000141609320E8FE10CBAD"))
+    return codec, re.compile(rb"\0.[\x66-\x6a\x6c\x75\x89].*..|\x12", re.DOTALL).fullmatch
+
+
 PEERS = {
     "gps103": gps103_peer,
     "gt06": gt06_peer,
@@ -283,6 +289,7 @@ PEERS = {
     "meitrack": meitrack_peer,
     "osmand": osmand_peer,
     "owntracks": owntracks_peer,
+    "ruptela": ruptela_peer,
     "suntech": suntech_peer,
     "teltonika": teltonika_peer,
     "tk103": tk103_peer,
@@ -303,6 +310,7 @@ PROTOCOL_ATTRIBUTES: dict[str, dict[str, Any]] = {
     "watch": {"index": 1, "phone": "+4930123456", "enable": True, "timezone": "Europe/Berlin"},
     "tk103": {"enable": True, "phone": "13912345678"},
     "suntech": {"index": 1, "data": "1"},
+    "ruptela": {"index": 1, "data": "12"},
 }
 OTHER_ATTRIBUTES = {
     "setOdometer": {"data": "184460"},
