@@ -105,6 +105,21 @@ TRACKERS = {
         "engineStop",
         b"@@A33,353358017784062,C01,0,12222*DC\r\n",
     ),
+    "ruptela": Tracker(
+        "353358017784062",
+        [
+            (
+                bytes.fromhex(
+                    "0032000141609320e8fe01000165e72aa700000f11604820989ac004b424220b00390807020201fb01011d33c6014100"
+                    "02d09300a83d"
+                ),
+                bytes.fromhex("0002640113bc"),
+            )
+        ],
+        {"latitude": 54.6872, "longitude": 25.2797, "course": 92.5, "fixTime": "2024-03-05T14:22:31Z"},
+        "engineStop",
+        b"\x00\x14\x6cpass immobilizer 10",
+    ),
     "suntech": Tracker(
         "205174410",
         [
@@ -223,6 +238,10 @@ async def latest(served):
         if found := (await served.admin.get("/positions")).json():
             return found[0]
         await trio.sleep(0.01)
+
+
+def test_every_protocol_has_a_row():
+    assert set(TRACKERS) == {name for name, codec in CODECS.items() if codec.transport == "tcp"}
 
 
 @pytest.mark.parametrize(("name", "transport"), BY_TRANSPORT)
