@@ -213,17 +213,7 @@ class Gps103(FramedCodec):
 
     def _diagnostics(self, fields: list[str]) -> PositionReport:
         attributes: dict[str, Any] = {}
-        names = (
-            "odometer",
-            "",
-            "fuelConsumption",
-            "hours",
-            "obdSpeed",
-            "engineLoad",
-            "coolantTemp",
-            "throttle",
-        )
-        for name, text in zip((*names, "rpm", "battery"), fields[3:], strict=False):
+        for name, text in zip(_DIAGNOSTICS, fields[3:], strict=False):
             if name in ("engineLoad", "throttle"):
                 if text:
                     attributes[name] = text

@@ -160,7 +160,7 @@ class H02(FramedCodec):
         if not identity.isdecimal():
             raise CodecError("an identity that is not decimal")
         time, date = digits[start : start + 6], digits[start + 6 : start + 12]
-        moment = datetime.strptime(date + time, "%d%m%y%H%M%S").replace(tzinfo=UTC)
+        moment = _moment_of(time, date)
         place = digits[start + 12 :]
         latitude, battery = place[:8], int(place[8:10], 16)
         longitude, flags = place[10:19], int(place[19], 16)

@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 from typing import Final
 
 from motorpool.codecs.devices.attributes import add_alarms
-from motorpool.codecs.devices.gt06.record import Message, Record, read_cell, read_gps, read_time, set_place
+from motorpool.codecs.devices.gt06.record import (
+    Message,
+    Record,
+    read_cell,
+    read_degrees,
+    read_gps,
+    read_time,
+    set_place,
+)
 from motorpool.codecs.numbers import parse_real
 from motorpool.codecs.reader import ByteReader
 
@@ -143,7 +151,7 @@ def read_camera_alarm(record: Record, message: Message) -> None:
         reader.skip(3)
         record.device_time = read_time(reader, record.zone)
         attributes["sat"] = reader.uint8() & 0x0F
-        latitude, longitude = reader.uint32() / 1_800_000, reader.uint32() / 1_800_000
+        latitude, longitude = read_degrees(reader)
         flags, speed = reader.uint16(), reader.uint16()
         set_place(record, latitude, longitude, speed, flags)
         if reader.remaining >= 2:
@@ -217,7 +225,7 @@ def _read_module_place(record: Record, value: ByteReader) -> None:
     record.device_time = datetime.fromtimestamp(value.uint32(), UTC)
     record.attributes["sat"] = value.uint8()
     altitude = value.sint(2)
-    latitude, longitude = value.uint32() / 1_800_000, value.uint32() / 1_800_000
+    latitude, longitude = read_degrees(value)
     speed, flags = value.uint8(), value.uint16()
     set_place(record, latitude, longitude, speed, flags)
     if record.located:

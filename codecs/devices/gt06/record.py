@@ -14,6 +14,7 @@ __all__ = [
     "Message",
     "Record",
     "read_cell",
+    "read_degrees",
     "read_gps",
     "read_sized_cell",
     "read_time",
@@ -93,9 +94,14 @@ def read_time(reader: ByteReader, zone: tzinfo) -> datetime | None:
         return None
 
 
+def read_degrees(reader: ByteReader) -> tuple[float, float]:
+    """Read latitude and longitude, in degrees without their signs."""
+    return reader.uint32() / UNITS_PER_DEGREE, reader.uint32() / UNITS_PER_DEGREE
+
+
 def _read_place(record: Record, reader: ByteReader) -> None:
     """Read latitude, longitude, speed in km/h, and course with flags."""
-    latitude, longitude = reader.uint32() / UNITS_PER_DEGREE, reader.uint32() / UNITS_PER_DEGREE
+    latitude, longitude = read_degrees(reader)
     speed, flags = reader.uint8(), reader.uint16()
     set_place(record, latitude, longitude, speed, flags)
 
