@@ -3,9 +3,8 @@ import { get, post, remove } from "../../api/call";
 import type { TokenInfo } from "../../api/types";
 import { shortTime } from "../../format/times";
 import { t } from "../../i18n/translate";
-import { copy } from "../../parts/copy";
+import { CopyField } from "../../parts/CopyField";
 import { Select } from "../../parts/Field";
-import { Icon } from "../../parts/Icon";
 import { Problem } from "../../parts/Problem";
 import { useLoaded } from "../../state/saved";
 import { may, style } from "../../state/session";
@@ -59,23 +58,7 @@ export function Tokens() {
       {issued && (
         <div class="issued" role="status">
           <p>{t("account.tokenOnce")}</p>
-          <div class="field-line">
-            <input
-              readOnly
-              aria-label={t("account.newToken")}
-              value={issued}
-              onFocus={(event) => event.currentTarget.select()}
-            />
-            <button
-              type="button"
-              class="icon-button"
-              aria-label={t("common.copy")}
-              title={t("common.copy")}
-              onClick={() => copy(issued)}
-            >
-              <Icon name="copy" />
-            </button>
-          </div>
+          <CopyField label={t("account.newToken")} value={issued} />
         </div>
       )}
       <div class="new-token">

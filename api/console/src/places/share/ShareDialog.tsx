@@ -3,10 +3,9 @@ import { post } from "../../api/call";
 import type { Group, ShareInfo } from "../../api/types";
 import { dateTime } from "../../format/times";
 import { t } from "../../i18n/translate";
-import { copy } from "../../parts/copy";
+import { CopyField } from "../../parts/CopyField";
 import { Dialog } from "../../parts/Dialog";
 import { Select } from "../../parts/Field";
-import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { QrCode } from "../../parts/QrCode";
 import { device, loadDevice, position } from "../../state/fleet";
@@ -129,23 +128,7 @@ function Issued({ link }: { link: string }) {
       <QrCode text={link} label={t("share.picture")} />
       <div>
         <p role="status">{t("share.once")}</p>
-        <div class="field-line">
-          <input
-            readOnly
-            aria-label={t("share.link")}
-            value={link}
-            onFocus={(event) => event.currentTarget.select()}
-          />
-          <button
-            type="button"
-            class="icon-button"
-            aria-label={t("common.copy")}
-            title={t("common.copy")}
-            onClick={() => copy(link)}
-          >
-            <Icon name="copy" />
-          </button>
-        </div>
+        <CopyField label={t("share.link")} value={link} />
       </div>
     </section>
   );
