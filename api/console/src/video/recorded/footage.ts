@@ -1,10 +1,10 @@
 /** Footage requests: spans that the server fetches once the vehicle is online (docs/video.md#footage-requests). */
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { get, post, remove } from "../../api/call";
 import type { Footage } from "../../api/types";
 import { instantText, type Span } from "../../time/spans";
+import { usePolling } from "./polling";
 
 const POLL_MS = 5000;
 const NONE: readonly Footage[] = [];
@@ -14,22 +14,7 @@ const lists = new Map<number, Signal<readonly Footage[]>>();
 
 /** Those for a device, or one's own where that is 0; followed while the component is shown. */
 export function useFootage(deviceId: number): ReadonlySignal<readonly Footage[]> {
-  useEffect(() => {
-    const abort = new AbortController();
-    let timer = 0;
-    const beat = async () => {
-      // What cannot be read now is read with the next beat.
-      if (!document.hidden) await readFootage(deviceId, abort.signal).catch(() => {});
-      if (abort.signal.aborted) return;
-      const open = listOf(deviceId).peek().some(isOpen);
-      timer = window.setTimeout(() => void beat(), open ? POLL_MS : 6 * POLL_MS);
-    };
-    void beat();
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [deviceId]);
+  usePolling(deviceId, readFootage, () => (listOf(deviceId).peek().some(isOpen) ? POLL_MS : 6 * POLL_MS));
   return listOf(deviceId);
 }
 

@@ -1,9 +1,9 @@
 /** The playbacks of a vehicle: who watches which span of which camera (docs/video.md#playbacks). */
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { get } from "../../api/call";
 import type { Playback } from "../../api/types";
+import { usePolling } from "./polling";
 
 const RUNNING_MS = 2000;
 const RESTING_MS = 10_000;
@@ -25,24 +25,12 @@ export async function readPlaybacks(deviceId: number, abort?: AbortSignal): Prom
 
 /** Follow them while the component is shown and the page is looked at. */
 export function usePlaybacks(deviceId: number): ReadonlySignal<readonly Playback[]> {
-  useEffect(() => {
-    const abort = new AbortController();
-    let timer = 0;
-    const beat = async () => {
-      // What cannot be read now is read with the next beat.
-      if (!document.hidden) await readPlaybacks(deviceId, abort.signal).catch(() => {});
-      if (abort.signal.aborted) return;
-      const runs = listOf(deviceId)
-        .peek()
-        .some((each) => each.status !== "ENDED");
-      timer = window.setTimeout(() => void beat(), runs ? RUNNING_MS : RESTING_MS);
-    };
-    void beat();
-    return () => {
-      abort.abort();
-      clearTimeout(timer);
-    };
-  }, [deviceId]);
+  usePolling(deviceId, readPlaybacks, () => {
+    const runs = listOf(deviceId)
+      .peek()
+      .some((each) => each.status !== "ENDED");
+    return runs ? RUNNING_MS : RESTING_MS;
+  });
   return listOf(deviceId);
 }
 
