@@ -75,9 +75,11 @@ export async function startSession(token: string | null, shared = false): Promis
     token && shared ? readInvited(token) : readSession(token),
   ]);
   await show(user, found);
-  onUnauthorized(() => {
-    if (session.value) expired.value = true;
-  });
+  onUnauthorized(showExpired);
+}
+
+function showExpired(): void {
+  if (session.value) expired.value = true;
 }
 
 async function readInvited(token: string): Promise<User | null> {
@@ -89,7 +91,14 @@ async function readInvited(token: string): Promise<User | null> {
 
 /** Follow the share link of `invitation`, as its guest. */
 export async function acceptInvitation(): Promise<void> {
-  await readSession(invitation.value);
+  // Requests under way belong to the session that ends here: their refusal is no news.
+  onUnauthorized(() => {});
+  try {
+    await readSession(invitation.value);
+  } catch (problem) {
+    onUnauthorized(showExpired);
+    throw problem;
+  }
   location.replace("/share");
 }
 
@@ -107,7 +116,7 @@ async function readSession(token: string | null): Promise<User | null> {
 export async function checkSession(): Promise<boolean> {
   const user = await readSession(null);
   if (user && user.id === session.value?.id) return true;
-  if (session.value) expired.value = true;
+  showExpired();
   return false;
 }
 
