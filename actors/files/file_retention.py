@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from motorpool.actors.files.file_locks import lock_unwritten
+
 __all__ = ["MEDIA_NAMES", "DeviceQuota", "SweepResult", "sweep"]
 
 MEDIA_NAMES = "[0-9]*-*.*"
@@ -38,17 +40,16 @@ def sweep(
     *,
     quota_bytes: int,
     oldest: datetime | None,
-    keep: Collection[str] = (),
     exempt: Collection[str] = (),
 ) -> SweepResult:
     """Remove files last written before `oldest`, and the oldest ones until the others fit the quota.
 
-    `names` is a pattern of file names in the folders of all devices. `quota_bytes` 0 is none. Files named in
-    `keep` are being written: they stay, but count; those in `exempt` stay and do not count.
+    `names` is a pattern of file names in the folders of all devices. `quota_bytes` 0 is none. Files that a
+    process is writing stay, but count; those in `exempt` stay and do not count.
     """
     limit = oldest.timestamp() if oldest is not None else 0.0
     paths = (path for path in media.glob(f"*/{names}") if path.name not in exempt)
-    return _remove(paths, quota_bytes, quota_bytes, limit, keep)
+    return _remove(paths, quota_bytes, quota_bytes, limit)
 
 
 class DeviceQuota:
@@ -93,7 +94,7 @@ class DeviceQuota:
             return
         free_to = self._quota - self._quota // 10
         files = (found for found in folder.glob(MEDIA_NAMES) if found.name not in exempt)
-        result = _remove(files, self._quota, free_to, 0.0, (path.name,))
+        result = _remove(files, self._quota, free_to, 0.0, path.name)
         if result.removed:
             _log.info("removed %d files of %s, past the quota of a device", len(result.removed), folder.name)
         with self._lock:
@@ -104,7 +105,7 @@ class DeviceQuota:
 
 
 def _remove(
-    paths: Iterable[Path], quota_bytes: int, free_to: int, limit: float, keep: Collection[str]
+    paths: Iterable[Path], quota_bytes: int, free_to: int, limit: float, new: str = ""
 ) -> SweepResult:
     """Remove files older than `limit`; if all exceed the quota, the oldest until `free_to` bytes remain."""
     files: list[tuple[float, int, Path]] = []
@@ -119,10 +120,14 @@ def _remove(
     for modified, size, path in files:
         if modified >= limit and total <= enough:
             break
-        if path.name in keep:
+        if path.name == new:
             continue
         with suppress(OSError):
-            path.unlink()
+            file = lock_unwritten(path)
+            if file is None:
+                continue
+            with file:
+                path.unlink()
             removed.append(path.name)
             total -= size
     return SweepResult(total, tuple(removed))

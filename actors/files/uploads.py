@@ -15,6 +15,7 @@ from typing import BinaryIO, TypeVarTuple
 import trio
 
 from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.file_locks import create_locked, lock_unwritten
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import FOLDER_MODE, device_folder, media_name
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
@@ -28,8 +29,6 @@ MAX_FILES = 64
 """Limit of the files of one upload."""
 WRITERS = 4
 """Threads that all uploads share, so that many uploads leave threads to live segments."""
-_PROCESS_TOKEN = secrets.token_hex(4)
-"""Marks the incomplete files of this process; those of earlier ones are of no use."""
 
 
 class UploadRoom:
@@ -71,7 +70,7 @@ class Upload:
         if known is not None:
             await self._in_thread(known.drop)
         self._started_count += 1
-        part = _Part(self._folder / f".upload-{_PROCESS_TOKEN}-{secrets.token_hex(8)}.part", file.size)
+        part = _Part(self._folder / f".upload-{secrets.token_hex(12)}.part", file.size)
         await self._in_thread(part.open, self._room.reserve_bytes)
         self._open[file.name] = part
         return ""
@@ -132,7 +131,7 @@ class _Part:
     def open(self, reserve_bytes: int) -> None:
         make_folder(self._path.parent, FOLDER_MODE)
         require_room(self._path.parent, self.size, reserve_bytes)
-        self._file = self._path.open("xb", buffering=0)
+        self._file = create_locked(self._path)
 
     def write(self, offset: int, content: bytes) -> None:
         assert self._file is not None
@@ -145,8 +144,9 @@ class _Part:
         """Flush the file to disk and rename it; the device gets its acknowledgement after that."""
         assert self._file is not None
         os.fsync(self._file.fileno())
-        self._file.close()
+        # Closed last: it is locked until it has its name.
         move_into_place(self._path, path)
+        self._file.close()
         if quota is not None:
             quota.add(path)
 
@@ -158,10 +158,12 @@ class _Part:
 
 
 def remove_parts(media_folder: Path) -> int:
-    """Remove the incomplete files of earlier processes; return their number. Blocks."""
-    found = media_folder.glob("*/.upload-*.part")
-    stale = [path for path in found if not path.name.startswith(f".upload-{_PROCESS_TOKEN}-")]
-    for path in stale:
+    """Remove the incomplete files that no process writes; return their number. Blocks."""
+    removed = 0
+    for path in media_folder.glob("*/.upload-*.part"):
         with contextlib.suppress(OSError):
-            path.unlink()
-    return len(stale)
+            if file := lock_unwritten(path):
+                with file:
+                    path.unlink()
+                removed += 1
+    return removed

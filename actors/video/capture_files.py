@@ -5,13 +5,14 @@ All of it is blocking and belongs in a thread.
 
 import os
 import secrets
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
 from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.file_locks import create_locked, lock_unwritten
 from motorpool.actors.files.media_files import FOLDER_MODE
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
@@ -116,7 +117,7 @@ class CaptureWriter:
                 make_folder(self.path.parent, FOLDER_MODE)
             require_room(self.path.parent, size, self._reserve)
             if self._capture_file is None:
-                self._file = self.path.open("xb", buffering=0)
+                self._file = create_locked(self.path)
                 self._capture_file = CaptureFile(self._file, self._known_format)
         except OSError:
             self._give_up()
@@ -152,18 +153,20 @@ def repair_one(path: Path) -> bool:
         return file.seek(0, os.SEEK_END) > HEADER_BYTES
 
 
-def repair_all(media: Path, keep: Collection[str] = ()) -> list[str]:
-    """Repair the files that a crash of the server has left, but for `keep`; return the names of the repaired.
+def repair_all(media: Path) -> list[str]:
+    """Repair the files that a crash of a server has left; return the names of the repaired.
 
-    What holds nothing whole is removed.
+    Files that this or another server is writing are left alone. What holds nothing whole is removed.
     """
     repaired = []
     for path in media.glob(f"*/{CAPTURE_NAMES}"):
         with suppress(OSError):
-            if path.name not in keep:
-                with path.open("r+b") as file:
-                    if repair(file):
-                        repaired.append(path.name)
-                if path.stat().st_size <= HEADER_BYTES:
+            file = lock_unwritten(path)
+            if file is None:
+                continue
+            with file:
+                if repair(file):
+                    repaired.append(path.name)
+                if file.seek(0, os.SEEK_END) <= HEADER_BYTES:
                     path.unlink()
     return repaired

@@ -52,20 +52,14 @@ class CaptureRetention(Actor[None]):
             await trio.sleep(CHECK_SECONDS)
 
     async def _repair(self) -> None:
-        try:
-            being_written = await self.context.system.ref(CAPTURE_LIST).ask(GetOpenCaptures())
-        except ActorError as error:
-            self.context.log.warning("captures are not repaired: %s", error)
-            return
-        keep = {record.file_name for record in being_written}
-        for name in await trio.to_thread.run_sync(repair_all, self._media, keep):
+        for name in await trio.to_thread.run_sync(repair_all, self._media):
             self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
 
     async def _check(self) -> None:
         captures = self.context.system.ref(CAPTURE_LIST)
         try:
             being_written = await captures.ask(GetOpenCaptures())
-            swept = await self._sweep(tuple(record.file_name for record in being_written))
+            swept = await self._sweep()
             FILE_BYTES.labels("captures").set(swept.total_bytes)
             FILES_REMOVED.labels("captures").inc(len(swept.removed))
             if swept.removed:
@@ -78,7 +72,7 @@ class CaptureRetention(Actor[None]):
         except (ActorError, StorageError) as error:
             self.context.log.warning("quota and age of captures not checked, retried later: %s", error)
 
-    async def _sweep(self, keep: tuple[str, ...]) -> SweepResult:
+    async def _sweep(self) -> SweepResult:
         oldest = self.context.clock.now() - timedelta(days=self._days) if self._days else None
         held = await ticket_files.held(self._database)
         FILE_BYTES.labels("tickets").set(sum(held.values()))
@@ -88,7 +82,6 @@ class CaptureRetention(Actor[None]):
             CAPTURE_NAMES,
             quota_bytes=self._quota_bytes,
             oldest=oldest,
-            keep=keep,
             exempt=held.keys(),
         )
         return await trio.to_thread.run_sync(call_sweep)

@@ -1,21 +1,24 @@
 """Segments of playbacks on disk, under one quota. The HTTP server reads the files itself.
 
 Sessions that have ended are evicted first, the oldest before the others; one that runs loses its beginning.
-Nothing outlives the server: files of an earlier one are removed at the start.
+Nothing outlives the server: files of an earlier one are removed at the start. Servers that share a data
+folder have folders of their own in it, each locked while its server lives.
 """
 
 import contextlib
+import secrets
 import shutil
 from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import assert_never
+from typing import BinaryIO, assert_never
 
 import msgspec
 import trio
 
 from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.file_locks import create_locked, is_locked
 from motorpool.actors.messages.playback import SegmentsEvicted
 from motorpool.codecs.media.containers import Container
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, NodeLocal, Ref, Request
@@ -64,11 +67,15 @@ SEGMENT_STORE: Kind[None, SegmentStoreMessage] = Kind("segment_files")
 
 FOLDER = "playback"
 """Below the data folder."""
+_PROCESS_FOLDER = secrets.token_hex(4)
+_LOCK = ".lock"
+_ATTEMPTS = 3
+"""To make the folder, which another server may remove until it is locked."""
 
 
 def segment_path(data: Path, session: str, index: int, container: Container) -> Path:
     """Return the path of a segment's file."""
-    return data / FOLDER / session / f"{index}.{container.suffix}"
+    return data / FOLDER / _PROCESS_FOLDER / session / f"{index}.{container.suffix}"
 
 
 @dataclass(slots=True)
@@ -80,20 +87,55 @@ class _Session:
     is_running: bool = True
 
 
+class _FolderLock:
+    """The lock on this server's folder, which outlives a crash of the actor. `acquire` blocks."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file: BinaryIO | None = None
+
+    def acquire(self) -> None:
+        """Remove what no server holds and what an earlier life left; lock an empty folder.
+
+        Where the folder cannot be made, storing a segment fails with the reason.
+        """
+        self.release()
+        with contextlib.suppress(FileNotFoundError):
+            for path in self._folder.iterdir():
+                if not is_locked(path / _LOCK):
+                    shutil.rmtree(path, ignore_errors=True)
+        own = self._folder / _PROCESS_FOLDER
+        for _ in range(_ATTEMPTS):
+            with contextlib.suppress(OSError):
+                own.mkdir(parents=True, exist_ok=True)
+                self._file = create_locked(own / _LOCK)
+                return
+
+    def release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
 class SegmentStore(Actor[SegmentStoreMessage]):
     """Keeps what lies on disk under `quota_bytes`, but for one segment of each playback that runs."""
 
-    def __init__(self, data: Path, quota_bytes: int, reserve_bytes: int = 0) -> None:
+    def __init__(self, data: Path, lock: "_FolderLock", quota_bytes: int, reserve_bytes: int = 0) -> None:
         """`reserve_bytes` of the disk stay free, whatever the quota allows."""
         self._data = data
+        self._lock = lock
         self._reserve = reserve_bytes
         self._quota = quota_bytes
         self._sessions: dict[str, _Session] = {}
         self._bytes = 0
 
     async def start(self) -> None:
-        """Remove the files of an earlier server."""
-        await _remove(self._data / FOLDER)
+        """Remove the files of earlier servers, and those of an earlier life of this actor."""
+        await trio.to_thread.run_sync(self._lock.acquire)
+
+    async def stop(self) -> None:
+        """Give the folder up: the next server removes it."""
+        self._lock.release()
 
     def handle(self, message: SegmentStoreMessage) -> object:
         """Handle a message."""
@@ -152,7 +194,7 @@ class SegmentStore(Actor[SegmentStoreMessage]):
     async def _drop(self, name: str, session: _Session) -> None:
         del self._sessions[name]
         self._bytes -= session.bytes
-        await _remove(self._data / FOLDER / name)
+        await _remove(self._data / FOLDER / _PROCESS_FOLDER / name)
 
 
 def _write(path: Path, content: bytes, reserve_bytes: int) -> None:
@@ -179,9 +221,10 @@ def segment_store_spec(
     data: Path, quota_bytes: int, reserve_bytes: int = 0
 ) -> ChildSpec[SegmentStoreMessage]:
     """Return the child spec of the segment store, which stands above the playbacks."""
+    lock = _FolderLock(data / FOLDER)
     return ChildSpec(
         kind=SEGMENT_STORE,
-        factory=lambda: SegmentStore(data, quota_bytes, reserve_bytes),
+        factory=lambda: SegmentStore(data, lock, quota_bytes, reserve_bytes),
         resident=False,
         mailbox_size=100,
     )

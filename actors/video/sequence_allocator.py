@@ -1,14 +1,23 @@
-"""The numbers of a playlist's segments, reserved ahead: a crash skips some, none is used twice."""
+"""The numbers of a playlist's segments, reserved ahead: a crash skips some, none is used twice.
+
+That holds for several servers on one database as well.
+"""
 
 from motorpool.runtime.actor import ActorLog
 from motorpool.storage import stream_marks
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["RESERVED_INDICES", "SequenceAllocator"]
+__all__ = ["RESERVED_INDICES", "NumbersTaken", "SequenceAllocator"]
 
 RESERVED_INDICES = 1_000
 """Reserved by one statement."""
+MAX_UNSURE = 100
+"""Statements without an answer, in a row, of which any may have been the last one carried out."""
+
+
+class NumbersTaken(Exception):
+    """Another server has reserved numbers of the same playlist: this one must begin anew above them."""
 
 
 class SequenceAllocator:
@@ -20,6 +29,8 @@ class SequenceAllocator:
         self._key = (device_id, channel, kind)
         self._log = log
         self._reserved = 0
+        self._stored: tuple[int, ...] = ()
+        """What the next index in the database may be, if nobody else reserves: several after an outage."""
 
     async def load(self) -> tuple[int, int]:
         """Return the next index and discontinuity sequence, above those of any earlier actor; reserve some.
@@ -27,8 +38,9 @@ class SequenceAllocator:
         Raises:
             StorageError: they cannot be known.
         """
-        mark = await stream_marks.load(self._database, *self._key)
-        await self.reserve(mark.next_index, mark.next_discontinuity)
+        mark = await stream_marks.reserve(self._database, *self._key, RESERVED_INDICES)
+        self._reserved = mark.next_index + RESERVED_INDICES
+        self._stored = (self._reserved,)
         return mark.next_index, mark.next_discontinuity
 
     def has_room(self, next_index: int, count: int = 1) -> bool:
@@ -36,16 +48,28 @@ class SequenceAllocator:
         return next_index + count <= self._reserved
 
     async def reserve(self, next_index: int, next_discontinuity: int) -> None:
-        """Reserve the next RESERVED_INDICES in the database."""
+        """Reserve the next RESERVED_INDICES in the database. Raises NumbersTaken."""
         self._reserved = next_index + RESERVED_INDICES
-        await self.save(self._reserved, next_discontinuity + RESERVED_INDICES)
+        if not await self._replace(self._reserved, next_discontinuity + RESERVED_INDICES):
+            raise NumbersTaken(f"another server has a playlist of device {self._key[0]} and its channel")
 
     async def save(self, next_index: int, next_discontinuity: int) -> None:
-        """Save the next numbers, at an orderly end.
+        """Save the next numbers, at an orderly end, unless another server has reserved some."""
+        await self._replace(next_index, next_discontinuity)
+
+    async def _replace(self, next_index: int, next_discontinuity: int) -> bool:
+        """Return whether the numbers are still ours.
 
         Without the database the stream goes on: numbers are only used twice if the server crashes as well.
         """
         try:
-            await stream_marks.save(self._database, *self._key, next_index, next_discontinuity)
+            own = await stream_marks.replace(
+                self._database, *self._key, self._stored, next_index, next_discontinuity
+            )
         except StorageError as error:
             self._log.warning("the stream's numbers were not written down: %s", error)
+            # It may have been committed nevertheless.
+            self._stored = (*self._stored, next_index)[-MAX_UNSURE:]
+            return True
+        self._stored = (next_index,) if own else ()
+        return own

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from motorpool.actors.files import file_retention
+from motorpool.actors.files.file_locks import lock_unwritten
 from motorpool.actors.files.file_retention import MEDIA_NAMES, DeviceQuota
 from motorpool.actors.files.media_files import device_folder, media_name, save_image, save_media
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, new_file_name
@@ -41,7 +42,8 @@ def test_the_oldest_files_of_all_devices_go_first_until_the_rest_fits(tmp_path):
 
 def test_what_is_being_written_counts_and_stays(tmp_path):
     writing, done = kept(tmp_path, "a", 50, 300), kept(tmp_path, "a", 20, 100)
-    swept = sweep(tmp_path, quota_bytes=250, oldest=None, keep={writing.name})
+    with lock_unwritten(writing):
+        swept = sweep(tmp_path, quota_bytes=250, oldest=None)
     assert (swept.total_bytes, swept.removed) == (300, (done.name,))
     assert writing.exists()
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from motorpool.actors.files.file_locks import create_locked
 from motorpool.actors.files.uploads import MAX_FILES, Upload, UploadRoom, remove_parts
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
 
@@ -102,6 +103,9 @@ async def test_what_a_crash_left_is_removed_and_what_is_being_written_stays(uplo
     (tmp_path / "van%2F7" / ".upload-0earlier-0123.part").write_bytes(b"x")
     photo = tmp_path / "van%2F7" / "20260101000000-photo.jpg"
     photo.write_bytes(b"x")
+    # Of another server, which shares the folder.
+    with create_locked(tmp_path / "van%2F7" / ".upload-0123.part"):
+        assert remove_parts(tmp_path) == 1
     assert remove_parts(tmp_path) == 1
     assert remove_parts(tmp_path / "nothing") == 0
     assert sorted(files(tmp_path)) == sorted([current, photo])

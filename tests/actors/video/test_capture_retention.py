@@ -5,6 +5,7 @@ import os
 import av
 import pytest
 
+from motorpool.actors.files.file_locks import create_locked
 from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_list import (
@@ -32,12 +33,15 @@ class House:
         record = await self.system.ref(CAPTURE_LIST).ask(OpenCapture(7, 1))
         path = self.media / "van" / record.file_name
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(bytes(size))
+        file = create_locked(path)
+        file.write(bytes(size))
         at = self.clock.now().timestamp() - ago
         os.utime(path, (at, at))
         if ended:
+            file.close()
             await self.system.ref(CAPTURE_LIST).ask(CaptureEnded(record.id, "COMPLETE", "over", size))
         else:
+            self.being_written = file
             await self.system.start(CAPTURE, record.id, lambda: self.running)
         return record, path
 
@@ -98,6 +102,7 @@ async def test_captures_that_are_too_much_while_they_are_written_are_ended(house
         await time.passes(61)
         assert files.running.messages[0] == EndCapture("the quota of captures is used up")
         assert path.exists()
+        files.being_written.close()
 
 
 async def test_evidence_of_tickets_stays_and_does_not_count(house, time, database):

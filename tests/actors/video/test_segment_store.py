@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from motorpool.actors.files.file_locks import create_locked
 from motorpool.actors.messages.playback import (
     SegmentsEvicted,
 )
@@ -85,6 +86,20 @@ async def test_what_an_earlier_server_left_is_removed_at_the_start(disk, tmp_pat
         await files.store("b-1", 1)
         assert files.kept() == {"b-1": [1]}
         assert other.exists()
+
+
+async def test_what_another_server_plays_stays_and_its_folder_goes_after_its_end(disk, tmp_path, time):
+    neighbour = tmp_path / "playback" / "0123abcd"
+    (neighbour / "a-1").mkdir(parents=True)
+    (neighbour / "a-1" / "3.ts").write_bytes(b"theirs")
+    with create_locked(neighbour / ".lock"):
+        async with disk() as files:
+            await files.store("b-1", 1)
+            assert files.kept() == {"a-1": [3], "b-1": [1]}
+    async with disk() as files:
+        assert files.kept() == {}
+        await files.store("c-1", 1)
+        assert files.kept() == {"c-1": [1]}
 
 
 async def test_what_has_ended_makes_room_oldest_first(disk, time):
