@@ -4,8 +4,9 @@ Each frame states its form, 2013 or 2019, and is answered in the same form (docs
 The delimiter `E7` and the `(...)` texts that some locks send to the same port are not supported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
+from typing import Any
 
 from motorpool.codecs.devices.base import DeviceCodec
 from motorpool.codecs.devices.framing import rejected
@@ -39,6 +40,7 @@ from motorpool.codecs.devices.jt808.terminal_messages import (
 )
 from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock, to_bcd
 from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, UploadFramer
+from motorpool.codecs.devices.jt808.vendors.models import STANDARD, model_of
 from motorpool.codecs.devices.jt808.video_commands import VideoContext
 from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
 from motorpool.codecs.reports import (
@@ -53,6 +55,8 @@ from motorpool.codecs.reports import (
 )
 
 TIME_RESPONSE = 0x8004
+MAX_BITS_TEXT = 1024
+"""Characters that are read of `jt808.alarmBits` and `jt808.statusBits`."""
 
 
 class Jt808(DeviceCodec):
@@ -72,6 +76,7 @@ class Jt808(DeviceCodec):
         self._responses = ResponseEncoder()
         self._sent_commands = SentCommands()
         self._clock = TerminalClock(zone)
+        self._known_model = STANDARD
         self._phone = b""
         self._identity: Identity | None = None
         self._announced_number = ""
@@ -106,6 +111,7 @@ class Jt808(DeviceCodec):
                             self._clock,
                             is_2019=frame.is_2019,
                             receipt=self._location_receipts | frame.serial,
+                            model=self._known_model,
                         )
                     )
                 else:
@@ -161,6 +167,12 @@ class Jt808(DeviceCodec):
         if self._reassembler is None:
             return b""
         return b"".join(self._reassembler.resend_requests(now, self._responses.next_serial))
+
+    def configure(self, model: str, attributes: Mapping[str, Any]) -> None:
+        """Follow the device's model, and what `jt808.alarmBits` and `jt808.statusBits` say of it."""
+        super().configure(model, attributes)
+        alarm_bits, status_bits = (str(self.options.get(key) or "") for key in ("alarmBits", "statusBits"))
+        self._known_model = model_of(model, alarm_bits[:MAX_BITS_TEXT], status_bits[:MAX_BITS_TEXT])
 
     def set_timezone(self, zone: tzinfo | None) -> None:
         """Set the zone of times in both directions, from the next message on."""
@@ -218,6 +230,7 @@ class Jt808(DeviceCodec):
             frame.total > 0,
             self._clock,
             self._sent_commands,
+            self._known_model,
         )
         is_upload = frame.message_id in UPLOAD_MESSAGES
         message_reports = (

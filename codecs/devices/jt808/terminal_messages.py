@@ -20,6 +20,7 @@ from motorpool.codecs.devices.jt808.parameters import read_parameters
 from motorpool.codecs.devices.jt808.responses import MEDIA, MEDIA_PACKETS, REGISTRATION, make_receipt
 from motorpool.codecs.devices.jt808.sent_commands import SentCommands
 from motorpool.codecs.devices.jt808.times import TerminalClock
+from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model
 from motorpool.codecs.devices.jt808.video_commands import LIST_QUERY, PLAYBACK_REQUEST
 from motorpool.codecs.errors import FrameError, Truncated
 from motorpool.codecs.reader import ByteReader
@@ -79,6 +80,7 @@ class TerminalMessage(msgspec.Struct, frozen=True):
     subpackaged: bool
     clock: TerminalClock
     sent_commands: SentCommands
+    model: Model = STANDARD
 
     @property
     def receipt(self) -> int:
@@ -94,7 +96,13 @@ class TerminalMessage(msgspec.Struct, frozen=True):
         size = len(self.body)
         stop = size if end is None else min(end, size)
         return decode_location(
-            self.body, start, stop, self.clock, is_2019=self.identity.is_2019, archived=archived
+            self.body,
+            start,
+            stop,
+            self.clock,
+            is_2019=self.identity.is_2019,
+            archived=archived,
+            model=self.model,
         )
 
 

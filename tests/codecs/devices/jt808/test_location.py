@@ -5,6 +5,7 @@ import pytest
 from motorpool.codecs.devices.jt808.location import decode_location
 from motorpool.codecs.devices.jt808.terminal import encode_location
 from motorpool.codecs.devices.jt808.times import TerminalClock
+from motorpool.codecs.devices.jt808.vendors.models import STANDARD
 from motorpool.codecs.errors import Truncated
 
 WHEN = datetime(2026, 5, 1, 10, 20, 30, tzinfo=UTC)
@@ -155,12 +156,10 @@ def test_reports_do_not_share_their_attributes():
 
 
 def test_memory_of_status_and_alarm_words_is_bounded():
-    from motorpool.codecs.devices.jt808 import location
-
     for word in range(5000):
         located(encode_location(1, 2, WHEN, alarm=word << 1, status=word << 10))
-    assert len(location._statuses) <= 4096
-    assert len(location._alarms) <= 4096
+    assert len(STANDARD.words_2013.statuses) <= 1024
+    assert len(STANDARD.words_2013.alarms) <= 1024
 
 
 def test_fewer_than_28_bytes_are_no_location():

@@ -1,0 +1,15 @@
+"""Voltages of which the message does not say whether they are those of the supply or of the battery."""
+
+from typing import Any
+
+__all__ = ["add_volts"]
+
+_CELL_VOLTS = 6.0
+"""A lithium cell has less; vehicles have 12 or 24 V."""
+
+
+def add_volts(volts: float, attributes: dict[str, Any]) -> None:
+    """Add a voltage as `battery` below 6 V, as `power` from there on
+    (docs/protocols/jt808-vendors.md#volts).
+    """
+    attributes["battery" if volts < _CELL_VOLTS else "power"] = volts
