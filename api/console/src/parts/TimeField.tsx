@@ -6,7 +6,7 @@ import { instantText, neighbor, resolveSpan, type SpanText, wider } from "../tim
 import { readTime } from "../time/words";
 import { browserZone } from "../time/zones";
 import { Field } from "./Field";
-import { Icon } from "./Icon";
+import { Icon, type IconName } from "./Icon";
 
 interface TimeFieldProps {
   label: string;
@@ -65,36 +65,17 @@ export function TimeField({ label, value, now, style, onSpan, onMoment }: TimeFi
         }}
       />
       <div class="button-row">
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={t("time.before")}
-          title={t("time.before")}
-          disabled={!span}
-          onClick={() => span && onSpan(neighbor(span, style.zone, -1))}
-        >
-          <Icon name="back" />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={t("time.after")}
-          title={t("time.after")}
-          disabled={!span}
-          onClick={() => span && onSpan(neighbor(span, style.zone, 1))}
-        >
-          <Icon name="next" />
-        </button>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label={t("time.wider")}
-          title={t("time.wider")}
-          disabled={!span}
-          onClick={() => span && onSpan(wider(span))}
-        >
-          <Icon name="wide" />
-        </button>
+        <SpanButton
+          icon="back"
+          label={t("time.before")}
+          act={span && (() => onSpan(neighbor(span, style.zone, -1)))}
+        />
+        <SpanButton
+          icon="next"
+          label={t("time.after")}
+          act={span && (() => onSpan(neighbor(span, style.zone, 1)))}
+        />
+        <SpanButton icon="wide" label={t("time.wider")} act={span && (() => onSpan(wider(span)))} />
         <select
           aria-label={t("time.presets")}
           value={chosen < 0 ? "" : String(chosen)}
@@ -118,6 +99,21 @@ export function TimeField({ label, value, now, style, onSpan, onMoment }: TimeFi
         </span>
       </div>
     </form>
+  );
+}
+
+function SpanButton({ icon, label, act }: { icon: IconName; label: string; act: (() => void) | null }) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      disabled={!act}
+      onClick={() => act?.()}
+    >
+      <Icon name={icon} />
+    </button>
   );
 }
 

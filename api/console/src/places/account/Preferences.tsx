@@ -8,25 +8,16 @@ import { applyTheme, isTheme } from "../frame/theme";
 import { Section } from "./Section";
 import { useSaving } from "./useSaving";
 
-const SPEEDS: Choice[] = [
-  { value: "kmh", label: "km/h" },
-  { value: "mph", label: "mph" },
-  { value: "kn", label: "kn" },
-];
-const DISTANCES: Choice[] = [
-  { value: "km", label: "km" },
-  { value: "mi", label: "mi" },
-  { value: "nmi", label: "nmi" },
-];
-const ALTITUDES: Choice[] = [
-  { value: "m", label: "m" },
-  { value: "ft", label: "ft" },
-];
-const VOLUMES: Choice[] = [
-  { value: "ltr", label: "l" },
-  { value: "usGal", label: "US gal" },
-  { value: "impGal", label: "imp gal" },
-];
+const UNITS = [
+  ["speedUnit", choices({ kmh: "km/h", mph: "mph", kn: "kn" })],
+  ["distanceUnit", choices({ km: "km", mi: "mi", nmi: "nmi" })],
+  ["altitudeUnit", choices({ m: "m", ft: "ft" })],
+  ["volumeUnit", choices({ ltr: "l", usGal: "US gal", impGal: "imp gal" })],
+] as const;
+
+function choices(names: Record<string, string>): Choice[] {
+  return Object.entries(names).map(([value, label]) => ({ value, label }));
+}
 
 /** Language, time zone, units and appearance; each is saved when it is chosen. */
 export function Preferences() {
@@ -60,34 +51,16 @@ export function Preferences() {
           onChange={set("timezone")}
           disabled={fixed}
         />
-        <Select
-          label={t("account.speedUnit")}
-          value={shown.speedUnit}
-          choices={SPEEDS}
-          onChange={set("speedUnit")}
-          disabled={fixed}
-        />
-        <Select
-          label={t("account.distanceUnit")}
-          value={shown.distanceUnit}
-          choices={DISTANCES}
-          onChange={set("distanceUnit")}
-          disabled={fixed}
-        />
-        <Select
-          label={t("account.altitudeUnit")}
-          value={shown.altitudeUnit}
-          choices={ALTITUDES}
-          onChange={set("altitudeUnit")}
-          disabled={fixed}
-        />
-        <Select
-          label={t("account.volumeUnit")}
-          value={shown.volumeUnit}
-          choices={VOLUMES}
-          onChange={set("volumeUnit")}
-          disabled={fixed}
-        />
+        {UNITS.map(([unit, choices]) => (
+          <Select
+            key={unit}
+            label={t(`account.${unit}`)}
+            value={shown[unit]}
+            choices={choices}
+            onChange={set(unit)}
+            disabled={fixed}
+          />
+        ))}
         <Select
           label={t("account.coordinateFormat")}
           value={shown.coordinateFormat}

@@ -1,0 +1,38 @@
+import type { ComponentChildren } from "preact";
+import { t } from "../../i18n/translate";
+import { Empty } from "../../parts/Empty";
+import { MapButton } from "./MapButton";
+import type { Stage } from "./useMap";
+import "./stage.css";
+
+interface MapFrameProps {
+  stage: Stage;
+  /** Further buttons, above those that zoom. */
+  buttons?: ComponentChildren;
+  /** What lies over the map. */
+  children?: ComponentChildren;
+}
+
+/** A map with its buttons and credits, or why there is none. */
+export function MapFrame({ stage, buttons, children }: MapFrameProps) {
+  const { element, map, credits, failure } = stage;
+  return (
+    <div class="map-stage">
+      <div ref={element} class="map-canvas" />
+      {failure && <Empty icon="map" title={t("map.unavailable")} text={t(failure)} />}
+      {map && (
+        <>
+          <div class="map-buttons">
+            {buttons}
+            <div class="button-pair">
+              <MapButton icon="plus" label={t("map.zoomIn")} act={() => map.zoomBy(1)} />
+              <MapButton icon="minus" label={t("map.zoomOut")} act={() => map.zoomBy(-1)} />
+            </div>
+          </div>
+          {credits && <p class="map-credits">{credits}</p>}
+        </>
+      )}
+      {children}
+    </div>
+  );
+}
