@@ -79,6 +79,8 @@ class Visitor:
         self.complaints = []
         self.expected = {NOBODY_YET}
         """Refusals that the journey causes: status and path."""
+        self.server_restarts = False
+        """Whether the journey stops the server: what it does not answer then is no complaint."""
         self.context = chromium.new_context(
             **{"viewport": {"width": 1400, "height": 860}, "locale": "en-US", "timezone_id": "UTC", **options}
         )
@@ -122,11 +124,15 @@ class Visitor:
         # Refused requests are in `_answered`, with their paths; the refusal of a WebSocket is not.
         if message.type != "error" or message.text.startswith("Failed to load resource"):
             return
+        if self.server_restarts and f"{SOCKET}' failed: " in message.text:
+            return
         if (401, SOCKET) in self.expected and f"{SOCKET}' failed: HTTP Authentication" in message.text:
             return
         self.complaints.append(message.text)
 
     def _answered(self, response):
         path = response.url.removeprefix(self.server.url).partition("?")[0]
+        if self.server_restarts and response.status >= 500:
+            return
         if response.status >= 400 and (response.status, path) not in self.expected:
             self.complaints.append(f"{response.status} {path}")

@@ -1,5 +1,7 @@
 /** Requests to the API under `/api`, with the session's cookie. */
 
+import { noteAnswer, reachable } from "./line";
+
 /** A refusal; `message` is what the server says, for people to read. */
 export class Problem extends Error {
   /** HTTP status; 0 if there was no answer. */
@@ -20,6 +22,15 @@ export class Problem extends Error {
   }
 }
 
+/** A change that was not sent, because the server cannot be reached: nothing is kept to be sent later. */
+class Unsent extends Problem {
+  readonly unsent = true;
+
+  constructor() {
+    super(0, "");
+  }
+}
+
 type Value = string | number | boolean;
 /** Parameters of an address; those without a value are left out, arrays are repeated. */
 export type Query = Record<string, Value | readonly Value[] | null | undefined>;
@@ -28,6 +39,10 @@ type Body = object | URLSearchParams | undefined;
 
 /** Longest text of a refusal that is shown. */
 const MAX_TEXT = 500;
+/** Statuses with which a proxy says that it does not reach the server. */
+const GATEWAY: readonly number[] = [502, 504];
+/** Logging in and out is tried in any case. */
+const SESSION = "/api/session";
 
 let refused: () => void = () => {};
 
@@ -121,6 +136,7 @@ async function request(
   signal?: AbortSignal,
   headers: Record<string, string> = {},
 ): Promise<Response> {
+  if (method !== "GET" && url !== SESSION && !reachable.peek()) throw new Unsent();
   const options: RequestInit = { method, credentials: "same-origin", cache: "no-store", headers };
   if (signal) options.signal = signal;
   if (body instanceof URLSearchParams) options.body = body;
@@ -130,8 +146,10 @@ async function request(
   }
   const answer = await fetch(url, options).catch((reason: unknown) => {
     if (signal?.aborted) throw reason;
+    noteAnswer(false);
     throw new Problem(0, "");
   });
+  noteAnswer(!GATEWAY.includes(answer.status));
   if (!answer.ok) throw await problemOf(answer, url);
   return answer;
 }

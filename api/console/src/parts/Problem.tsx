@@ -6,11 +6,14 @@ export interface Refusal {
   status: number;
   text: string;
   retryAfter: number | null;
+  /** Nothing was sent, because the server cannot be reached. */
+  unsent?: boolean;
 }
 
 /** A sentence about a refusal: the server's own where it says one, never a bare code. */
 export function sentence(refusal: Refusal): string {
   const wait = refusal.retryAfter === null ? "" : ` ${t("problem.wait", { count: refusal.retryAfter })}`;
+  if (refusal.unsent) return t("problem.unsent");
   if (refusal.status === 0) return t(navigator.onLine ? "problem.silent" : "problem.offline");
   if (refusal.status === 404) return t("problem.missing");
   if (refusal.status >= 500) return t("problem.database") + wait;

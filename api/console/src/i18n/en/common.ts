@@ -33,6 +33,7 @@ export const common = {
   "time.lastWeek": "Last week",
   "problem.offline": "This computer has no network.",
   "problem.silent": "The server does not answer.",
+  "problem.unsent": "The connection is lost. Nothing was sent; try again when it is back.",
   "problem.database": "The server is busy or its database is away.",
   "problem.missing": "Not found, or not yours.",
   "problem.refused": "The server refused it (status {status}).",

@@ -7,6 +7,7 @@ export const frame = {
   "frame.skip": "Skip to content",
   "frame.lost": "The connection is lost. What you see is {age} old.",
   "frame.lostNow": "The connection is lost. Trying again.",
+  "frame.noWriting": "Nothing can be changed until it is back.",
   "frame.newBuild": "There is a new version of this page.",
   "frame.reload": "Reload",
   "frame.broken": "This part of the page could not be loaded.",

@@ -33,6 +33,7 @@ export const common = {
   "time.lastWeek": "Semana passada",
   "problem.offline": "Este computador não tem rede.",
   "problem.silent": "O servidor não responde.",
+  "problem.unsent": "Sem ligação. Nada foi enviado; tente de novo quando ela voltar.",
   "problem.database": "O servidor está ocupado ou sem base de dados.",
   "problem.missing": "Não existe, ou não é seu.",
   "problem.refused": "O servidor recusou (estado {status}).",

@@ -7,6 +7,7 @@ export const frame = {
   "frame.skip": "Ir para o conteúdo",
   "frame.lost": "Sem ligação. O que vê tem {age}.",
   "frame.lostNow": "Sem ligação. A tentar de novo.",
+  "frame.noWriting": "Nada pode ser alterado até ela voltar.",
   "frame.newBuild": "Há uma nova versão desta página.",
   "frame.reload": "Recarregar",
   "frame.broken": "Não foi possível carregar esta parte da página.",

@@ -43,8 +43,10 @@ export function Frame({ route }: { route: Route | undefined }) {
       </a>
       <Rail onHelp={() => setOver("help")} />
       <div class="frame-main">
-        <LineBar />
-        <BuildBar />
+        <div>
+          <LineBar />
+          <BuildBar />
+        </div>
         <main id="place" tabIndex={-1}>
           <Outlet route={route} />
         </main>

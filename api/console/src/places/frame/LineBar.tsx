@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { reachable } from "../../api/line";
 import { connection, lostSince } from "../../api/socket";
 import { duration } from "../../format/times";
 import { t } from "../../i18n/translate";
@@ -9,7 +10,7 @@ import { now } from "../../time/clock";
 /** A loss shorter than this is mended before anybody could act on it. */
 const QUIET_MS = 2000;
 
-/** Says while the line to the server is lost how old the page is. */
+/** Says while the line to the server is lost how old the page is, and whether anything can be changed. */
 export function LineBar() {
   const lost = connection.value === "lost" && !expired.value;
   const [late, setLate] = useState(false);
@@ -19,15 +20,19 @@ export function LineBar() {
     const timer = setTimeout(() => setLate(true), QUIET_MS);
     return () => clearTimeout(timer);
   }, [lost]);
+  const reached = reachable.value;
   useEffect(() => {
-    document.documentElement.classList.toggle("line-lost", lost && late);
-  }, [lost, late]);
+    const { classList } = document.documentElement;
+    classList.toggle("line-lost", lost && late);
+    classList.toggle("no-writing", lost && !reached);
+  }, [lost, late, reached]);
   if (!lost || !late) return null;
   const age = now.value - (lostSince.value ?? now.value);
   return (
     <div class="line-bar" role="status">
       <Icon name="warning" size={16} />
       {age < 1000 ? t("frame.lostNow") : t("frame.lost", { age: duration(age, style.value) })}
+      {!reached && ` ${t("frame.noWriting")}`}
     </div>
   );
 }
