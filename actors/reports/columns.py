@@ -18,7 +18,7 @@ from motorpool.actors.reports.summary import summary
 from motorpool.actors.reports.trips import stops, trips
 from motorpool.storage.records import Device
 
-__all__ = ["REPORTS", "Column", "Form", "Report"]
+__all__ = ["REPORTS", "WORKBOOKS", "Column", "Form", "Report"]
 
 
 class Form(Enum):
@@ -191,3 +191,9 @@ REPORTS: Mapping[str, Report] = {
     )
 }
 """By their names in paths."""
+
+WORKBOOKS: Mapping[str, tuple[Report, ...]] = {
+    **{name: (report,) for name, report in REPORTS.items()},
+    "history": (REPORTS["trips"], REPORTS["stops"], REPORTS["route"]),
+}
+"""The reports of each workbook, by its name in paths."""

@@ -11,7 +11,7 @@ import trio
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.preferences import Preferences, preferences_for
-from motorpool.actors.reports.columns import REPORTS
+from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.render import TooManyRows, render
 from motorpool.actors.reports.sources import ReportQuery, Sources
 from motorpool.actors.reports.visibility import select_devices, visible_of
@@ -43,7 +43,7 @@ class MailedReport(msgspec.Struct, frozen=True):
     """A report that is to be mailed, as it is stored."""
 
     name: str
-    """One of `REPORTS`."""
+    """One of `WORKBOOKS`."""
     query: ReportQuery
 
 
@@ -127,7 +127,7 @@ class ReportMailer(Actor[ReportMailRequested]):
             mailed = msgspec.convert(claimed.report, MailedReport)
         except msgspec.ValidationError:
             mailed = None  # of a release that has other reports
-        if mailed is None or mailed.name not in REPORTS or claimed.attempts > MAX_ATTEMPTS:
+        if mailed is None or mailed.name not in WORKBOOKS or claimed.attempts > MAX_ATTEMPTS:
             self.context.log.warning("report %d cannot be rendered and is dropped", claimed.id)
             await requested_reports.finish(self._database, claimed)
             return True
@@ -141,7 +141,7 @@ class ReportMailer(Actor[ReportMailRequested]):
         user, settings = await self._viewer(claimed.user_id)
         sources = self._sources.for_report()
         viewer = _UserViewer(sources, user, settings)
-        title = REPORTS[mailed.name].title
+        title = ", ".join(report.title for report in WORKBOOKS[mailed.name])
         text, attachments = f"The report you asked for is attached: {title}.\n", []
         content: bytes | None = None
         try:
@@ -174,8 +174,8 @@ class ReportMailer(Actor[ReportMailRequested]):
 
     async def _content(self, sources: Sources, viewer: _UserViewer, mailed: MailedReport) -> bytes | None:
         """Return the workbook; None if it is too large for a mail."""
-        report = REPORTS[mailed.name]
-        file = await render(report, sources, viewer, mailed.query, most_rows=self._settings.most_rows)
+        reports = WORKBOOKS[mailed.name]
+        file = await render(reports, sources, viewer, mailed.query, most_rows=self._settings.most_rows)
         with file:
             content = await sources.in_thread(partial(file.read, self._settings.mail_bytes + 1))
         return content if len(content) <= self._settings.mail_bytes else None

@@ -1,6 +1,7 @@
-"""Renders a report as a workbook (docs/reports.md#workbooks)."""
+"""Renders reports as a workbook (docs/reports.md#workbooks)."""
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import aclosing
 from datetime import datetime
 from functools import partial
@@ -19,12 +20,27 @@ class TooManyRows(Exception):
     """The report has more rows than a workbook may have."""
 
 
-async def render(
-    report: Report, sources: Sources, viewer: Viewer, query: ReportQuery, *, most_rows: int = 0
-) -> IO[bytes]:
-    """Render a report into a temporary file without a name, which the caller closes.
+class RowCount:
+    """Counts the rows of a workbook, which may have `most`; 0: any number."""
 
-    `most_rows` is how many rows it may have, 0 for any number.
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+
+    def add(self, count: int) -> None:
+        """Count rows. Raises TooManyRows if there are too many."""
+        self._count += count
+        if self._most and self._count > self._most:
+            raise TooManyRows(f"the report has more than {self._most} rows; ask for a shorter span")
+
+
+async def render(
+    reports: Sequence[Report], sources: Sources, viewer: Viewer, query: ReportQuery, *, most_rows: int = 0
+) -> IO[bytes]:
+    """Render reports into a temporary file without a name, which the caller closes.
+
+    The sheets of each report follow those of the one before. `most_rows` is how many rows all may have, 0 for
+    any number.
 
     Raises:
         TooManyRows: there are more.
@@ -35,9 +51,11 @@ async def render(
     try:
         with tempfile.TemporaryDirectory(prefix="motorpool-report-") as folder:
             now = sources.system.clock.now()
-            writer = WorkbookWriter(file, folder, report.columns, viewer.preferences, now)
+            writer = WorkbookWriter(file, folder, viewer.preferences, now)
             try:
-                await _write(writer, report, sources, viewer, query, most_rows)
+                counted, named = RowCount(most_rows), len(reports) > 1
+                for report in reports:
+                    await _write(writer, report, sources, viewer, query, named=named, counted=counted)
                 await sources.in_thread(writer.close)
                 done = True
             finally:
@@ -56,27 +74,33 @@ async def _write(
     sources: Sources,
     viewer: Viewer,
     query: ReportQuery,
-    most_rows: int,
+    *,
+    named: bool,
+    counted: RowCount,
 ) -> None:
+    """Write the sheets of a report; `named` says whether their names begin with its title."""
     present: int | None = None
-    count = 0
     async with aclosing(report.read(sources, viewer, query)) as batches:
         async for device, items in batches:
             if not items:
                 continue
-            count += len(items)
-            if most_rows and count > most_rows:
-                raise TooManyRows(f"the report has more than {most_rows} rows; ask for a shorter span")
+            counted.add(len(items))
             if present is None or (report.by_device and device.id != present):
                 present = device.id
                 header = await _header(report, sources, viewer, query, device if report.by_device else None)
-                title = device.name if report.by_device else report.title
-                await sources.in_thread(partial(writer.begin_sheet, title, header))
+                title = _title(report, device, named)
+                await sources.in_thread(partial(writer.begin_sheet, title, header, report.columns))
             rows = await report.rows(sources, viewer, items)
             await sources.in_thread(partial(writer.add_rows, rows))
     if present is None:
         header = await _header(report, sources, viewer, query, None)
-        await sources.in_thread(partial(writer.begin_sheet, report.title, header))
+        await sources.in_thread(partial(writer.begin_sheet, report.title, header, report.columns))
+
+
+def _title(report: Report, device: Device, named: bool) -> str:
+    if not report.by_device:
+        return report.title
+    return f"{report.title} {device.name}" if named else device.name
 
 
 async def _header(

@@ -30,6 +30,9 @@ OLDEST: Final = datetime(1900, 3, 1, tzinfo=UTC)
 """Days before are not dates to a spreadsheet."""
 MAP: Final = "https://www.openstreetmap.org/?mlat={0:.6f}&mlon={1:.6f}#map=16/{0:.6f}/{1:.6f}"
 
+Writer = Callable[[int, int, Any], object]
+"""Writes a value into a row and a column of the present sheet."""
+
 
 class TooManySheets(Exception):
     """More devices have rows than a workbook may have sheets."""
@@ -41,7 +44,6 @@ class WorkbookWriter:
     Args:
         file: where the workbook goes; it stays open.
         folder: for temporary files; the caller deletes it.
-        columns: those of each sheet.
         preferences: the user's time zone and units.
         created: stands in the workbook's properties.
     """
@@ -50,7 +52,6 @@ class WorkbookWriter:
         self,
         file: IO[bytes],
         folder: str,
-        columns: Sequence[Column],
         preferences: Preferences,
         created: datetime,
     ) -> None:
@@ -66,19 +67,20 @@ class WorkbookWriter:
         self._workbook = Workbook(file, options)
         self._workbook.use_zip64()
         self._workbook.set_properties({"created": created.replace(tzinfo=None)})
-        self._columns = columns
+        self._preferences = preferences
         self._zone: tzinfo = preferences.zone
         self._bold = self._workbook.add_format({"bold": True})
         self._link = self._workbook.get_default_url_format()
-        self._writers = [self._writer(column.form, preferences) for column in columns]
+        self._writers: dict[Form, Writer] = {}
         self._names: set[str] = set()
         self._sheet: Worksheet | None = None
         self._title = ""
         self._header: Sequence[tuple[str, str]] = ()
+        self._columns: Sequence[Column] = ()
         self._row = 0
         self._links = 0
 
-    def begin_sheet(self, title: str, header: Sequence[tuple[str, str]]) -> None:
+    def begin_sheet(self, title: str, header: Sequence[tuple[str, str]], columns: Sequence[Column]) -> None:
         """Begin a sheet: lines of a label and a text, then the titles of the columns.
 
         Raises:
@@ -86,16 +88,16 @@ class WorkbookWriter:
         """
         if len(self._names) >= MAX_SHEETS:
             raise TooManySheets(f"a workbook has at most {MAX_SHEETS} sheets: choose fewer devices")
-        self._title, self._header = title, header
+        self._title, self._header, self._columns = title, header, columns
         self._sheet = sheet = self._workbook.add_worksheet(safe_name(title, self._names))
         self._names.add(sheet.get_name().casefold())
-        for index, column in enumerate(self._columns):
+        for index, column in enumerate(columns):
             sheet.set_column(index, index, column.width)
         for row, (label, text) in enumerate(header):
             sheet.write_string(row, 0, label, self._bold)
             sheet.write_string(row, 1, text[:CELL_LENGTH])
         self._row = len(header) + 1
-        for index, column in enumerate(self._columns):
+        for index, column in enumerate(columns):
             sheet.write_string(self._row, index, column.title, self._bold)
         sheet.freeze_panes(self._row + 1, 0)
         self._row += 1
@@ -103,11 +105,14 @@ class WorkbookWriter:
 
     def add_rows(self, rows: Sequence[Any]) -> None:
         """Add rows to the present sheet; where it is full, go on in one named "… (2)"."""
+        cells = [
+            (index, column.value, self._writer(column.form)) for index, column in enumerate(self._columns)
+        ]
         for row in rows:
             if self._row >= SHEET_ROWS:
-                self.begin_sheet(self._title, self._header)
-            for index, (column, write) in enumerate(zip(self._columns, self._writers, strict=True)):
-                value = column.value(row)
+                self.begin_sheet(self._title, self._header, self._columns)
+            for index, value_of, write in cells:
+                value = value_of(row)
                 if value is not None:
                     write(self._row, index, value)
             self._row += 1
@@ -121,7 +126,13 @@ class WorkbookWriter:
         for sheet in self._workbook.worksheets():
             sheet._opt_close()
 
-    def _writer(self, form: Form, preferences: Preferences) -> Callable[[int, int, Any], object]:
+    def _writer(self, form: Form) -> Writer:
+        """Return what writes values of a form; a workbook has a format for each."""
+        if form not in self._writers:
+            self._writers[form] = self._new_writer(form, self._preferences)
+        return self._writers[form]
+
+    def _new_writer(self, form: Form, preferences: Preferences) -> Writer:
         units = {
             Form.SPEED: preferences.speed,
             Form.DISTANCE: preferences.distance,
@@ -150,7 +161,7 @@ class WorkbookWriter:
         assert self._sheet is not None
         return self._sheet
 
-    def _number(self, pattern: str, factor: float) -> Callable[[int, int, Any], object]:
+    def _number(self, pattern: str, factor: float) -> Writer:
         shown: Format = self._workbook.add_format({"num_format": pattern})
         return lambda row, column, value: self._present.write_number(row, column, value * factor, shown)
 

@@ -47,6 +47,7 @@ OURS = {
     "delete /shares/{id}",
     "get /media/{uniqueId}/{file}",
     "get /reports/geofences",
+    "get /reports/history/{type}",
     "get /stream/{deviceId}/{channel}/snapshot.jpg",
     "get /stream/{deviceId}/{channel}/{index}.{part}.ts",
     "post /devices/{id}/image",

@@ -6,7 +6,7 @@ from typing import IO
 import trio
 from quart import Response
 
-from motorpool.actors.reports.columns import REPORTS
+from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.limits import TooManyRunning
 from motorpool.actors.reports.mailer import REPORT_MAILER, XLSX, MailedReport, ReportMailRequested
 from motorpool.actors.reports.render import TooManyRows, render
@@ -74,6 +74,12 @@ async def render_stops_report(call: Call) -> Response:
     return await answer_workbook(call, "stops", call.query(PeriodQuery))
 
 
+@OPERATIONS.operation("GET", "/reports/history/{type:text}", query=PeriodQuery, answers=FORMS)
+async def render_history_report(call: Call) -> Response:
+    """Get the trips, stops and positions of devices as one workbook, or have it mailed."""
+    return await answer_workbook(call, "history", call.query(PeriodQuery))
+
+
 @OPERATIONS.operation("GET", "/reports/devices/{type:text}", query=DeviceQuery, answers=FORMS)
 async def render_devices_report(call: Call) -> Response:
     """Get the devices of the caller as a workbook, or have it mailed."""
@@ -106,7 +112,7 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
     try:
         with call.context.report_limit.running(call.caller.id):
             file = await render(
-                REPORTS[name],
+                WORKBOOKS[name],
                 call.context.reports.for_report(),
                 CallViewer(call),
                 query,

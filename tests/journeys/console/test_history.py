@@ -1,10 +1,12 @@
 """A day of a vehicle: route, cursor, graph, lists and files agree (docs/console.md#history)."""
 
+import io
 import re
 import xml.etree.ElementTree as ElementTree
 from datetime import UTC, datetime, timedelta
 
 import httpx
+import openpyxl
 import pytest
 from playwright.sync_api import expect
 
@@ -87,7 +89,8 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     expect(lane).to_have_count(len(trips) + len(stops))
     with page.expect_download() as saved:
         page.keyboard.press("e")
-    assert saved.value.path().read_bytes().startswith(b"PK")
+    book = openpyxl.load_workbook(io.BytesIO(saved.value.path().read_bytes()))
+    assert book.sheetnames == ["Trips Courier", "Stops Courier", "Route Courier"]
 
     # Job 3, without the film: a time is typed wherever the focus is.
     page.keyboard.type("14:05")
@@ -150,7 +153,7 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     page.get_by_role("link", name="History").click()
     page.get_by_role("button", name="Yesterday").click()
     with page.expect_download() as saved:
-        page.get_by_role("link", name="Route").click()
+        page.get_by_role("link", name="Excel").click()
     assert saved.value.suggested_filename.endswith(".xlsx")
     page.set_viewport_size({"width": 390, "height": 844})
     guest.assert_fits()

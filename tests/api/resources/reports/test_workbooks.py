@@ -152,6 +152,27 @@ async def test_every_other_report_opens(served, database):
     assert empty.sheetnames == ["Trips"]
 
 
+async def test_trips_stops_and_route_in_one_workbook(served):
+    car = await served.device(served.admin, "1", name="Car")
+    bus = await served.device(served.admin, "2", name="Bus")
+    await served.report(*drive(served, car))
+    await served.report(served.position(bus, MAY))
+    book = await opened(served.admin, f"/reports/history/xlsx?{span()}&deviceId={car}")
+    assert book.sheetnames == ["Trips Car", "Stops Car", "Route Car"]
+    for sheet, name in zip(book.worksheets, ("trips", "stops", "route"), strict=True):
+        alone = await opened(served.admin, f"/reports/{name}/xlsx?{span()}&deviceId={car}")
+        assert table(sheet) == table(alone.active)
+        assert len(table(sheet)[2]) > 0
+        last = sheet.max_row
+        formats = [[cell.number_format for cell in each[last]] for each in (sheet, alone.active)]
+        assert formats[0] == formats[1]
+    both = await opened(served.admin, f"/reports/history/xlsx?{span()}")
+    assert both.sheetnames == ["Trips Car", "Stops Car", "Route Car", "Route Bus"]
+    later = MAY + timedelta(days=9)
+    empty = await opened(served.admin, f"/reports/history/xlsx?{span(later, later)}")
+    assert empty.sheetnames == ["Trips", "Stops", "Route"]
+
+
 async def test_a_client_that_prefers_a_workbook_gets_one(served):
     await served.report(served.position(await served.device(served.admin, "1"), MAY))
     path = f"/reports/route?{span()}"
@@ -171,6 +192,9 @@ async def test_a_workbook_has_limits(starting):
             400,
             "the report has more than 2 rows; ask for a shorter span",
         )
+        # The sheets of a workbook count together: there is no trip, a stop, and 2 positions.
+        answer = await served.admin.get(f"/reports/history/xlsx?{span(MAY, MAY + MINUTE)}")
+        assert answer.status == 400
         with served.context.report_limit.running(served.admin_id):
             answer = await served.admin.get(f"/reports/route/xlsx?{span()}")
             assert (answer.status, answer.headers["Retry-After"]) == (429, "10")
@@ -206,8 +230,8 @@ def test_a_full_sheet_goes_on_in_another(monkeypatch, tmp_path):
     monkeypatch.setattr(workbook, "SHEET_ROWS", 5)
     columns = (Column("Number", Form.TEXT, lambda row: row),)
     with io.BytesIO() as file:
-        writer = workbook.WorkbookWriter(file, str(tmp_path), columns, Preferences(), MAY)
-        writer.begin_sheet("Cars", [("Report", "X")])
+        writer = workbook.WorkbookWriter(file, str(tmp_path), Preferences(), MAY)
+        writer.begin_sheet("Cars", [("Report", "X")], columns)
         writer.add_rows(range(4))
         writer.close()
         book = openpyxl.load_workbook(file)
