@@ -13,7 +13,7 @@ __all__ = ["ALARMS", "ATTRIBUTES", "add_alarms", "attribute_fault", "unit_of"]
 
 _BOOLEANS = "ignition motion charge archive armed blocked roaming lock door mock gps"
 _TEXTS = (
-    "alarm versionFw versionHw iccid imei vin driverUniqueId result image video audio geofence card phone"
+    "alarm iccid imei vin driverUniqueId result image video audio geofence card phone"
     " command dtcs activity plate model operator ip antenna serial raw network"
 )
 _NUMBERS = {

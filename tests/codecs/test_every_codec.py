@@ -226,6 +226,12 @@ def gps103_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     return codec, command.fullmatch
 
 
+def gl200_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    codec = CODECS["gl200"]()
+    codec.receive(b"+ACK:GTHBD,1A0102,135790246811220,,20240305142231,0012$")
+    return codec, re.compile(rb"AT\+GT(RTO=,[0-9],,,,,,FFFF|OUT=,[01],,,[0,]+FFFF)\$|[ -#%-~]+\$").fullmatch
+
+
 def gt06_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
     codec = CODECS["gt06"]()
     codec.receive(bytes.fromhex("78780D01035335801778406200015E940D0A"))
@@ -283,6 +289,7 @@ def ruptela_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
 
 PEERS = {
     "gps103": gps103_peer,
+    "gl200": gl200_peer,
     "gt06": gt06_peer,
     "h02": h02_peer,
     "jt808": jt808_peer,

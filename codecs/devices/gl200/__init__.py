@@ -1,0 +1,1 @@
+"""Queclink trackers of the protocol @Track (docs/protocols/gl200.md)."""

@@ -1,0 +1,183 @@
+"""Fields of a text, and what several messages hold (docs/protocols/gl200.md#fields)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any, Final
+
+from motorpool.codecs.errors import Truncated
+from motorpool.codecs.numbers import parse_real, parse_whole
+
+__all__ = [
+    "STATES",
+    "Fields",
+    "add_analog",
+    "add_battery_level",
+    "add_state",
+    "add_status",
+    "hexadecimal",
+    "millivolts",
+    "put",
+    "put_kilometres",
+    "real",
+    "time_of",
+    "whole",
+    "working_time",
+]
+
+_HEX = re.compile(r"[0-9A-Fa-f]{1,16}")
+_TIME = re.compile(r"20[0-9]{12}")
+_WORKING_TIME = re.compile(r"([0-9]{1,7}):([0-9]{2}):([0-9]{2})")
+_SHORT_STATUS = 6
+"""Digits of a status with one byte each of state, inputs and outputs."""
+STATES: Final[Mapping[int, Mapping[str, bool]]] = {
+    0x11: {"ignition": False, "motion": False},
+    0x12: {"ignition": False, "motion": True},
+    0x16: {"ignition": False, "motion": True},
+    0x1A: {"ignition": False, "motion": True},
+    0x21: {"ignition": True, "motion": False},
+    0x22: {"ignition": True, "motion": True},
+    0x41: {"motion": False},
+    0x42: {"motion": True},
+}
+_IGNITION_OFF, _IGNITION_ON = 0x10, 0x20
+
+
+class Fields:
+    """Fields that are taken one after the other."""
+
+    __slots__ = ("at", "values")
+
+    def __init__(self, values: Sequence[str], at: int = 0) -> None:
+        self.values = values
+        self.at = at
+        """Place of the next."""
+
+    @property
+    def remaining(self) -> int:
+        """Number of fields not yet taken."""
+        return max(0, len(self.values) - self.at)
+
+    def take(self) -> str:
+        """Return the next field.
+
+        Raises:
+            Truncated: there is none.
+        """
+        at = self.at
+        if at >= len(self.values):
+            raise Truncated(f"{len(self.values)} fields are too few")
+        self.at = at + 1
+        return self.values[at]
+
+    def peek(self, ahead: int = 0) -> str:
+        """Return a field without taking it; empty beyond the end."""
+        at = self.at + ahead
+        return self.values[at] if at < len(self.values) else ""
+
+    def skip(self, count: int = 1) -> None:
+        """Leave out the next fields."""
+        self.at += count
+
+    def rest(self) -> list[str]:
+        """Return all remaining fields and take them."""
+        values = list(self.values[self.at :])
+        self.at = len(self.values)
+        return values
+
+
+def real(text: str) -> float | None:
+    """Return a finite number; None for anything else."""
+    number = parse_real(text)
+    return number if number is not None and isfinite(number) else None
+
+
+def whole(text: str) -> int | None:
+    """Return a whole number; None for anything else."""
+    return parse_whole(text)
+
+
+def hexadecimal(text: str) -> int | None:
+    """Return a number in hexadecimal digits; None for anything else."""
+    return int(text, 16) if _HEX.fullmatch(text) else None
+
+
+def time_of(text: str) -> datetime | None:
+    """Return a time `yyyymmddhhmmss`; None for anything else.
+
+    Raises:
+        ValueError: there is no such time.
+    """
+    if not _TIME.fullmatch(text):
+        return None
+    hour, minute, second = int(text[8:10]), int(text[10:12]), int(text[12:])
+    return datetime(int(text[:4]), int(text[4:6]), int(text[6:8]), hour, minute, second, 0, UTC)
+
+
+def working_time(text: str) -> int | None:
+    """Return the milliseconds of `hhhhh:mm:ss`; None for anything else."""
+    found = _WORKING_TIME.fullmatch(text)
+    return None if found is None else ((int(found[1]) * 60 + int(found[2])) * 60 + int(found[3])) * 1000
+
+
+def millivolts(text: str) -> float | None:
+    """Return volts."""
+    number = real(text)
+    return None if number is None else number / 1000
+
+
+def put(attributes: dict[str, Any], name: str, value: object) -> None:
+    """Add an attribute, unless there is no value."""
+    if value is not None:
+        attributes[name] = value
+
+
+def put_kilometres(attributes: dict[str, Any], name: str, text: str) -> None:
+    """Add a distance in metres."""
+    number = real(text)
+    if number is not None:
+        attributes[name] = round(number * 1000)
+
+
+def add_battery_level(attributes: dict[str, Any], text: str) -> None:
+    """Add a level in percent, unless it is none."""
+    level = parse_whole(text)
+    if level is not None and 0 <= level <= 100:
+        attributes["batteryLevel"] = level
+
+
+def add_analog(attributes: dict[str, Any], number: int, text: str) -> None:
+    """Add an analog input: millivolts, or after `F` the percentage of a fuel sensor."""
+    if text[:1] == "F":
+        put(attributes, f"fuel{number}", real(text[1:]))
+    else:
+        put(attributes, f"adc{number}", millivolts(text))
+
+
+def add_state(attributes: dict[str, Any], state: int) -> None:
+    """Add what the state of the vehicle says of ignition and motion."""
+    if (known := STATES.get(state)) is not None:
+        attributes |= known
+    elif state & _IGNITION_OFF:
+        attributes["ignition"] = False
+    elif state & _IGNITION_ON:
+        attributes["ignition"] = True
+
+
+def add_status(attributes: dict[str, Any], text: str) -> None:
+    """Add the status: the state in its first byte, then inputs and outputs in one half each of the rest."""
+    status = hexadecimal(text)
+    if status is None or len(text) < _SHORT_STATUS:
+        return
+    width = (len(text) - 2) // 2 * 4
+    add_state(attributes, status >> 2 * width)
+    inputs, outputs = status >> width & (1 << width) - 1, status & (1 << width) - 1
+    attributes |= {
+        "input": inputs,
+        "in1": bool(inputs & 2),
+        "in2": bool(inputs & 4),
+        "output": outputs,
+        "out1": bool(outputs & 1),
+        "out2": bool(outputs & 2),
+    }
