@@ -45,6 +45,15 @@ class DelimiterFramer:
             self._partial = b""
         return released
 
+    def take(self) -> bytes:
+        """Remove and return the last delimiter and what followed it; nothing where bytes are being skipped.
+
+        For streams that go on with frames of another kind.
+        """
+        taken = self._delimiter + self._partial if self._synchronized and not self._overflowed else b""
+        self._partial = b""
+        return taken
+
     def receive(self, data: bytes) -> list[bytes | FrameRejected]:
         """Return the frames that end in these bytes, in order and without delimiters; never an empty one."""
         pieces = data.split(self._delimiter)

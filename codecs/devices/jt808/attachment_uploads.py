@@ -18,7 +18,7 @@ from motorpool.codecs.devices.jt808.attachments import (
 )
 from motorpool.codecs.devices.jt808.frames import encode_frame
 from motorpool.codecs.devices.jt808.responses import ResponseEncoder, make_file_receipt
-from motorpool.codecs.devices.jt808.terminal_messages import TerminalMessage
+from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
 from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, normalized_name
 from motorpool.codecs.errors import FrameError
 from motorpool.codecs.reports import (

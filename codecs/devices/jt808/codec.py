@@ -1,11 +1,11 @@
 """The JT/T 808 codec for vehicle terminals (JT/T 808-2013, JT/T 808-2019, JT/T 1078-2016).
 
 Each frame states its form, 2013 or 2019, and is answered in the same form (docs/protocols/jt808.md#header).
-The delimiter `E7` and the `(...)` texts that some locks send to the same port are not supported.
+So are frames between the delimiters E7 and the texts of locks (docs/protocols/jt808-vendors.md#frames).
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 from typing import Any
 
 from motorpool.codecs.devices.base import DeviceCodec
@@ -30,23 +30,26 @@ from motorpool.codecs.devices.jt808.responses import (
     make_receipt,
 )
 from motorpool.codecs.devices.jt808.sent_commands import SentCommands
+from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
 from motorpool.codecs.devices.jt808.terminal_messages import (
     AUTHENTICATE,
     LOCATION,
     REGISTER,
-    TIME_REQUEST,
-    TerminalMessage,
     read_message,
 )
-from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock, to_bcd
+from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock
 from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, UploadFramer
+from motorpool.codecs.devices.jt808.vendors.messages import time_response
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, model_of
+from motorpool.codecs.devices.jt808.vendors.port_framing import E7Frame, TextFrame
+from motorpool.codecs.devices.jt808.vendors.text_frames import encode_text, read_text, text_sender
 from motorpool.codecs.devices.jt808.video_commands import VideoContext
 from motorpool.codecs.errors import CodecError, FrameError, UnsupportedCommand
 from motorpool.codecs.reports import (
     REQUEST_ALARM_FILES,
     DeviceCommand,
     EncodedCommand,
+    FrameRejected,
     Heartbeat,
     ImmediateReply,
     Login,
@@ -54,7 +57,6 @@ from motorpool.codecs.reports import (
     Report,
 )
 
-TIME_RESPONSE = 0x8004
 MAX_BITS_TEXT = 1024
 """Characters that are read of `jt808.alarmBits` and `jt808.statusBits`."""
 
@@ -81,6 +83,8 @@ class Jt808(DeviceCodec):
         self._identity: Identity | None = None
         self._announced_number = ""
         """The phone number of the last `Login`."""
+        self._text_sender = ""
+        """The identity of the last text."""
         self._identity_bits = 0
         self._location_receipts = 0
 
@@ -89,9 +93,7 @@ class Jt808(DeviceCodec):
         reports: list[Report] = []
         for item in self._framer.receive(data):
             if not isinstance(item, bytes):
-                reports.append(
-                    self._open_uploads().add_chunk(item) if isinstance(item, UploadChunk) else item
-                )
+                self._read_other(item, reports)
                 continue
             try:
                 frame = decode_frame(item)
@@ -123,7 +125,8 @@ class Jt808(DeviceCodec):
 
     def receive_datagram(self, data: bytes) -> list[Report]:
         """Return the reports of one datagram, whose last frame may lack its delimiter."""
-        return self.receive(data if data.endswith(b"~") else data + b"~")
+        delimiter = {b"\xe7": b"\xe7", b"(": b")"}.get(data[:1], b"~")
+        return self.receive(data if data.endswith(delimiter) else data + delimiter)
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
         """Return one response for each receipt, in the form of the message it belongs to."""
@@ -140,6 +143,8 @@ class Jt808(DeviceCodec):
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
         """Return a command as one frame; `commands.py` and `video_commands.py` describe the attributes."""
+        if self._text_sender and (self._identity is None or command.unique_id == self._text_sender):
+            return encode_text(command)
         identity = self._identity
         if identity is None or (command.unique_id and command.unique_id not in identity.unique_ids):
             identity = _identity_of(command, identity)  # another device of a gateway
@@ -164,6 +169,7 @@ class Jt808(DeviceCodec):
 
     def tick(self, now: float) -> bytes:
         """Request missing packets after 5 s without one, and abandon their messages after 60 s."""
+        self._sent_commands.forget_texts(now)
         if self._reassembler is None:
             return b""
         return b"".join(self._reassembler.resend_requests(now, self._responses.next_serial))
@@ -190,7 +196,7 @@ class Jt808(DeviceCodec):
         Files of alarms arrive on a connection of their own, which must not replace the terminal's first one:
         its `Login` is reported with the next message of another kind, if there is one.
         """
-        identity = Identity(frame.phone, frame.is_2019)
+        identity = Identity(frame.phone, frame.is_2019, frame.is_e7)
         self._identity = identity
         self._identity_bits = identity.key << IDENTITY_SHIFT
         self._location_receipts = make_receipt(self._identity_bits, LOCATION, 0)
@@ -204,6 +210,46 @@ class Jt808(DeviceCodec):
             self.on_login(identity.unique_ids)
         if is_new and (frame.message_id not in (REGISTER, AUTHENTICATE) or frame.total):
             reports.append(Login(identity.unique_ids))
+
+    def _read_other(
+        self, item: FrameRejected | UploadChunk | E7Frame | TextFrame, reports: list[Report]
+    ) -> None:
+        """Append the reports of what is no frame between the delimiters of the standard."""
+        if isinstance(item, UploadChunk):
+            reports.append(self._open_uploads().add_chunk(item))
+        elif isinstance(item, FrameRejected):
+            reports.append(item)
+        elif isinstance(item, TextFrame):
+            self._read_text(item, reports)
+        else:
+            self._read_e7_frame(item, reports)
+
+    def _read_e7_frame(self, item: E7Frame, reports: list[Report]) -> None:
+        try:
+            frame = decode_frame(item.content, is_e7=True)
+        except CodecError as error:
+            reports.append(rejected(str(error), item.content))
+            return
+        if frame.phone != self._phone:
+            self._identify_sender(frame, reports)
+        try:
+            self._read_message(frame, reports)
+        except CodecError as error:
+            reports.append(rejected(str(error), frame.content))
+            reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), BAD)))
+
+    def _read_text(self, item: TextFrame, reports: list[Report]) -> None:
+        unique_id = text_sender(item.content)
+        if not unique_id:
+            reports.append(rejected("a text without an identity", item.content))
+            return
+        if self._announced_number != unique_id or self._phone:
+            self._phone, self._announced_number = b"", unique_id
+            if self.on_login is not None:
+                self.on_login((unique_id,))
+            reports.append(Login((unique_id,)))
+        self._text_sender = unique_id
+        reports.extend(read_text(item.content, self.utc_now))
 
     def _read_message(self, frame: Frame, reports: list[Report]) -> None:
         identity = self._identity
@@ -231,6 +277,7 @@ class Jt808(DeviceCodec):
             self._clock,
             self._sent_commands,
             self._known_model,
+            frame.answer_wanted,
         )
         is_upload = frame.message_id in UPLOAD_MESSAGES
         message_reports = (
@@ -238,12 +285,11 @@ class Jt808(DeviceCodec):
         )
         if message_reports is not None:
             reports.extend(message_reports)
-        elif frame.message_id == TIME_REQUEST and self.utc_now is not None:
-            now = to_bcd(self.utc_now().astimezone(UTC))
-            reports.append(
-                ImmediateReply(encode_frame(identity, TIME_RESPONSE, self._responses.next_serial(), now))
-            )
-        else:
+        response = time_response(frame.message_id, self.utc_now)
+        if response is not None:
+            answer = encode_frame(identity, response[0], self._responses.next_serial(), response[1])
+            reports.append(ImmediateReply(answer))
+        elif message_reports is None:
             reports.append(ImmediateReply(self._responses.refuse(message.receipt, UNSUPPORTED)))
 
     def _open_uploads(self) -> AttachmentUploads:

@@ -9,7 +9,7 @@ bytes: the identity's key and the body of the response.
 from struct import Struct, pack
 
 from motorpool.codecs.devices.jt808.attachments import FILE_END_RESPONSE
-from motorpool.codecs.devices.jt808.frames import Identity, add_framing, encode_frame
+from motorpool.codecs.devices.jt808.frames import Identity, add_framing, encode_frame, encode_lock_frame
 from motorpool.codecs.reports import Receipt
 
 GENERAL_RESPONSE = 0x8001
@@ -21,8 +21,11 @@ DONE, FAILED, BAD, UNSUPPORTED = range(4)
 NO_SUCH_TERMINAL = 4
 """Result of 0x8100."""
 
-GENERAL, REGISTRATION, MEDIA, MEDIA_PACKETS = range(4)
+GENERAL, REGISTRATION, MEDIA, MEDIA_PACKETS, LOCK = range(5)
 """Kinds of response. The last packet of a subpackaged file gets 0x8001 as well as 0x8800."""
+LOCK_RESPONSE = 0x4401
+_LOCK_SERIAL = 1
+"""Responses to locks have always this serial."""
 
 _GENERAL_2013 = Struct(">HH6sHHHB")
 _GENERAL_2019 = Struct(">HHB10sHHHB")
@@ -75,6 +78,8 @@ class ResponseEncoder:
             # The authentication code may be any text: the server accepts every code and keeps none.
             body = pack(">HB", receipt & 0xFFFF, DONE) + identity.number.encode()
             return encode_frame(identity, REGISTER_RESPONSE, self.next_serial(), body)
+        if kind == LOCK:
+            return self._lock(receipt, DONE)
         packet = self._general(receipt, DONE) if kind == MEDIA_PACKETS else b""
         media_id = (receipt >> _MEDIA_SHIFT & 0xFFFF_FFFF).to_bytes(4, "big")
         return packet + encode_frame(self._identity_of(receipt), MEDIA_RESPONSE, self.next_serial(), media_id)
@@ -87,7 +92,13 @@ class ResponseEncoder:
         if receipt >> _KIND_SHIFT & 0xFF == REGISTRATION:
             body = pack(">HB", receipt & 0xFFFF, NO_SUCH_TERMINAL)
             return encode_frame(self._identity_of(receipt), REGISTER_RESPONSE, self.next_serial(), body)
+        if receipt >> _KIND_SHIFT & 0xFF == LOCK:
+            return self._lock(receipt, result)
         return self._general(receipt, result)
+
+    def _lock(self, receipt: int, result: int) -> bytes:
+        body = pack(">HB", receipt >> 16 & 0xFFFF, result)
+        return encode_lock_frame(self._identity_of(receipt), LOCK_RESPONSE, _LOCK_SERIAL, body)
 
     def _general(self, receipt: int, result: int) -> bytes:
         """Pack header and body at once: nearly every message is answered so."""
@@ -95,6 +106,9 @@ class ResponseEncoder:
         serial = self._serial
         self._serial = serial + 1 & 0xFFFF
         answered, answered_id = receipt & 0xFFFF, receipt >> 16 & 0xFFFF
+        if identity.is_e7:
+            body = pack(">HHB", answered, answered_id, result)
+            return encode_frame(identity, GENERAL_RESPONSE, serial, body)
         if identity.is_2019:
             return add_framing(
                 _GENERAL_2019.pack(

@@ -2,6 +2,8 @@
 
 MAX_COMMANDS = 32
 """Commands that are remembered; the oldest is forgotten first."""
+TEXT_ANSWER_SECONDS = 120.0
+"""How long the answer to a text is waited for: until then texts are answered in their order."""
 
 
 def command_reference(message_id: int, serial: int) -> int:
@@ -16,19 +18,42 @@ class SentCommands:
     command of that id.
     """
 
-    __slots__ = ("_acknowledged",)
+    __slots__ = ("_acknowledged", "_texts")
 
     def __init__(self) -> None:
         self._acknowledged: dict[int, bool] = {}
+        self._texts: dict[int, float | None] = {}
+        """Texts without an answer, with the first tick after they were sent."""
 
-    def add(self, message_id: int, serial: int) -> int:
-        """Remember a command and return its reference."""
+    def add(self, message_id: int, serial: int, *, is_text: bool = False) -> int:
+        """Remember a command and return its reference; a text is answered by another text."""
         reference = command_reference(message_id, serial)
         self._acknowledged.pop(reference, None)
+        self._texts.pop(reference, None)
         while len(self._acknowledged) >= MAX_COMMANDS:
-            del self._acknowledged[next(iter(self._acknowledged))]
+            oldest = next(iter(self._acknowledged))
+            del self._acknowledged[oldest]
+            self._texts.pop(oldest, None)
         self._acknowledged[reference] = False
+        if is_text:
+            self._texts[reference] = None
         return reference
+
+    def take_text(self) -> int | None:
+        """Remove and return the oldest text without an answer; None without any."""
+        reference = next(iter(self._texts), None)
+        if reference is not None:
+            del self._texts[reference]
+            self._acknowledged.pop(reference, None)
+        return reference
+
+    def forget_texts(self, now: float) -> None:
+        """Forget texts that got no answer for `TEXT_ANSWER_SECONDS`; `now` is the monotonic time, s."""
+        for reference, since in tuple(self._texts.items()):
+            if since is None:
+                self._texts[reference] = now
+            elif now - since >= TEXT_ANSWER_SECONDS:
+                del self._texts[reference]
 
     def acknowledge(self, message_id: int, serial: int) -> int | None:
         """Return the command that this 0x0001 acknowledges; None for a second one or an unknown command."""

@@ -13,14 +13,12 @@ from motorpool.codecs.devices.jt808.commands import (
     QUERY_POSITION,
     SHOOT,
 )
-from motorpool.codecs.devices.jt808.frames import Identity
 from motorpool.codecs.devices.jt808.items import Attributes
-from motorpool.codecs.devices.jt808.location import LOCATION_BYTES, decode_location
+from motorpool.codecs.devices.jt808.location import LOCATION_BYTES
 from motorpool.codecs.devices.jt808.parameters import read_parameters
 from motorpool.codecs.devices.jt808.responses import MEDIA, MEDIA_PACKETS, REGISTRATION, make_receipt
-from motorpool.codecs.devices.jt808.sent_commands import SentCommands
-from motorpool.codecs.devices.jt808.times import TerminalClock
-from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model
+from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage, device_information
+from motorpool.codecs.devices.jt808.vendors import messages as vendors
 from motorpool.codecs.devices.jt808.video_commands import LIST_QUERY, PLAYBACK_REQUEST
 from motorpool.codecs.errors import FrameError, Truncated
 from motorpool.codecs.reader import ByteReader
@@ -31,7 +29,6 @@ from motorpool.codecs.reports import (
     Login,
     Logout,
     MediaFile,
-    PositionReport,
     RecordingList,
     Report,
 )
@@ -67,45 +64,6 @@ _EXTENSIONS = ("jpg", "tif", "mp3", "wav", "wmv")
 _JPEG = b"\xff\xd8"
 
 
-class TerminalMessage(msgspec.Struct, frozen=True):
-    """One complete message with what is needed to read it."""
-
-    message_id: int
-    serial: int
-    """That of the last packet."""
-    body: bytes
-    identity: Identity
-    identity_bits: int
-    """As `make_receipt` takes them."""
-    subpackaged: bool
-    clock: TerminalClock
-    sent_commands: SentCommands
-    model: Model = STANDARD
-
-    @property
-    def receipt(self) -> int:
-        """The receipt of a general response."""
-        return make_receipt(self.identity_bits, self.message_id, self.serial)
-
-    def location(self, start: int, end: int | None = None, *, archived: bool = False) -> PositionReport:
-        """Return the position in `body[start:end]`, without a receipt.
-
-        Raises:
-            Truncated: fewer than 28 bytes are there.
-        """
-        size = len(self.body)
-        stop = size if end is None else min(end, size)
-        return decode_location(
-            self.body,
-            start,
-            stop,
-            self.clock,
-            is_2019=self.identity.is_2019,
-            archived=archived,
-            model=self.model,
-        )
-
-
 def _general_response(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial, message_id, result = fields.uint16(), fields.uint16(), fields.uint8()
@@ -117,7 +75,14 @@ def _general_response(message: TerminalMessage) -> list[Report]:
 
 
 def _heartbeat(message: TerminalMessage) -> list[Report]:
-    return [Heartbeat(message.receipt)]
+    """Empty by the standard; small trackers send battery, %, and signal, and with three bytes a status."""
+    body = message.body
+    if len(body) < 3 or body[0] > 100:
+        return [Heartbeat(message.receipt)]
+    attributes: Attributes = {"batteryLevel": body[0], "rssi": body[1]}
+    if len(body) == 3:
+        attributes["status"] = body[2]
+    return [DeviceInformation(attributes, receipt=message.receipt)]
 
 
 def _logout(message: TerminalMessage) -> list[Report]:
@@ -223,34 +188,20 @@ def _parameters(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial = fields.uint16()
     fields.uint8()  # the count; the list fills the rest of the body
-    return _device_information(
+    return device_information(
         message, read_parameters(fields), serial, QUERY_PARAMETERS, QUERY_SOME_PARAMETERS
     )
 
 
 def _attributes(message: TerminalMessage) -> list[Report]:
     attributes = bodies.terminal_attributes(message.body, is_2019=message.identity.is_2019)
-    return _device_information(message, attributes, None, QUERY_ATTRIBUTES)
+    return device_information(message, attributes, None, QUERY_ATTRIBUTES)
 
 
 def _capabilities(message: TerminalMessage) -> list[Report]:
-    return _device_information(
+    return device_information(
         message, bodies.media_capabilities(message.body), None, QUERY_MEDIA_CAPABILITIES
     )
-
-
-def _device_information(
-    message: TerminalMessage, attributes: Attributes, serial: int | None, *command_ids: int
-) -> list[Report]:
-    """Return what a terminal reports of itself; if it was queried, also as the command's result."""
-    reference = message.sent_commands.take(serial, *command_ids)
-    if reference is None:
-        return [DeviceInformation(attributes, receipt=message.receipt)]
-    text = ", ".join(f"{name}={value}" for name, value in attributes.items())
-    return [
-        DeviceInformation(attributes, reference),
-        CommandResult(reference, ok=True, text=text, receipt=message.receipt),
-    ]
 
 
 def _passengers(message: TerminalMessage) -> list[Report]:
@@ -298,6 +249,7 @@ _READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
     PASSENGERS: _passengers,
     RECORDINGS: _recordings,
     UPLOAD_DONE: _upload_done,
+    **vendors.READERS,
 }
 
 

@@ -12,6 +12,13 @@ import msgspec
 
 from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808.frames import new_framer
+from motorpool.codecs.devices.jt808.vendors.port_framing import (
+    OTHER_MARKS,
+    E7Frame,
+    PortFramer,
+    TextFrame,
+    is_other_mark_after,
+)
 from motorpool.codecs.reports import FrameRejected
 
 CHUNK_MAGIC = b"01cd"
@@ -35,8 +42,8 @@ class UploadChunk(msgspec.Struct, frozen=True, gc=False):
     content: bytes
 
 
-UploadItem = bytes | FrameRejected | UploadChunk
-"""A frame, bytes that are neither frame nor chunk, or a chunk."""
+UploadItem = bytes | FrameRejected | UploadChunk | E7Frame | TextFrame
+"""A frame, bytes that are neither frame nor chunk, a chunk, or a frame of another form."""
 
 
 def encode_chunk(name: bytes, offset: int, content: bytes) -> bytes:
@@ -50,12 +57,27 @@ def normalized_name(field: bytes) -> bytes:
 
 
 class UploadFramer:
-    """Divides a stream into frames, as `DelimiterFramer` does, and file chunks."""
+    """Divides a stream into frames, as `DelimiterFramer` does, and file chunks.
 
-    __slots__ = ("_content", "_framer", "_header_start", "_missing", "_name", "_offset")
+    From the first sign of a frame of another form on, a `PortFramer` divides the stream: file chunks do not
+    occur there.
+    """
+
+    __slots__ = (
+        "_content",
+        "_framer",
+        "_has_begun",
+        "_header_start",
+        "_missing",
+        "_name",
+        "_offset",
+        "_port",
+    )
 
     def __init__(self) -> None:
         self._framer = new_framer()
+        self._port: PortFramer | None = None
+        self._has_begun = False
         self._header_start = b""
         """The beginning of a chunk's header."""
         self._name = b""
@@ -67,16 +89,35 @@ class UploadFramer:
     @property
     def buffered(self) -> int:
         """At most an unfinished frame and a chunk's header or `CHUNK_PART_BYTES`."""
-        return self._framer.buffered + len(self._header_start) + len(self._content)
+        framer = self._framer if self._port is None else self._port
+        return framer.buffered + len(self._header_start) + len(self._content)
 
     def receive(self, data: bytes) -> Sequence[UploadItem]:
         """Return the frames and chunks that are complete with these bytes, in order."""
-        if self._missing or self._header_start or CHUNK_MAGIC in data:
+        if self._port is not None:
+            return self._port.receive(data)
+        if self._missing or self._header_start:
             return self._receive_mixed(data)
+        if self._begins_otherwise(data):
+            return self._switch(data)
+        if CHUNK_MAGIC in data:
+            return self._receive_mixed(data)
+        if is_other_mark_after(data):
+            return self._switch(data)
         items = self._framer.receive(data)
         if 0 < self._framer.buffered < len(CHUNK_MAGIC):
             self._header_start = self._framer.release(CHUNK_MAGIC)
         return items
+
+    def _begins_otherwise(self, data: bytes) -> bool:
+        if self._has_begun:
+            return data.startswith(OTHER_MARKS) and self._framer.at_boundary
+        self._has_begun = bool(data)
+        return self._has_begun and not data.startswith((b"~", b"0"))  # neither a frame nor a chunk
+
+    def _switch(self, data: bytes) -> Sequence[UploadItem]:
+        self._port = PortFramer()
+        return self._port.receive(self._framer.take() + data)
 
     def _receive_mixed(self, data: bytes) -> list[UploadItem]:
         items: list[UploadItem] = []
