@@ -4,6 +4,7 @@ import contextlib
 import shutil
 import socket
 import time
+from collections import deque
 
 import psutil
 import pytest
@@ -71,6 +72,7 @@ class Peer:
         self.socket = socket.create_connection(
             (server.host, port or server.jt808_port), timeout=PATIENCE, source_address=(address, 0)
         )
+        self._received = deque()
 
     def sign_in(self):
         """Register and authenticate, as a terminal does."""
@@ -92,14 +94,16 @@ class Peer:
         seen = []
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
+            while self._received:
+                seen.append(self._received.popleft())
+                if wanted(seen[-1]):
+                    return seen
             self.socket.settimeout(max(0.05, deadline - time.monotonic()))
             data = self.socket.recv(65536)
             if not data:
                 raise AssertionError(f"closed by the server after {seen}")
-            for message in self.terminal.receive(data):
-                seen.append(message)
-                if wanted(message):
-                    return seen
+            # What came together with the wanted message is for the next call.
+            self._received.extend(self.terminal.receive(data))
         raise AssertionError(f"not said within {seconds} s; only {seen}")
 
     def close(self):

@@ -1,12 +1,14 @@
 """The console in a real Chromium, one for all journeys of a worker, against servers of their own."""
 
 import asyncio  # noqa: TID251 - the loop of Playwright
+import contextlib
 import os
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
+from tests.journeys.console.filming import FilmingVehicle
 
 from motorpool.bench.load.browser import find_chromium
 from motorpool.bench.server import EMAIL
@@ -81,6 +83,20 @@ def visitor(chromium):
     for each in visitors:
         each.context.close()
     assert [complaint for each in visitors for complaint in each.complaints] == []
+
+
+@pytest.fixture
+def vehicle(server, connected):
+    """`vehicle(phone, 1, 2)`: a signed-in terminal of which these cameras work."""
+    with contextlib.ExitStack() as stack:
+
+        def come(phone, *working, cameras=2):
+            peer = stack.enter_context(connected(server, phone))
+            made = FilmingVehicle(server, peer, working, cameras)
+            stack.callback(made.end)
+            return made
+
+        yield come
 
 
 class Visitor:

@@ -5,6 +5,7 @@ import workerPath from "hls.js/dist/hls.worker.js?url";
 import Hls, { type ErrorData, type HlsConfig } from "hls.js/light";
 import { type Figures, Health } from "./health";
 import { begin, dueAt, type Event, type Phase, type State, step } from "./states";
+import { keepFrame } from "./still";
 import { protocolOfPage, takeLowLatency, turns } from "./turns";
 
 /** Segments before the first play: with one the picture would stop after it. */
@@ -117,6 +118,7 @@ export class LivePlayer {
     clearInterval(this.beat);
     clearTimeout(this.skippedTimer);
     this.leave();
+    this.endTurn();
     this.stop();
     if (this.state.peek().phase.name === "playing") playing.value -= 1;
   }
@@ -243,10 +245,11 @@ export class LivePlayer {
     }, SKIPPED_SHOWN_MS);
   }
 
+  /** End what plays; a turn to ask is not over by that. */
   private stop(): void {
-    this.endTurn();
     this.endLowLatency();
     this.endLowLatency = () => {};
+    if (this.hls) keepFrame(this.video);
     this.hls?.destroy();
     this.hls = null;
     if (this.native) {

@@ -21,7 +21,8 @@ export function useShown(element: RefObject<HTMLElement | null>): boolean {
         near = entries.at(-1)?.isIntersecting ?? false;
         update();
       },
-      { rootMargin: MARGIN },
+      // A wall scrolls within the page, where `rootMargin` alone has no effect.
+      { rootMargin: MARGIN, scrollMargin: MARGIN },
     );
     if (element.current) observer.observe(element.current);
     document.addEventListener("visibilitychange", update);
