@@ -39,6 +39,12 @@ from motorpool.codecs.devices.jt808.terminal_messages import (
 )
 from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock
 from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, UploadFramer
+from motorpool.codecs.devices.jt808.vendors.commands import (
+    VENDOR_COMMANDS,
+    CommandTarget,
+    is_frame,
+    vendor_message,
+)
 from motorpool.codecs.devices.jt808.vendors.messages import time_response
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, model_of
 from motorpool.codecs.devices.jt808.vendors.port_framing import E7Frame, TextFrame
@@ -68,7 +74,7 @@ class Jt808(DeviceCodec):
     port = 5015
     udp = True
     identity = "phone"
-    commands = COMMANDS
+    commands = COMMANDS | VENDOR_COMMANDS
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
         self._framer = UploadFramer()
@@ -142,7 +148,10 @@ class Jt808(DeviceCodec):
         return b"" if receipt is None else self._responses.refuse(receipt)
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
-        """Return a command as one frame; `commands.py` and `video_commands.py` describe the attributes."""
+        """Return a command as one frame.
+
+        `commands.py`, `video_commands.py` and `vendors/commands.py` describe the attributes.
+        """
         if self._text_sender and (self._identity is None or command.unique_id == self._text_sender):
             return encode_text(command)
         identity = self._identity
@@ -150,9 +159,15 @@ class Jt808(DeviceCodec):
             identity = _identity_of(command, identity)  # another device of a gateway
         # No caller waits for the result of a command that the server sends by itself.
         is_internal = command.type == REQUEST_ALARM_FILES
-        if command.type == "custom":
+        target = CommandTarget(
+            self._known_model, self.options, self.password, identity, self._clock, self.utc_now
+        )
+        vendors = vendor_message(command, target)
+        if vendors is not None:
+            message_id, body = vendors
+        elif command.type == "custom":
             content = custom_bytes(command)
-            if content[:1] == content[-1:] == b"~":
+            if is_frame(content):
                 return EncodedCommand(content)
             message_id, body = int.from_bytes(content[:2], "big"), content[2:]
         elif is_internal:
@@ -164,7 +179,8 @@ class Jt808(DeviceCodec):
         if len(body) > MAX_BODY_BYTES:
             raise UnsupportedCommand(f"a body of {len(body)} bytes does not fit one message")
         serial = self._responses.next_serial()
-        reference = None if is_internal else self._sent_commands.add(message_id, serial)
+        is_text = vendors is not None and command.type == "custom"
+        reference = None if is_internal else self._sent_commands.add(message_id, serial, is_text=is_text)
         return EncodedCommand(encode_frame(identity, message_id, serial, body), reference)
 
     def tick(self, now: float) -> bytes:
@@ -304,7 +320,11 @@ class Jt808(DeviceCodec):
 def _identity_of(command: DeviceCommand, other: Identity | None) -> Identity:
     """Return the identity of a peer that has not sent anything yet, or not lately."""
     try:
-        return Identity.from_digits(command.unique_id, is_2019=other is not None and other.is_2019)
+        return Identity.from_digits(
+            command.unique_id,
+            is_2019=other is not None and other.is_2019,
+            is_e7=other is not None and other.is_e7,
+        )
     except FrameError as error:
         if other is not None:
             return other

@@ -1,7 +1,8 @@
 """Commands of the API as JT/T 808 messages (docs/protocols/jt808.md#commands).
 
 The attribute `data` of `custom` holds hex digits: message id WORD and body, to which the header is added, or
-a whole frame from `7e` to `7e`, which is sent as it is.
+a whole frame from `7e` to `7e` or from `e7` to `e7`, which is sent as it is. To models that take texts
+`vendors/commands.py` sends it as text.
 """
 
 from collections.abc import Callable
@@ -154,9 +155,6 @@ _COMMANDS: dict[str, Callable[[DeviceCommand], Message]] = {
     "powerOff": _control(3),
     "rebootDevice": _control(4),
     "factoryReset": _control(5),
-    # Not in the standard, but what most makers use for oil and power.
-    "engineStop": _control(0x64),
-    "engineResume": _control(0x65),
     "getDeviceStatus": _query(QUERY_PARAMETERS),
     "getVersion": _query(QUERY_ATTRIBUTES),
     "deviceIdentification": _query(QUERY_ATTRIBUTES),
@@ -175,4 +173,4 @@ _VIDEO_COMMANDS: dict[str, tuple[int, Callable[[DeviceCommand, VideoContext], by
 }
 
 COMMANDS = frozenset((*_COMMANDS, *_VIDEO_COMMANDS, "custom", "message"))
-"""The supported command types of the API."""
+"""The command types of the API that the standard has."""

@@ -17,8 +17,8 @@ __all__ = ["STANDARD", "Model", "model_of"]
 
 Texts = Literal["hex", "parameter", "message", "control"]
 """How `custom` is sent: as hex digits; as text in parameter F030, in 0x8300, or in 0x8900."""
-Engine = Literal["64", "f0", "text", "hol"]
-"""Codes of 0x8105 that stop and start the engine."""
+Engine = Literal["64", "F0", "TEXT", "HOL"]
+"""Bodies of 0x8105 that stop and start the engine, as `commands.py` names them."""
 
 
 class Model(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ _MODELS: Final[Mapping[str, _Traits]] = {
         **_AOVX,
         "alarms": _AOVX_ALARMS | {29: "", 30: ""},
         "texts": "parameter",
-        "engine": "text",
+        "engine": "TEXT",
     },
     "JC371": _DASHCAM,
     "JC181": _DASHCAM,

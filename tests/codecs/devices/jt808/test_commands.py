@@ -1,6 +1,7 @@
 import pytest
 
-from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_command
+from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.devices.jt808.commands import custom_bytes, encode_command
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.video_commands import VideoContext
 from motorpool.codecs.errors import UnsupportedCommand
@@ -25,8 +26,6 @@ def encoded(command, *, is_2019=False, **attributes):
         ("powerOff", {}, "8105", "03"),
         ("rebootDevice", {}, "8105", "04"),
         ("factoryReset", {}, "8105", "05"),
-        ("engineStop", {}, "8105", "64"),
-        ("engineResume", {}, "8105", "65"),
         ("getDeviceStatus", {}, "8104", ""),
         ("getVersion", {}, "8107", ""),
         ("deviceIdentification", {}, "8107", ""),
@@ -100,4 +99,4 @@ def test_the_commands_of_the_specification_are_there():
         "videoPlaybackList",
         "videoPlayback",
         "videoPlaybackControl",
-    } <= COMMANDS
+    } <= Jt808.commands
