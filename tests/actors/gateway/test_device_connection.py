@@ -15,7 +15,7 @@ from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, hub_spec
 from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.recorder import RECORDER, Tap
-from motorpool.actors.messages.counters import MESSAGES_RECEIVED
+from motorpool.actors.messages.counters import CHECKSUM_ERRORS, MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
     CONNECTION,
     AcknowledgeStored,
@@ -41,6 +41,7 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.actors.settings import DeviceSettings, RegisterSettings
 from motorpool.codecs import traffic_recording
+from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.platform_messages import (
     GeneralResponse,
@@ -49,7 +50,7 @@ from motorpool.codecs.devices.jt808.platform_messages import (
 )
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.osmand.codec import OsmAnd
-from motorpool.codecs.reports import DeviceCommand, Recording
+from motorpool.codecs.reports import DeviceCommand, PositionReport, Recording
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import devices, users
@@ -443,6 +444,56 @@ class TestUpwards:
         assert begun == traffic_recording.Opened(1, "jt808", begun.seconds, "127.0.0.1")
         assert received.content == frame
         assert ended == traffic_recording.Closed(1, ended.seconds)
+
+
+class TestTolerance:
+    @pytest.mark.parametrize("keeps", [False, True])
+    async def test_an_unknown_message_is_kept_where_the_setting_asks_for_it(
+        self, make_device, line, neighbours, time, keeps
+    ):
+        row = await make_device("8612345678")
+        unknown = b"*HQ,8612345678,XYZ,1,2#"
+        async with line(CODECS["h02"], keep_unknown_messages=keeps) as peer:
+            peer.socket.send(unknown)
+            await time.settle()
+            found = neighbours.devices[row.id].messages[1:]
+            if keeps:
+                (reported,) = found
+                assert reported.report == PositionReport({"raw": unknown.hex(), "type": "XYZ"}, located=False)
+            else:
+                assert found == [DeviceSeen("h02", peer.ref)]
+            assert peer.ref.alive
+
+    async def test_only_the_first_bytes_of_an_unknown_message_are_kept(
+        self, make_device, line, neighbours, time
+    ):
+        row = await make_device("8612345678")
+        async with line(CODECS["h02"], keep_unknown_messages=True) as peer:
+            peer.socket.send(b"*HQ,8612345678,XYZ,%b#" % (b"1" * 3000))
+            await time.settle()
+            (reported,) = neighbours.devices[row.id].messages[1:]
+            assert len(bytes.fromhex(reported.report.attributes["raw"])) == 1024
+
+    @pytest.mark.parametrize("strict", [False, True])
+    async def test_a_wrong_check_value_is_counted_or_drops_the_frame(
+        self, make_device, line, neighbours, time, strict
+    ):
+        row = await make_device("353358017784062")
+        record = (
+            b"$$F160,353358017784062,AAA,35,22.573100,113.921300,240305142231,A,9,24,47,92,0.9,35,18446,38250,"
+            b"460|0|287D|1FB8,0421,0008|0000|0000|019E|04E2,00000001,,3,,,12,34*%b\r\n"
+        )
+        counted = CHECKSUM_ERRORS.labels("meitrack")
+        before = counted._value.get()
+        async with line(CODECS["meitrack"], strict_checksums=strict) as peer:
+            peer.socket.send(record % b"EC" + record % b"00")
+            await time.settle()
+            found = [each for each in neighbours.devices[row.id].messages if type(each) is PositionReported]
+            assert len(found) == 2 - strict
+            assert peer.ref.alive
+            await peer.ref.tell(Close("enough"))
+            await time.settle()
+        assert counted._value.get() - before == 1 - strict
 
 
 class TestDownwards:
