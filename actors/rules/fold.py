@@ -19,6 +19,7 @@ from motorpool.actors.rules.events_of_position import events_of, late_events_of
 from motorpool.actors.rules.filters import is_dropped
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.geofence_index import EMPTY
+from motorpool.actors.rules.networks import complete_network
 from motorpool.actors.rules.rule_settings import DEFAULTS
 from motorpool.actors.rules.times import ROLLOVER_AGE, correct_coordinates, override_times, unroll
 from motorpool.actors.rules.trip_detection import TrackPoint
@@ -132,7 +133,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         place.course,
         None,
         place.accuracy,
-        dict(report.network) if report.network is not None else None,
+        complete_network(report.network, settings) if report.network is not None else None,
         geofence_ids,
         attributes,
     )

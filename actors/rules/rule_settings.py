@@ -117,6 +117,11 @@ class RuleSettings:
     coordinates_max_error: Annotated[float, _key("coordinates.maxError", "m", least=0)] = 0.0
     """With `coordinates_filter`: a longer step is an error; 0: none is."""
 
+    network_mobile_country_code: Annotated[int, _key("network.mobileCountryCode", least=0)] = 0
+    """Country code of cells that a protocol sends without one; 0: they stay without."""
+    network_mobile_network_code: Annotated[int, _key("network.mobileNetworkCode", least=0)] = 0
+    """Network code of the same cells."""
+
     filter_enable: Annotated[bool, _key("filter.enable")] = True
     """Whether the following filters apply."""
     filter_invalid: Annotated[bool, _key("filter.invalid")] = False

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldContext, FoldState, fold, is_latest
+from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event, Position
 
@@ -38,6 +40,23 @@ LATEST = Position(
 )
 NEW = FoldState()
 KNOWN = FoldState(latest=LATEST)
+
+
+def test_cells_without_codes_get_those_of_the_settings():
+    cells = [
+        {"cellId": 1, "locationAreaCode": 2},
+        {"cellId": 3, "mobileCountryCode": 460, "mobileNetworkCode": 0},
+    ]
+    report = msgspec.structs.replace(BLIND, network={"radioType": "gsm", "cellTowers": cells})
+    settings = RuleSettings(network_mobile_country_code=268, network_mobile_network_code=1)
+    stored = fold(
+        report, NEW, msgspec.structs.replace(CONTEXT, rules=DeviceRules(settings=settings))
+    ).position
+    assert stored.network == {
+        "radioType": "gsm",
+        "cellTowers": [{"mobileCountryCode": 268, "mobileNetworkCode": 1, **cells[0]}, cells[1]],
+    }
+    assert fold(report, NEW, CONTEXT).position.network == report.network
 
 
 def test_a_report_with_a_location_becomes_a_position_of_it():
