@@ -70,6 +70,9 @@ class DeviceSettings:
     keep_unknown_messages: bool = False
     """Whether a message that the codec does not know is stored as a position with the attribute `raw`, in
     hexadecimal digits; at most 1,024 bytes of it."""
+    protocol_attributes: Annotated[tuple[str, ...], Meta(extra={"form": "protocolAttributes"})] = ()
+    """Attributes of protocols for all devices, as `key=value` separated by commas, such as `h02.ack=true`;
+    those of the server, a group or a device precede them."""
 
 
 @dataclass(frozen=True, kw_only=True)

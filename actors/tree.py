@@ -16,6 +16,7 @@ from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
+from motorpool.actors.devices.protocol_attributes import read_assignments
 from motorpool.actors.devices.rule_catalog import RuleCatalog, rule_catalog_spec
 from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
@@ -125,7 +126,7 @@ def fleet_tree(
     quota = DeviceQuota(settings.files.device_quota_bytes or 0, exempt=None)
     outgoing = outgoing or OutgoingServices()
     hub = open_hub()
-    catalog = RuleCatalog(database, settings.rules)
+    catalog = RuleCatalog(database, settings.rules, read_assignments(settings.device.protocol_attributes))
     latest: dict[int, Position | None] = {}
     business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
     ticket_mails = TicketMails(outgoing.mail, settings.console_url)

@@ -121,6 +121,7 @@ class BaseDevice(Actor[DeviceMessage]):
         self._generation = self._catalog.generation
         self._rules = UNCONFIGURED if row is None else self._catalog.rules_of(row)
         self._connections.timezone = self._rules.settings.decoder_timezone or ""
+        self._connections.inherited = self._rules.protocol_attributes
         self._connections.configure()
 
     def _log_failures(self, failures: Failures) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 from motorpool.actors.devices.device_commands import DeviceSession
 from motorpool.actors.devices.eligibility import may_report
+from motorpool.actors.devices.protocol_attributes import attributes_of_protocols
 from motorpool.actors.messages.downlink import Close, ConfigureDecoder, ConnectionMessage, StopServing
 from motorpool.actors.messages.uplink import CheckExpiration, Connected, DeviceMessage
-from motorpool.codecs.devices import CODECS
 from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Context, Ref, Timer
 from motorpool.storage.records import Device
@@ -31,7 +31,7 @@ _NONE: frozenset[Ref[ConnectionMessage]] = frozenset()
 class OpenConnections:
     """The connections of one device, as long as it may report."""
 
-    __slots__ = ("_context", "_others", "_sent", "_session", "_timer", "is_served", "timezone")
+    __slots__ = ("_context", "_others", "_sent", "_session", "_timer", "inherited", "is_served", "timezone")
 
     def __init__(self, session: DeviceSession, context: Context[DeviceMessage]) -> None:
         self._session = session
@@ -40,6 +40,8 @@ class OpenConnections:
         self._timer: Timer | None = None
         self._sent = _PROTOCOL_NEUTRAL
         """What was last sent to the connection."""
+        self.inherited: Mapping[str, Any] = {}
+        """Attributes of protocols of the device's groups, the server and the configuration."""
         self.timezone = ""
         """Name of the time zone of the device's clock; empty for the protocol's own."""
         self.is_served = False
@@ -84,7 +86,9 @@ class OpenConnections:
             return
         row = session.row
         model = (row.model or "") if row is not None else ""
-        attributes = _of_protocols(row.attributes) if row is not None and row.attributes else {}
+        attributes = self.inherited
+        if row is not None and row.attributes and (own := attributes_of_protocols(row.attributes)):
+            attributes = {**attributes, **own}
         if self._sent is _PROTOCOL_NEUTRAL and not (self.timezone or model or attributes):
             return
         wanted = ConfigureDecoder(self.timezone, model, attributes, row.id if row is not None else 0)
@@ -126,12 +130,3 @@ class OpenConnections:
         self._others, session.connection = _NONE, None
         for connection in connections:
             connection.offer(StopServing(REASON))
-
-
-def _of_protocols(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes that a codec reads (`DeviceCodec.configure`)."""
-    return {
-        key: value
-        for key, value in attributes.items()
-        if key == "devicePassword" or ("." in key and key.partition(".")[0] in CODECS)
-    }

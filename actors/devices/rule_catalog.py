@@ -8,7 +8,7 @@ cost of one comparison a position, that its rules may have changed.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import assert_never
+from typing import Any, assert_never
 
 import msgspec
 import trio
@@ -98,11 +98,17 @@ def concerns_rules(change: Change) -> bool:
 class RuleCatalog:
     """Gives the rules of devices; empty until it is loaded. `now` is aware."""
 
-    def __init__(self, database: Database, configuration: RuleSettings = DEFAULTS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        configuration: RuleSettings = DEFAULTS,
+        protocol_attributes: Mapping[str, Any] | None = None,
+    ) -> None:
         self._database = database
         self._reader = RuleReader(database)
         self._configuration = configuration
-        self._tables = RuleTables(configuration)
+        self._protocol_attributes = protocol_attributes or {}
+        self._tables = RuleTables(configuration, self._protocol_attributes)
         self._calendar_ids: set[int] = set()
         """Those that devices have been configured with since the start."""
         self._lock = trio.Lock()
@@ -158,7 +164,7 @@ class RuleCatalog:
                 await self._read_again(self._tables, changes, now)
 
     async def _load(self, now: datetime) -> None:
-        tables = RuleTables(self._configuration)
+        tables = RuleTables(self._configuration, self._protocol_attributes)
         tables.server = (await server.fetch(self._database)).attributes
         tables.groups = await rule_rows.groups(self._database)
         wanted: dict[str, set[int]] = {name: set() for name in PROPERTIES}

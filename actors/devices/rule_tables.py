@@ -6,6 +6,7 @@ Pure: no actor, no SQL.
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from motorpool.actors.devices.protocol_attributes import attributes_of_protocols
 from motorpool.actors.devices.rule_reader import PROPERTIES, RuleObjects
 from motorpool.actors.rules.computed import CompiledAttribute
 from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
@@ -22,6 +23,9 @@ LEVELS: Final = 3
 _SCALARS: Final = frozenset({str, bool, int, float})
 _DEVICE_LINKS: Final = tuple(kind.property for kind in RULE_LINKS if kind.owner == "device")
 
+_NO_ATTRIBUTES: Final[Mapping[str, Any]] = {}
+"""Shared by the devices whose groups have none."""
+
 _Key = tuple[int, int, tuple[Any, ...], tuple[Any, ...]]
 """Group, calendar, attributes and links of a device: devices with the same have the same rules."""
 
@@ -29,8 +33,11 @@ _Key = tuple[int, int, tuple[Any, ...], tuple[Any, ...]]
 class RuleTables:
     """The rows that the rules of devices are made of, and the rules made so far."""
 
-    def __init__(self, configuration: RuleSettings) -> None:
+    def __init__(
+        self, configuration: RuleSettings, protocol_attributes: Mapping[str, Any] | None = None
+    ) -> None:
         self._configuration = configuration
+        self._protocol_attributes = protocol_attributes or {}
         self.server: Mapping[str, Any] = {}
         """Attributes of the server."""
         self.groups: dict[int, GroupRow] = {}
@@ -97,8 +104,12 @@ class RuleTables:
         computed.sort(key=lambda each: -each.attribute.priority)
         drivers = self._linked_to("driver", device.id, chain) if settings.processing_use_linked_driver else []
         calendar_ids = {geofence.calendar_id for geofence in geofences} & self.calendars.keys()
+        inherited = dict(self._protocol_attributes)
+        for layer in reversed(layers[1:]):
+            inherited |= attributes_of_protocols(layer)
         return DeviceRules(
             settings=settings,
+            protocol_attributes=inherited or _NO_ATTRIBUTES,
             geofences=self._index_of(geofences),
             early_computed=tuple(each for each in computed if each.attribute.priority < 0),
             computed=tuple(each for each in computed if each.attribute.priority >= 0),

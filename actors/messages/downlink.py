@@ -49,7 +49,8 @@ class ConfigureDecoder(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     model: str = ""
     """The device's model."""
     attributes: Mapping[str, Any] = {}
-    """The device's attributes that belong to a protocol, such as `h02.ack`, and `devicePassword`."""
+    """The attributes that belong to a protocol, such as `h02.ack`, and `devicePassword`: of the device, else
+    of its groups, the server or the configuration."""
     device_id: int = 0
     """The device, of those that the connection reports for; 0: the present one."""
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta, tzinfo
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -49,6 +49,9 @@ class DeviceRules(msgspec.Struct, frozen=True, gc=False):
     """In the order of their ids."""
     linked_devices: tuple[int, ...] = ()
     """Devices that travel with this one, in the order of their ids."""
+    protocol_attributes: Mapping[str, Any] = {}
+    """What codecs read of attributes, such as `h02.ack`: of the groups, the server and the configuration.
+    Those of the device precede them."""
     driver_unique_id: str | None = None
     """Unique id of the linked driver with the lowest id; only with `processing.useLinkedDriver`."""
 

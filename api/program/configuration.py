@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Meta
 
+from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
 from motorpool.actors.outgoing import Mail
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.private_files import is_readable_by_others
@@ -256,6 +257,12 @@ def _problem(key: Key, value: Value) -> str:
                 ipaddress.ip_network(network, strict=False)
             except ValueError:
                 return f"has {network!r}, which is no network such as 10.0.0.0/8"
+    if key.form == "protocolAttributes":
+        assert isinstance(value, tuple)
+        for text in value:
+            name, mark, _ = text.partition("=")
+            if not mark or not is_of_a_protocol(name.strip()):
+                return f"has {text!r}, which is no attribute of a protocol such as h02.ack=true"
     if key.form == "url" and not _is_url(str(value)):
         return "is no address such as https://fleet.example.org"
     if key.form == "service" and not _is_service(str(value)):

@@ -46,6 +46,8 @@ from typing import Any, ClassVar, Literal
 from motorpool.codecs.errors import ChecksumError, UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, EncodedCommand, Receipt, Report
 
+_BOOLEANS = {"true": True, "false": False}
+
 
 class DeviceCodec(abc.ABC):
     """One peer's stream, both ways; created for each connection, or for each datagram peer."""
@@ -90,8 +92,9 @@ class DeviceCodec(abc.ABC):
     `configure`."""
 
     options: Mapping[str, Any] = MappingProxyType({})
-    """The device's attributes that begin with the protocol's name and a point, without that: `ack` for
-    `h02.ack`. Set by `configure`."""
+    """The attributes that begin with the protocol's name and a point, without that: `ack` for `h02.ack`; of
+    the device, else of its groups, the server or the configuration. Texts that say a boolean are one. Set by
+    `configure`."""
 
     password: str = ""
     """The device's attribute `devicePassword`, for commands. Set by `configure`."""
@@ -129,7 +132,9 @@ class DeviceCodec(abc.ABC):
         prefix = f"{self.name}."
         self.model = model.upper()
         self.options = {
-            key.removeprefix(prefix): value for key, value in attributes.items() if key.startswith(prefix)
+            key.removeprefix(prefix): _typed(value)
+            for key, value in attributes.items()
+            if key.startswith(prefix)
         }
         self.password = str(attributes.get("devicePassword") or "")
 
@@ -176,3 +181,8 @@ class DeviceCodec(abc.ABC):
     @abc.abstractmethod
     def buffered(self) -> int:
         """Bytes held for incomplete messages; bounded, whatever the peer sends."""
+
+
+def _typed(value: object) -> object:
+    """Return the boolean that a text says, or the value."""
+    return _BOOLEANS.get(value.strip().lower(), value) if isinstance(value, str) else value

@@ -67,9 +67,9 @@ from motorpool.codecs.reports import (
 )
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import commands, device_states, devices, positions, recordings
+from motorpool.storage import commands, device_states, devices, groups, positions, recordings
 from motorpool.storage.errors import StatementRejected
-from motorpool.storage.records import Position
+from motorpool.storage.records import Group, Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -476,6 +476,17 @@ class TestConnections:
             _, newer = await running.connect(row, 2)
             await time.settle()
             assert newer.messages == []
+
+    async def test_the_connection_is_sent_what_its_group_has_of_a_protocol(
+        self, database, make_device, device_harness, time
+    ):
+        inherited = {"gps103.x": 1, "gps103.y": 2, "color": "red"}
+        group = await groups.TABLE.insert(database, Group(name="g", attributes=inherited))
+        row = await make_device(group_id=group.id, attributes={"gps103.x": 3})
+        async with device_harness() as running:
+            _, probe = await running.connect(row)
+            await time.settle()
+            assert probe.messages == [ConfigureDecoder("", "", {"gps103.x": 3, "gps103.y": 2}, row.id)]
 
     async def test_the_connection_is_sent_the_model_and_what_belongs_to_a_protocol(
         self, database, make_device, device_harness, time

@@ -63,8 +63,8 @@ def chain(database):
     return make
 
 
-async def catalog_of(database, configuration=DEFAULTS):
-    catalog = RuleCatalog(database, configuration)
+async def catalog_of(database, configuration=DEFAULTS, protocol_attributes=None):
+    catalog = RuleCatalog(database, configuration, protocol_attributes)
     await catalog.require((), NOW)
     return catalog
 
@@ -87,6 +87,29 @@ async def test_attributes_are_looked_up_from_the_device_to_the_configuration(dat
         await catalog.apply([GroupChanged(removed.id, "updated", ("attributes.speedLimit",))], NOW)
         assert catalog.rules_of(inside).settings.speed_limit == left
     assert top.id
+
+
+async def test_attributes_of_protocols_are_those_of_groups_the_server_and_the_configuration(
+    database, make_device, chain
+):
+    top, above, parent, group = await chain()
+    for each, value in ((top, "top"), (above, "above"), (parent, "parent")):
+        attributes = {"suntech.hbm": value, "h02.ack": value, "color": "red"}
+        await groups.TABLE.update(database, msgspec.structs.replace(each, attributes=attributes))
+    row = await server.fetch(database)
+    of_server = {"h02.alternative": True, "devicePassword": "server", "gl200.ack": "server"}
+    await server.save(database, msgspec.structs.replace(row, attributes=of_server))
+    inside, alone = await make_device("1", group_id=group.id), await make_device("2")
+    configured = {"devicePassword": "file", "gt06.language": "true"}
+    catalog = await catalog_of(database, protocol_attributes=configured)
+    above_all = {"gt06.language": "true", **of_server}
+    assert catalog.rules_of(alone).protocol_attributes == above_all
+    found = catalog.rules_of(inside).protocol_attributes
+    assert found == above_all | {"suntech.hbm": "parent", "h02.ack": "parent"}
+    await groups.TABLE.update(database, msgspec.structs.replace(parent, attributes={"h02.ack": False}))
+    await catalog.apply([GroupChanged(parent.id, "updated", ("attributes.h02.ack",))], NOW)
+    found = catalog.rules_of(inside).protocol_attributes
+    assert found == above_all | {"suntech.hbm": "above", "h02.ack": False}
 
 
 async def test_devices_with_the_same_configuration_share_their_rules(database, make_device, chain):

@@ -47,6 +47,17 @@ def test_without_a_file_and_variables_the_defaults_of_the_contract_hold(tmp_path
     assert warnings == ()
 
 
+def test_attributes_of_protocols_are_assignments(tmp_path):
+    settings, _ = load(write(tmp_path, '[device]\nprotocol_attributes = ["h02.ack=true"]'), {})
+    assert settings.device.protocol_attributes == ("h02.ack=true",)
+    variable = "MOTORPOOL_DEVICE_PROTOCOL_ATTRIBUTES"
+    settings, _ = load(write(tmp_path, ""), {variable: "h02.ack=true, devicePassword=1=2"})
+    assert settings.device.protocol_attributes == ("h02.ack=true", "devicePassword=1=2")
+    for wrong in ("h02.ack", "color=red", "speedLimit=3", "h03.ack=true"):
+        with pytest.raises(SettingsError, match="no attribute of a protocol"):
+            load(write(tmp_path, ""), {variable: wrong})
+
+
 def test_every_variable_of_the_contract_is_a_setting(tmp_path):
     path = write(tmp_path, "")
     settings, warnings = load(

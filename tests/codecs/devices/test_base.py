@@ -46,3 +46,11 @@ def test_codecs_are_registered_by_being_in_the_folder():
 def test_no_two_protocols_share_a_port():
     ports = [codec.port for codec in CODECS.values()]
     assert len(ports) == len(set(ports))
+
+
+def test_texts_of_options_that_say_a_boolean_are_one():
+    codec = CODECS["h02"]()
+    codec.configure(
+        "", {"h02.ack": " False", "h02.alternative": "TRUE", "h02.x": "yes", "gt06.language": "true"}
+    )
+    assert codec.options == {"ack": False, "alternative": True, "x": "yes"}
