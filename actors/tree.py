@@ -109,9 +109,11 @@ def fleet_tree(
     outgoing: OutgoingServices | None = None,
     services: tuple[ChildSpec[Any], ...] = (),
     server_key: bytes | None = None,
+    node: int = 0,
 ) -> SupervisorSpec:
     """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
-    message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`).
+    message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`),
+    `node` the number of this server in the database (storage/nodes.py).
 
     Raises:
         ValueError: the settings name an unknown protocol.
@@ -176,6 +178,7 @@ def fleet_tree(
                     quota=quota,
                     text_channel=outgoing.sms.enabled,
                     latest=latest,
+                    node=node,
                 ),
                 catalog,
             ),
@@ -248,6 +251,7 @@ def fleet_tree(
                         database,
                         reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,
                         status_seconds=settings.device.status_seconds,
+                        node=node,
                     ),
                     SupervisorSpec(
                         name="scheduled_reports",
@@ -293,7 +297,7 @@ def fleet_tree(
 
 
 def schedule_spec(
-    database: Database, *, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0
+    database: Database, *, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0, node: int = 0
 ) -> SupervisorSpec:
     """Build the subtree of scheduled commands; a crash makes the children below it reload their rows."""
     return SupervisorSpec(
@@ -301,7 +305,10 @@ def schedule_spec(
         strategy=Strategy.REST_FOR_ONE,
         children=(
             dispatcher_spec(
-                database, reconnect_grace_seconds=reconnect_grace_seconds, status_seconds=status_seconds
+                database,
+                reconnect_grace_seconds=reconnect_grace_seconds,
+                status_seconds=status_seconds,
+                node=node,
             ),
             timetable_spec(database),
         ),

@@ -33,7 +33,6 @@ from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.login_audit import LoginAudit
 from motorpool.api.auth.login_throttle import LoginThrottle
-from motorpool.api.auth.one_time_codes import OneTimeCodes
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
@@ -100,8 +99,6 @@ class ServerContext:
     """Users, sessions and tokens by which callers are identified."""
     login_audit: LoginAudit = field(init=False)
     """Writes the audit rows of failed logins."""
-    codes: OneTimeCodes = field(default_factory=OneTimeCodes)
-    """One-time codes that were used."""
     resets: RateLimit = field(init=False)
     """Password resets requested from each address."""
     registrations: RateLimit = field(init=False)

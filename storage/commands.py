@@ -80,7 +80,7 @@ _CLAIM = f"""
             status = case when judged.is_expired or judged.is_forbidden then 'skipped' else 'delivering' end,
             reason = case when judged.is_expired then 'queue_expired'
                 when judged.is_forbidden then 'no_permission' end,
-            time = $2
+            time = $2, sent_by = $3
         from judged where r.id = judged.run_id and r.status = 'queued'
         returning r.id
     ),
@@ -234,12 +234,12 @@ async def cancel(q: Queries, queued_id: int, now: datetime) -> bool:
     return await q.fetch_value(_CANCEL, queued_id, "a user has removed it from the queue", now) is True
 
 
-async def claim(q: Queries, queued_id: int, now: datetime) -> ClaimedCommand | None:
+async def claim(q: Queries, queued_id: int, now: datetime, node: int = 0) -> ClaimedCommand | None:
     """Remove a command from the queue so that it can be sent; None if it is gone or has expired.
 
-    The removal must be committed before the command is sent.
+    The removal must be committed before the command is sent, by the server `node`.
     """
-    row = await q.fetch_row(_CLAIM, queued_id, now)
+    row = await q.fetch_row(_CLAIM, queued_id, now, node)
     if row is None:
         return None
     *values, run_id, user_id, is_expired, is_forbidden, ticket_command_id = row.values()

@@ -88,6 +88,22 @@ class Database(Statements):
         await self.fetch_value("select 1")
 
     @asynccontextmanager
+    async def session(self) -> AsyncIterator[Queries]:
+        """Open a connection of its own, outside of the pool, for what lasts as long as a connection.
+
+        Raises StorageUnavailable.
+        """
+        if self.pool.closed:
+            raise StorageUnavailable("the database is closed")
+        connection = await self._connect()
+        try:
+            yield Session(connection, self._settings.statement_seconds)
+        finally:
+            # It may hold locks, which only its end releases.
+            connection.clean = False
+            connection.terminate()
+
+    @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
         """Commit at the end of the block, undo all where it ends by an exception."""
         connection = await self._take()

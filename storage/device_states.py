@@ -13,7 +13,8 @@ _SAVE = """
     from unnest($1::bigint[], $2::timestamptz[]) as updates (device_id, last_update)
     join devices on devices.id = updates.device_id
     order by updates.device_id
-    on conflict (device_id) do update set last_update = excluded.last_update
+    on conflict (device_id) do update
+    set last_update = greatest(device_states.last_update, excluded.last_update)
 """
 
 
@@ -44,5 +45,5 @@ async def newest(q: Queries) -> datetime | None:
 
 
 async def save(q: Queries, last_updates: Mapping[int, datetime]) -> None:
-    """Save last updates by device id; deleted devices are ignored."""
+    """Save last updates by device id, unless later ones are saved; deleted devices are ignored."""
     await q.execute(_SAVE, list(last_updates), list(last_updates.values()))

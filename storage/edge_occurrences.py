@@ -174,6 +174,7 @@ _START_STEPS = f"""
     )
     update scheduled_command_runs r set
         status = case when judged.reason is null then 'sending' else 'skipped' end,
+        sent_by = case when judged.reason is null then $4::bigint end,
         time = case when judged.reason is null then r.time else $2 end,
         reason = judged.reason,
         detail = case when judged.reason = 'no_permission' then judged.detail end
@@ -218,12 +219,13 @@ async def create_runs(
     ]
 
 
-async def start_steps(q: Queries, run_ids: Sequence[int], now: datetime) -> list[StartedStep]:
+async def start_steps(q: Queries, run_ids: Sequence[int], now: datetime, node: int = 0) -> list[StartedStep]:
     """Mark due steps as `sending` or skip them, in one statement; steps that are not pending are left out.
 
-    The caller must hand each step without a reason to its device exactly once, after the commit.
+    The caller, on the server `node`, must hand each step without a reason to its device exactly once, after
+    the commit.
     """
-    rows = await q.fetch(_START_STEPS, list(run_ids), now, now - MISSED_AFTER)
+    rows = await q.fetch(_START_STEPS, list(run_ids), now, now - MISSED_AFTER, node)
     return [_started_step(row) for row in rows]
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from motorpool.storage import commands
+from motorpool.storage import commands, nodes
 from motorpool.storage.database import Database
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import QueuedCommand, ScheduledCommandRun
@@ -128,16 +128,25 @@ _FORGET_DEVICE = _END.format(
     reason="'device_not_found'",
     which="r.id in (select run_id from queued_commands where device_id = $1) and r.status = 'queued'",
 )
-_FAIL_UNKNOWN = """
-    with held as (
+_FAIL_UNKNOWN = f"""
+    with judged as (
+        select id, status, time, coalesce(sent_by, 0) = $5 as own, {nodes.is_live("sent_by")} as live
+        from scheduled_command_runs where status in ('sending', 'delivering')
+    ),
+    held as (
         select id, status from scheduled_command_runs
-        where (status = 'sending' and $4) or (status = 'delivering' and time < $3)
+        where id in (
+            select id from judged where case
+                when own then status = 'sending' and $6 or status = 'delivering' and time < $3
+                else not live or status = 'delivering' and time < $4
+            end
+        ) and status in ('sending', 'delivering')
         order by id for update
     )
     update scheduled_command_runs r set status = 'failed', reason = $2, time = $1
     from held where r.id = held.id
     returning r.id, held.status
-"""
+"""  # noqa: S608 - constants
 
 
 async def lock_with_following(q: Queries, run_ids: Sequence[int]) -> None:
@@ -217,30 +226,41 @@ async def cancel_for_device(q: Queries, device_id: int, now: datetime) -> None:
 
 
 async def fail_interrupted(
-    q: Queries, now: datetime, reason: str, *, delivering_before: datetime, sending: bool
+    q: Queries,
+    now: datetime,
+    reason: str,
+    *,
+    delivering_before: datetime,
+    delivering_elsewhere_before: datetime | None = None,
+    sending: bool,
+    node: int = 0,
 ) -> dict[int, bool]:
     """Fail the steps of which it is not known whether they were sent.
 
-    These are the `delivering` steps that left the queue before `delivering_before` and, with `sending`, the
-    steps that are being sent; the latter only at startup. Return the ids of the failed steps, each with
-    whether the steps that follow still need due times: those after a queued step already have them.
+    These are the steps of servers that are dead; the `delivering` steps that left the queue before
+    `delivering_before`, or at another server before `delivering_elsewhere_before` if that is given; and, with
+    `sending`, the steps that this server, `node`, is sending: only at startup. Return the ids of the failed
+    steps, each with whether the steps that follow still need due times: those after a queued step have them.
     """
-    rows = await q.fetch(_FAIL_UNKNOWN, now, reason, delivering_before, sending)
+    elsewhere = delivering_elsewhere_before or delivering_before
+    rows = await q.fetch(_FAIL_UNKNOWN, now, reason, delivering_before, elsewhere, node, sending)
     return {row[0]: row[1] == "sending" for row in rows}
 
 
-async def revert_unsent(q: Queries, keep: Sequence[int], now: datetime) -> None:
+async def revert_unsent(q: Queries, keep: Sequence[int], now: datetime, node: int = 0) -> None:
     """Make steps pending again that were started but certainly not handed to a device.
 
-    These are the `sending` steps that are not in `keep`. Those that have been cancelled are skipped instead.
+    These are the `sending` steps of this server, `node`, that are not in `keep`. Those that have been
+    cancelled are skipped instead.
     """
     await q.execute(
         "update scheduled_command_runs set"
         " status = case when reason is null then 'pending' else 'skipped' end,"
         " time = case when reason is null then time else $2 end"
-        " where status = 'sending' and not id = any($1::bigint[])",
+        " where status = 'sending' and coalesce(sent_by, 0) = $3 and not id = any($1::bigint[])",
         list(keep),
         now,
+        node,
     )
 
 

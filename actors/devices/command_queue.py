@@ -25,7 +25,7 @@ FORBIDDEN = "whoever sent it may no longer send commands to the device"
 class CommandQueue:
     """Adds commands, removes them one by one, and reports the outcome of each."""
 
-    __slots__ = ("_context", "_database", "_device_id", "_publish", "waiting")
+    __slots__ = ("_context", "_database", "_device_id", "_node", "_publish", "waiting")
 
     def __init__(
         self,
@@ -33,12 +33,14 @@ class CommandQueue:
         database: Database,
         context: Context[DeviceMessage],
         publish: Callable[[str, dict[str, Any]], None],
+        node: int = 0,
     ) -> None:
-        """`publish` is called with the type and attributes of each event."""
+        """`publish` is called with the type and attributes of each event; `node` is this server's number."""
         self._device_id = device_id
         self._database = database
         self._context = context
         self._publish = publish
+        self._node = node
         self.waiting = False
         """Whether commands may be queued."""
 
@@ -75,7 +77,8 @@ class CommandQueue:
                 if following is None:
                     self.waiting = False
                     return None
-                claimed = await commands.claim(self._database, following, self._context.clock.now())
+                now = self._context.clock.now()
+                claimed = await commands.claim(self._database, following, now, self._node)
             except StorageError as error:
                 self._context.log.warning("cannot read the queued commands: %s", error)
                 return None

@@ -85,6 +85,7 @@ class DeviceActor(BaseDevice):
             has_text_channel=self._options.text_channel,
             context=context,
             publish=self._publish_event,
+            node=self._options.node,
         )
         self._uploads = DeviceUploads(
             self._device_id,

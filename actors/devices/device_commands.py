@@ -120,8 +120,9 @@ class DeviceCommands:
         has_text_channel: bool,
         context: Context[DeviceMessage],
         publish: Callable[[str, dict[str, Any]], None],
+        node: int = 0,
     ) -> None:
-        """`publish` is called with the type and attributes of each event."""
+        """`publish` is called with the type and attributes of each event; `node` is this server's number."""
         self._device_id = device_id
         self._session = session
         self._media = media
@@ -129,7 +130,7 @@ class DeviceCommands:
         self._context = context
         self._ticket_references: dict[int, int] | None = None
         """Commands of tickets by what their answers repeat, the oldest first; None: there are none."""
-        self.queue = CommandQueue(device_id, database, context, publish)
+        self.queue = CommandQueue(device_id, database, context, publish, node)
 
     def types(self) -> tuple[str, ...]:
         """Return the command types that the protocol of the device supports."""

@@ -29,5 +29,7 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     """Disk space that stays free."""
     quota: DeviceQuota | None = None
     """Quota of the files of each device, shared with the uploads of alarm files."""
+    node: int = 0
+    """The number of this server in the database."""
     latest: Mapping[int, Position | None] = {}
     """The directory's table of the latest positions of devices that were requested."""

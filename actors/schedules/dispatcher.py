@@ -30,7 +30,7 @@ from motorpool.actors.schedules.pending_run_replies import PendingRunReplies, Re
 from motorpool.actors.schedules.step_outcomes import StepOutcomes, count_outcome
 from motorpool.actors.schedules.step_recovery import (
     fail_interrupted,
-    fail_lost_deliveries,
+    fail_lost_steps,
     recently_connected,
 )
 from motorpool.actors.schedules.step_sender import StepSender
@@ -78,10 +78,18 @@ class Dispatcher(Actor[DispatcherMessage]):
     """One task commits edges and starts steps; the sender, the outcomes and the replies have one each."""
 
     def __init__(
-        self, database: Database, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0
+        self,
+        database: Database,
+        reconnect_grace_seconds: float = 0.0,
+        status_seconds: float = 0.0,
+        node: int = 0,
     ) -> None:
-        """For the grace after a start, devices seen `status_seconds` before the stop may be reconnecting."""
+        """For the grace after a start, devices seen `status_seconds` before the stop may be reconnecting.
+
+        `node` is the number of this server.
+        """
         self._database = database
+        self._node = node
         self._status_seconds = status_seconds
         self._edges: deque[EdgeOccurrence] = deque()
         self._manual_runs: deque[_ManualRun] = deque()
@@ -178,7 +186,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             await self._edges_done.wait()
             try:
                 await runs.revert_unsent(
-                    self._database, list(self._outcomes.in_flight), self.context.clock.now()
+                    self._database, list(self._outcomes.in_flight), self.context.clock.now(), self._node
                 )
             except StorageError as error:
                 self.context.log.warning(
@@ -262,7 +270,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         started: list[StartedStep] = []
         delayed: list[DelayedStep] = []
         while run_ids:
-            latest = await edge_occurrences.start_steps(q, run_ids, now)
+            latest = await edge_occurrences.start_steps(q, run_ids, now, self._node)
             skipped = [step.run_id for step in latest if step.reason is not None and step.followed]
             following = await runs.schedule_following(q, skipped) if skipped else []
             started += latest
@@ -302,7 +310,7 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     async def _recover(self) -> None:
         """Settle what an earlier life of the server left, and take up its delayed steps."""
-        self._delay(await fail_interrupted(self._database, self.context))
+        self._delay(await fail_interrupted(self._database, self.context, self._node))
         self._outcomes.recently_connected = await recently_connected(self._database, self._status_seconds)
         await server.mark_alive(self._database, self.context.clock.now())
 
@@ -311,11 +319,11 @@ class Dispatcher(Actor[DispatcherMessage]):
         now = overdue_since = self.context.clock.now()
         if self._commit_uncertain:
             # Only here, between two transactions: no other step that is `sending` was handed over.
-            await runs.revert_unsent(self._database, list(self._outcomes.in_flight), now)
+            await runs.revert_unsent(self._database, list(self._outcomes.in_flight), now, self._node)
         else:
             overdue_since -= timedelta(seconds=CHECK_SECONDS)
         await server.mark_alive(self._database, now)
-        await fail_lost_deliveries(self._database, self.context)
+        await fail_lost_steps(self._database, self.context, self._node)
         await self._expire(())
         overdue = await runs.overdue(self._database, overdue_since, BATCH_ROWS)
         for run_id in overdue:
@@ -337,12 +345,12 @@ class Dispatcher(Actor[DispatcherMessage]):
 
 
 def dispatcher_spec(
-    database: Database, *, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0
+    database: Database, *, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0, node: int = 0
 ) -> ChildSpec[DispatcherMessage]:
     """Return the child spec of the dispatcher."""
     return ChildSpec(
         kind=DISPATCHER,
-        factory=lambda: Dispatcher(database, reconnect_grace_seconds, status_seconds),
+        factory=lambda: Dispatcher(database, reconnect_grace_seconds, status_seconds, node),
         resident=False,
         mailbox_size=1_000,
         shutdown_seconds=STOP_SECONDS + 2.0,

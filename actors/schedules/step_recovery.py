@@ -1,6 +1,6 @@
 """Settles steps whose outcome will not be reported any more."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -8,13 +8,14 @@ from motorpool.actors.schedules.step_outcomes import count_outcome
 from motorpool.runtime import Context
 from motorpool.storage import commands, device_states, runs, server
 from motorpool.storage.database import Database
+from motorpool.storage.queries import Queries
 from motorpool.storage.runs import DelayedStep
 
 __all__ = [
     "DELIVERY_SECONDS",
     "OUTCOME_UNKNOWN",
     "fail_interrupted",
-    "fail_lost_deliveries",
+    "fail_lost_steps",
     "recently_connected",
 ]
 
@@ -23,33 +24,48 @@ DELIVERY_SECONDS = 60.0
 OUTCOME_UNKNOWN = "the server ended while it was being sent: the device may have it or not"
 
 
-async def fail_interrupted(database: Database, context: Context[Any]) -> list[DelayedStep]:
-    """Fail the steps that were being sent when an earlier life of the server ended.
+async def fail_interrupted(database: Database, context: Context[Any], node: int = 0) -> list[DelayedStep]:
+    """Fail the steps that were being sent when an earlier life of this server, `node`, ended.
 
     Return all steps that wait for their time.
     """
     now = context.clock.now()
     async with database.transaction() as transaction:
         failed = await runs.fail_interrupted(
-            transaction, now, OUTCOME_UNKNOWN, delivering_before=context.system.began, sending=True
+            transaction,
+            now,
+            OUTCOME_UNKNOWN,
+            delivering_before=context.system.began,
+            delivering_elsewhere_before=now - timedelta(seconds=DELIVERY_SECONDS),
+            sending=True,
+            node=node,
         )
-        await runs.schedule_following(
-            transaction, [run_id for run_id, was_sent in failed.items() if was_sent]
-        )
+        await _schedule_following(transaction, failed)
         await commands.expire(transaction, now)
         delayed = await runs.delayed(transaction)
     _report_failed(context, failed)
     return delayed
 
 
-async def fail_lost_deliveries(database: Database, context: Context[Any]) -> None:
-    """Fail the steps that a device took from its queue a while ago without reporting an outcome."""
+async def fail_lost_steps(database: Database, context: Context[Any], node: int = 0) -> None:
+    """Fail the steps that a device took from its queue a while ago, or that a dead server was sending.
+
+    The steps that follow are pending and found when they are overdue.
+    """
     now = context.clock.now()
     lost = now - timedelta(seconds=DELIVERY_SECONDS)
-    _report_failed(
-        context,
-        await runs.fail_interrupted(database, now, OUTCOME_UNKNOWN, delivering_before=lost, sending=False),
-    )
+    async with database.transaction() as transaction:
+        failed = await runs.fail_interrupted(
+            transaction, now, OUTCOME_UNKNOWN, delivering_before=lost, sending=False, node=node
+        )
+        await _schedule_following(transaction, failed)
+    _report_failed(context, failed)
+
+
+async def _schedule_following(q: Queries, failed: Mapping[int, bool]) -> None:
+    """Set the due times of steps that follow failed ones that were not queued."""
+    if following := [run_id for run_id, was_sent in failed.items() if was_sent]:
+        await runs.schedule_following(q, following)
 
 
 async def recently_connected(database: Database, status_seconds: float) -> frozenset[int]:

@@ -1,4 +1,8 @@
-"""One-time codes of authenticator apps: six digits each thirty seconds (docs/authentication.md#login)."""
+"""One-time codes of authenticator apps: six digits each thirty seconds (docs/authentication.md#login).
+
+Each code is accepted once, so that a code seen by someone else is useless: storage/used_codes.py keeps the
+step of the last one for all servers.
+"""
 
 import binascii
 import hmac
@@ -6,7 +10,7 @@ from datetime import datetime
 
 import pyotp
 
-__all__ = ["OneTimeCodes"]
+__all__ = ["step_of"]
 
 STEP_SECONDS = 30
 DIGITS = 6
@@ -14,34 +18,13 @@ TOLERANCE = 1
 """Steps by which the clocks of user and server may differ, either way."""
 
 
-class OneTimeCodes:
-    """Accepts each code once, so that a code seen by someone else is useless.
-
-    Used codes are remembered until they expire, in memory only: after a restart a code may be used again
-    within its ninety seconds.
-    """
-
-    def __init__(self) -> None:
-        self._used: dict[tuple[int, str], int] = {}
-
-    def __len__(self) -> int:
-        return len(self._used)
-
-    def accept(self, user_id: int, key: str, code: str, now: datetime) -> bool:
-        """Return whether the code is right and newer than the last one that this user logged in with."""
-        current_step = int(now.timestamp()) // STEP_SECONDS
-        self._used = {used: step for used, step in self._used.items() if step >= current_step - TOLERANCE}
-        # Clients that treat the code as a number lose its leading zeros.
-        step = _step_of(key, code.strip().zfill(DIGITS), current_step)
-        if step is None or step <= self._used.get((user_id, key), -1):
-            return False
-        self._used[user_id, key] = step
-        return True
-
-
-def _step_of(key: str, code: str, current_step: int) -> int | None:
+def step_of(key: str, code: str, now: datetime) -> int | None:
+    """Return the step, counted from 1970, whose code this is; None if it is wrong or of another time."""
+    # Clients that treat the code as a number lose its leading zeros.
+    code = code.strip().zfill(DIGITS)
     if not (code.isascii() and code.isdigit()):
         return None
+    current_step = int(now.timestamp()) // STEP_SECONDS
     found = None
     try:
         totp = pyotp.TOTP(key)

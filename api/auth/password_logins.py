@@ -6,10 +6,11 @@ from quart import Request, Websocket
 
 from motorpool.api.auth.known_places import find_known_place, network_of
 from motorpool.api.auth.login_throttle import Attempt, LoginLocked
+from motorpool.api.auth.one_time_codes import step_of
 from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import Unavailable
 from motorpool.api.server_context import ServerContext
-from motorpool.storage import users
+from motorpool.storage import used_codes, users
 from motorpool.storage.records import User
 from motorpool.storage.users import Account
 
@@ -56,7 +57,8 @@ async def check_code(context: ServerContext, request: Request, user: User, code:
     if account is None or user.totp_key is None:
         return False
     attempt = await _begin(context, request, user.email, account, method="code", factor="code")
-    if not context.codes.accept(user.id, user.totp_key, code, context.clock.now()):
+    step = step_of(user.totp_key, code, context.clock.now())
+    if step is None or not await used_codes.accept(context.database, user.id, user.totp_key, step):
         await record_denied(context, request, method="code", user=user)
         return False
     context.login_throttle.record_success(attempt)

@@ -45,6 +45,7 @@ from motorpool.runtime import ChildSpec, LoopStops, System, SystemClock, open_sy
 from motorpool.storage import installation, server, tokens, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
+from motorpool.storage.membership import open_membership
 from motorpool.storage.records import User
 
 __all__ = ["serve"]
@@ -92,7 +93,12 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
     _hide_data(settings.data)
     sockets = _bind(settings)
     try:
-        async with open_configured_database(settings, clock) as database:
+        async with (
+            open_configured_database(settings, clock) as database,
+            open_membership(
+                database, settings.cluster.name, program_version(), on_dead=state.restart_requested.set
+            ) as node,
+        ):
             passwords = PasswordHasher(settings.login)
             login = load_or_create_credentials(settings.data) if demo else None
             email = login.email if login else settings.admin.email
@@ -140,6 +146,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     outgoing=outgoing,
                     services=tuple(services),
                     server_key=server_key,
+                    node=node,
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None

@@ -50,6 +50,7 @@ from motorpool.storage.settings import DatabaseSettings, PostgresSettings
 
 __all__ = [
     "AdminSettings",
+    "ClusterSettings",
     "GeocoderSettings",
     "HttpSettings",
     "LogSettings",
@@ -77,6 +78,14 @@ class AdminSettings:
     """With `password`: creates this administrator if there has never been a user."""
     password: Annotated[str | None, Meta(extra={"secret": True})] = None
     """Password of that administrator."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSettings:
+    """Several servers on one database."""
+
+    name: str | None = None
+    """The same for all servers of a database; unset: this one is alone, and another one does not start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,6 +286,7 @@ class Settings:
     device: DeviceSettings = field(default_factory=DeviceSettings)
     public: PublicSettings = field(default_factory=PublicSettings)
     port: PortSettings = field(default_factory=PortSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
     admin: AdminSettings = field(default_factory=AdminSettings)
     register: RegisterSettings = field(default_factory=RegisterSettings)
     webhook: WebhookSettings = field(default_factory=WebhookSettings)

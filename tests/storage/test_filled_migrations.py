@@ -28,6 +28,7 @@ VALUES = {
 CHOSEN = {
     ("tokens", "purpose"): "'session'",
     ("mailed_expirations", "kind"): "'user'",
+    ("nodes", "state"): "'dead'",
     ("scheduled_command_runs", "phase"): "'start'",
     ("scheduled_command_runs", "status"): "'sent'",
     ("scheduled_commands", "on_start"): "'[{{\"commandId\": {number}}}]'",

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.storage import commands, devices, edge_occurrences, runs, scheduled_commands
+from motorpool.storage import commands, devices, edge_occurrences, nodes, runs, scheduled_commands
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import QueuedCommand
 from motorpool.storage.runs import DelayedStep, Outcome
@@ -280,6 +280,50 @@ class TestRestarts:
         assert (after[2].time, after[2].reason) == (NOW + MINUTE, "schedule_inactive")
         await runs.revert_unsent(world.database, [], NOW + MINUTE)
         assert (await world.runs())[0].status == "pending"
+
+    async def test_steps_of_another_server_are_its_own_until_it_is_dead(self, world, fired):
+        _, made = await fired(*[0] * 5)
+        ids = [run.id for run in made]
+        await world.put(ids[:2], "sending")
+        await world.put(ids[2:4], "delivering")
+        database = world.database
+        async with database.session() as session:
+            other = await nodes.join(session, "north", "b", "0")
+        await database.execute(
+            "update scheduled_command_runs set sent_by = $1 where id = any($2::bigint[])", other, ids[1:3]
+        )
+        mine = other + 1
+        await database.execute(
+            "update scheduled_command_runs set sent_by = $1 where id = any($2::bigint[])",
+            mine,
+            [ids[0], ids[3]],
+        )
+        # This server's dispatcher crashed and starts anew; what the other sends and delivers is its own.
+        now = NOW + MINUTE
+        start = {"delivering_before": now, "delivering_elsewhere_before": NOW, "sending": True, "node": mine}
+
+        async def statuses():
+            return [run.status for run in await world.runs()]
+
+        await runs.revert_unsent(database, [ids[0]], now, mine)
+        assert await statuses() == ["sending", "sending", "delivering", "delivering", "pending"]
+        assert await runs.fail_interrupted(database, now, "who knows", **start) == {
+            ids[0]: True,
+            ids[3]: False,
+        }
+        assert await statuses() == ["failed", "sending", "delivering", "failed", "pending"]
+        # A device of the other took it from its queue, and said nothing for too long.
+        look = {"delivering_before": now, "sending": False, "node": mine}
+        assert await runs.fail_interrupted(database, now, "who knows", **look) == {ids[2]: False}
+        await nodes.leave(database, other)
+        assert await runs.fail_interrupted(database, now, "who knows", **look) == {ids[1]: True}
+        assert await statuses() == ["failed"] * 4 + ["pending"]
+
+    async def test_the_server_that_starts_a_step_is_stored(self, world, fired):
+        _, (run,) = await fired(0)
+        (step,) = await edge_occurrences.start_steps(world.database, [run.id], NOW, 17)
+        assert step.reason is None
+        assert await world.database.fetch_value("select sent_by from scheduled_command_runs") == 17
 
     async def test_steps_that_wait_for_their_time_alone_are_told(self, world, fired):
         one, first = await fired(0, 60, 60)

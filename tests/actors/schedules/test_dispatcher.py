@@ -337,9 +337,9 @@ class TestSteps:
         monkeypatch.setattr(module, "BATCH_ROWS", 5)
         begin, sizes = edge_occurrences.start_steps, []
 
-        async def counting(q, run_ids, now):
+        async def counting(q, run_ids, *more):
             sizes.append(len(run_ids))
-            return await begin(q, run_ids, now)
+            return await begin(q, run_ids, *more)
 
         await harness.rows(13)
         schedule = await harness.schedule(0, 5)

@@ -1,0 +1,108 @@
+"""A server's place among those that use its database, for as long as it runs (docs/servers.md)."""
+
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import trio
+
+from motorpool.storage import nodes
+from motorpool.storage.database import Database
+from motorpool.storage.errors import SetupFailed, StorageError
+from motorpool.storage.exception_groups import GroupUnwrapper
+from motorpool.storage.queries import Queries
+
+__all__ = ["open_membership"]
+
+_log = logging.getLogger(__name__)
+
+RENEW_SECONDS = 2.0
+"""Between two renewals of the row."""
+SETTLED_SECONDS = 10.0
+"""A server that has renewed its row for so long without a failure declares others dead: an outage of the
+database kills none."""
+WAIT_SECONDS = 10.0
+"""For another server to end, before this one gives up starting."""
+RETRY_SECONDS = 0.5
+LEAVE_SECONDS = 2.0
+
+
+@asynccontextmanager
+async def open_membership(
+    database: Database, cluster: str | None, release: str, *, on_dead: Callable[[], None]
+) -> AsyncIterator[int]:
+    """Join the servers of the database for the body; the value is this server's number.
+
+    `cluster` is the name that the servers of a database share; None: this one is alone. `on_dead` is called
+    once if others have declared this server dead: it must stop acting.
+
+    Raises:
+        SetupFailed: another server uses the database, and the two are not of one cluster.
+        StorageUnavailable: the database does not answer.
+    """
+    membership = _Membership(database, cluster, release, on_dead)
+    async with GroupUnwrapper() as unwrapper, trio.open_nursery() as nursery:
+        try:
+            with unwrapper.record():
+                node: int = await nursery.start(membership.run)
+                yield node
+        finally:
+            nursery.cancel_scope.cancel()
+            await membership.leave()
+
+
+class _Membership:
+    def __init__(
+        self, database: Database, cluster: str | None, release: str, on_dead: Callable[[], None]
+    ) -> None:
+        self._database = database
+        self._cluster = cluster
+        self._release = release
+        self._on_dead = on_dead
+        self._node = 0
+
+    async def run(self, task_status: trio.TaskStatus[int]) -> None:
+        """Join, then renew the row until the server ends or is declared dead."""
+        async with self._database.session() as session:
+            self._node = await self._join(session)
+            task_status.started(self._node)
+            with suppress(StorageError):
+                await self._renew(session)
+                return
+        while True:
+            _log.warning("the connection that says that this server lives is lost; connecting again")
+            await trio.sleep(RETRY_SECONDS)
+            with suppress(StorageError):
+                async with self._database.session() as session:
+                    await nodes.lock(session, self._cluster)
+                    await self._renew(session)
+                    return
+
+    async def leave(self) -> None:
+        """Note that this server has ended, if the database answers soon."""
+        with trio.move_on_after(LEAVE_SECONDS) as leaving, suppress(StorageError):
+            leaving.shield = True
+            if self._node:
+                await nodes.leave(self._database, self._node)
+
+    async def _join(self, session: Queries) -> int:
+        deadline = trio.current_time() + WAIT_SECONDS
+        while True:
+            try:
+                return await nodes.join(session, self._cluster, socket.gethostname(), self._release)
+            except SetupFailed:
+                if trio.current_time() > deadline:
+                    raise
+            await trio.sleep(RETRY_SECONDS)
+
+    async def _renew(self, session: Queries) -> None:
+        """Renew the row, and declare others dead, until this server is declared dead."""
+        began = trio.current_time()
+        while await nodes.renew(session, self._node):
+            if self._cluster is not None and trio.current_time() - began > SETTLED_SECONDS:
+                for dead in await nodes.bury(session):
+                    _log.warning("server %d has not been seen for %g s: it is dead", dead, nodes.LIFE_SECONDS)
+            await trio.sleep(RENEW_SECONDS)
+        _log.critical("other servers have declared this one dead, as if it were frozen: it starts anew")
+        self._on_dead()

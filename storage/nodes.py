@@ -1,0 +1,111 @@
+"""The servers that use a database, a row for each start of one (docs/servers.md).
+
+A server renews its row; one whose row is not renewed is declared dead, and what it was sending is settled by
+the others. The clock of the database alone counts.
+"""
+
+from typing import Final
+
+from motorpool.storage.errors import SetupFailed
+from motorpool.storage.queries import Queries
+
+__all__ = ["LIFE_SECONDS", "bury", "is_live", "join", "leave", "lock", "renew"]
+
+LIFE_SECONDS: Final = 8.0
+"""A server that has not renewed its row for so long may be declared dead."""
+
+_SESSION_LOCK = 0x6D70_6E6F_6465_0001
+"""Held by a server that is alone; shared by those of a cluster."""
+_JOIN_LOCK = 0x6D70_6E6F_6465_0002
+"""Held while one joins."""
+_LIVE = "state <> 'dead' and seen_until > clock_timestamp()"
+_NEIGHBOURS = f"""
+    select host, coalesce(cluster, '') from nodes where {_LIVE} and cluster is distinct from $1 limit 1
+"""  # noqa: S608 - constants
+_ALONE = f"select host, coalesce(cluster, '') from nodes where {_LIVE} limit 1"  # noqa: S608 - constants
+_INSERT = f"""
+    insert into nodes (cluster, host, release, state, started, seen_until)
+    values ($1, $2, $3, 'live', clock_timestamp(), clock_timestamp() + interval '{LIFE_SECONDS} seconds')
+    returning id
+"""  # noqa: S608 - constants
+_RENEW = f"""
+    update nodes set seen_until = clock_timestamp() + interval '{LIFE_SECONDS} seconds'
+    where id = $1 and state <> 'dead' returning true
+"""  # noqa: S608 - constants
+
+
+def is_live(column: str) -> str:
+    """Return the SQL condition that the server of this number is not dead."""
+    return f"exists (select from nodes where nodes.id = {column} and nodes.state <> 'dead')"
+
+
+async def lock(session: Queries, cluster: str | None) -> bool:
+    """Try to take the lock of servers for this session: alone, or shared with those of a cluster."""
+    function = "pg_try_advisory_lock" if cluster is None else "pg_try_advisory_lock_shared"
+    return await session.fetch_value(f"select {function}({_SESSION_LOCK})") is True
+
+
+async def join(session: Queries, cluster: str | None, host: str, release: str) -> int:
+    """Take the lock and insert the row of a server that starts; return its number.
+
+    A server that is alone and gets the lock knows that all others have ended, however fresh their rows are.
+    One that does not get it may start if no row is fresh: the session of a machine that lost its power lasts.
+
+    Raises:
+        SetupFailed: another server uses the database, and the two are not of one cluster.
+    """
+    async with session.transaction() as transaction:
+        # Who holds the lock of servers has its row, to all that get here.
+        await transaction.execute(f"select pg_advisory_xact_lock({_JOIN_LOCK})")
+        locked = await lock(transaction, cluster)
+        if cluster is not None:
+            other = await transaction.fetch_row(_NEIGHBOURS, cluster)
+            # A server that is alone and lives holds the lock, so that this one has not got it.
+            refused = other is not None and (other[1] != "" or not locked)
+            dead = "(cluster is distinct from $1 or seen_until < clock_timestamp())"
+        else:
+            other = await transaction.fetch_row(_ALONE)
+            refused = other is not None and not locked
+            dead = "$1::text is null"
+        if not refused:
+            await transaction.execute(
+                f"update nodes set state = 'dead' where state <> 'dead' and {dead}",  # noqa: S608 - constants
+                cluster,
+            )
+            await transaction.execute(
+                "delete from nodes"
+                " where state = 'dead' and seen_until < clock_timestamp() - interval '30 days'"
+            )
+            node: int = await transaction.fetch_value(_INSERT, cluster, host, release)
+            return node
+        if locked:
+            await transaction.execute(f"select pg_advisory_unlock_shared({_SESSION_LOCK})")
+    assert other is not None
+    raise SetupFailed(_refusal(other[0], other[1]))
+
+
+async def renew(q: Queries, node: int) -> bool:
+    """Renew the row of a server; return False if it has been declared dead."""
+    return await q.fetch_value(_RENEW, node) is True
+
+
+async def bury(q: Queries) -> list[int]:
+    """Declare the servers dead that have not renewed their rows; return their numbers."""
+    rows = await q.fetch(
+        "update nodes set state = 'dead'"
+        " where state <> 'dead' and seen_until < clock_timestamp() returning id"
+    )
+    return [row[0] for row in rows]
+
+
+async def leave(q: Queries, node: int) -> None:
+    """Note that a server has ended."""
+    await q.execute("update nodes set state = 'dead', seen_until = clock_timestamp() where id = $1", node)
+
+
+def _refusal(host: str, cluster: str) -> str:
+    of = f" of the cluster {cluster}" if cluster else ""
+    return (
+        f"another server{of} on {host} uses this database: stop it, or give all servers of the database the"
+        " same setting cluster.name"
+    )

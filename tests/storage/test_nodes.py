@@ -1,0 +1,178 @@
+"""Which servers use a database: joined, renewed, declared dead; two at once."""
+
+import logging
+
+import pytest
+import trio
+
+from motorpool.storage import membership, nodes
+from motorpool.storage.errors import SetupFailed
+from motorpool.storage.membership import open_membership
+
+OTHERS = "a server of tests"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(membership, "RENEW_SECONDS", 0.02)
+    monkeypatch.setattr(membership, "SETTLED_SECONDS", 0.1)
+    monkeypatch.setattr(membership, "WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(membership, "RETRY_SECONDS", 0.02)
+
+
+def member(database, cluster=None, on_dead=lambda: None):
+    return open_membership(database, cluster, "0", on_dead=on_dead)
+
+
+async def states(database):
+    rows = await database.fetch("select id, state from nodes order by id")
+    return {row[0]: row[1] for row in rows}
+
+
+async def silence(database, node):
+    """Let a server look as if it had not renewed its row for long."""
+    await database.execute(
+        "update nodes set seen_until = clock_timestamp() - interval '1 second' where id = $1", node
+    )
+
+
+async def until(condition, seconds=20):
+    with trio.fail_after(seconds):
+        while not await condition():  # noqa: ASYNC110 - the database is asked
+            await trio.sleep(0.02)
+
+
+async def test_each_start_has_a_number_of_its_own_and_ends_dead(database):
+    async with member(database) as first:
+        assert await states(database) == {first: "live"}
+    async with member(database) as second:
+        assert second > first
+        assert await states(database) == {first: "dead", second: "live"}
+    assert set((await states(database)).values()) == {"dead"}
+
+
+async def test_a_second_server_that_is_alone_does_not_start(database):
+    async with member(database) as first:
+        with pytest.raises(SetupFailed, match=r"another server on .* uses this database: .*cluster\.name"):
+            async with member(database):
+                raise AssertionError
+        with pytest.raises(SetupFailed, match="uses this database"):
+            async with member(database, "north"):
+                raise AssertionError
+        assert await states(database) == {first: "live"}
+
+
+async def test_servers_of_one_cluster_run_beside_each_other_and_no_others(database):
+    async with member(database, "north") as first, member(database, "north") as second:
+        assert await states(database) == {first: "live", second: "live"}
+        with pytest.raises(SetupFailed, match="of the cluster north"):
+            async with member(database, "south"):
+                raise AssertionError
+        with pytest.raises(SetupFailed, match="of the cluster north"):
+            async with member(database):
+                raise AssertionError
+
+
+async def test_a_server_whose_process_was_killed_is_replaced_at_once(database, monkeypatch):
+    monkeypatch.setattr(membership, "WAIT_SECONDS", 7)  # less than LIFE_SECONDS
+    # Its row is fresh, but its session, and with it the lock, has ended.
+    async with database.session() as session:
+        killed = await nodes.join(session, None, OTHERS, "0")
+    async with member(database) as second:
+        assert await states(database) == {killed: "dead", second: "live"}
+
+
+async def test_a_lock_that_outlives_its_server_holds_up_nobody_for_long(database):
+    # As that of a machine that lost its power: PostgreSQL learns of it after hours.
+    async with database.session() as session:
+        lost = await nodes.join(session, None, OTHERS, "0")
+        await silence(database, lost)
+        async with member(database) as second:
+            assert await states(database) == {lost: "dead", second: "live"}
+
+
+async def test_a_server_that_starts_waits_for_another_one_to_end(database, monkeypatch):
+    monkeypatch.setattr(membership, "WAIT_SECONDS", 30)
+    ended = trio.Event()
+
+    async def run_first(task_status):
+        async with member(database):
+            task_status.started()
+            await ended.wait()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(run_first)
+        trio.lowlevel.current_trio_token().run_sync_soon(ended.set)
+        async with member(database):
+            assert sorted((await states(database)).values()) == ["dead", "live"]
+
+
+async def test_one_that_is_not_seen_any_more_is_declared_dead_and_learns_of_it(database, caplog):
+    caplog.set_level(logging.INFO)
+    dead = []
+    async with database.session() as session:
+        frozen = await nodes.join(session, "north", OTHERS, "0")
+        async with member(database, "north") as watching:
+            assert (await states(database))[frozen] == "live"
+            await silence(database, frozen)
+
+            async def buried():
+                return (await states(database))[frozen] == "dead"
+
+            await until(buried)
+            assert not await nodes.renew(session, frozen)
+            await database.execute("update nodes set state = 'dead' where id = $1", watching)
+        async with member(database, "north", lambda: dead.append(True)) as third:
+            await database.execute("update nodes set state = 'dead' where id = $1", third)
+
+            async def knows():
+                return dead == [True]
+
+            await until(knows)
+    assert f"server {frozen} has not been seen for 8 s" in caplog.text
+    assert "declared this one dead" in caplog.text
+
+
+async def test_a_lost_connection_costs_a_server_nothing(database, caplog):
+    dead = []
+    async with member(database, None, lambda: dead.append(True)) as node:
+
+        async def locks():
+            return await database.fetch_value(
+                "select array_agg(l.pid) from pg_locks l join pg_database d on d.oid = l.database"
+                " where d.datname = current_database() and l.locktype = 'advisory' and l.granted"
+            )
+
+        (pid,) = await locks()
+        await database.execute("select pg_terminate_backend($1)", pid)
+
+        async def again():
+            return await locks() not in (None, [pid])
+
+        await until(again)
+        await trio.sleep(0.1)
+        assert await states(database) == {node: "live"}
+        assert dead == []
+    assert "connecting again" in caplog.text
+
+
+async def test_of_servers_that_start_at_once_one_is_alone(database):
+    running, refused = [], []
+    stop = trio.Event()
+
+    async def run():
+        try:
+            async with member(database) as node:
+                running.append(node)
+                await stop.wait()
+        except SetupFailed:
+            refused.append(True)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(4):
+            nursery.start_soon(run)
+        with trio.fail_after(20):
+            while len(running) + len(refused) < 4:  # noqa: ASYNC110 - several events
+                await trio.sleep(0.02)
+        assert (len(running), len(refused)) == (1, 3)
+        stop.set()
