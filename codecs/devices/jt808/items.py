@@ -1,24 +1,18 @@
 """The items of a JT/T 808 location as attributes (docs/protocols/jt808.md#location-items)."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
 from motorpool.codecs.reports import ALARM_LABEL
 
-_SHOWN_BYTES = 32
-"""Longest value of an unknown item that is kept as an attribute."""
-
 Attributes = dict[str, Any]
 Alarms = list[str]
 Reader = Callable[[Any, Attributes, Alarms], None]
-ItemDecoder = tuple[str, float, Reader | None]
-"""An attribute's name and the factor of its value, or a function that reads the item."""
 
 NUMERIC_ITEMS: dict[int, tuple[str, float]] = {
     0x01_04: ("odometer", 100),  # 0.1 km -> metres
-    0x03_02: ("obdSpeed", 0.1),  # km/h
+    0x03_02: ("obdSpeed", -10),  # 0.1 km/h
     0x04_02: ("event", 1),
     0x06_01: ("batteryLevel", 1),
     0x15_04: ("videoLost", 1),  # bit n: channel n + 1
@@ -29,8 +23,8 @@ NUMERIC_ITEMS: dict[int, tuple[str, float]] = {
     0x30_01: ("rssi", 1),
     0x31_01: ("sat", 1),
 }
-"""Items that are one number: attribute and factor, by id << 8 | length, because small trackers reuse ids with
-other lengths."""
+"""Items that are one number, by id << 8 | length, because small trackers reuse ids with other lengths: the
+attribute, and the factor of its value, or the divisor where negative."""
 
 _VIDEO_ALARMS = ("fault", "tampering", "fault", "fault", "general", "general")
 """Alarms of item 0x14 by bit: signal lost, covered, storage, other fault, overcrowded, abnormal driving."""
@@ -42,7 +36,7 @@ _ALARM_ENDED = 2
 _TYRE_LABEL_OFFSET = 24
 _TYRE_BYTES = 9
 """Size of a tyre's entry in item 0x66, after the label and the number of tyres."""
-_DRIVING_ALARMS = {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering"}
+_DRIVING_ALARMS = {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering", 0x16: "accident"}
 _DRIVER_ALARMS = {1: "fatigueDriving"}
 _DRIVER_EVENTS = frozenset((16, 17))
 
@@ -112,14 +106,14 @@ def _driver_assistance(value: bytes, attributes: Attributes, alarms: Alarms) -> 
     attributes["adasAlarm"], attributes["adasLevel"] = value[5], value[6]
     if value[4] != _ALARM_ENDED and value[5] not in _ADAS_EVENTS:
         alarms.append(_ADAS_ALARMS.get(value[5], "general"))
-    _add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
+    add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
 
 
 def _driver_state(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
     attributes["dmsAlarm"], attributes["dmsLevel"] = value[5], value[6]
     if value[4] != _ALARM_ENDED and value[5] not in _DRIVER_EVENTS:
         alarms.append(_DRIVER_ALARMS.get(value[5], "general"))
-    _add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
+    add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
 
 
 def _blind_spot(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
@@ -129,7 +123,7 @@ def _blind_spot(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
     attributes["bsdAlarm"] = value[5]
     if value[4] != _ALARM_ENDED:
         alarms.append("general")
-    _add_alarm_label(label, attributes)
+    add_alarm_label(label, attributes)
 
 
 def _harsh_driving(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
@@ -139,20 +133,22 @@ def _harsh_driving(value: bytes, attributes: Attributes, alarms: Alarms) -> None
     attributes["drivingAlarm"] = value[5]
     if value[4] != _ALARM_ENDED:
         alarms.append(_DRIVING_ALARMS.get(value[5], "general"))
-    _add_alarm_label(label, attributes)
+    add_alarm_label(label, attributes)
 
 
-def _tyre_alarm(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+def tyre_alarm(value: bytes, attributes: Attributes, alarms: Alarms) -> bool:
+    """Read item 0x66 if it is an alarm of tyres, and return whether it is; `TYRE_ALARM_ITEMS` has its sizes."""
     size = 16 if (len(value) - _TYRE_LABEL_OFFSET - 17) % _TYRE_BYTES == 0 else 40
     label = AlarmLabel.parse(value[_TYRE_LABEL_OFFSET : _TYRE_LABEL_OFFSET + size])
     if label is None:
-        return
+        return False
     if value[4] != _ALARM_ENDED:
         alarms.append("general")
-    _add_alarm_label(label, attributes)
+    add_alarm_label(label, attributes)
+    return True
 
 
-def _add_alarm_label(label: AlarmLabel | None, attributes: Attributes) -> None:
+def add_alarm_label(label: AlarmLabel | None, attributes: Attributes) -> None:
     """Add the label of an alarm with files; a location may hold several."""
     if label is not None and label.files:
         earlier = attributes.get(ALARM_LABEL)
@@ -187,26 +183,11 @@ STRUCTURED_ITEMS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
     0x70_47: _harsh_driving,
 }
 """Longer items; keyed as `NUMERIC_ITEMS`."""
-STRUCTURED_ITEMS |= {
-    0x66_00 | _TYRE_LABEL_OFFSET + label + 1 + tyres * _TYRE_BYTES: _tyre_alarm
+
+TYRE_ALARM_ITEMS = frozenset(
+    0x66_00 | _TYRE_LABEL_OFFSET + label + 1 + tyres * _TYRE_BYTES
     for label in (16, 40)
     for tyres in range(1, 21)
-}
-
-
-def _unknown(item: int) -> Reader:
-    def keep(value: bytes, attributes: Attributes, _: Alarms) -> None:
-        if 0 < len(value) <= _SHOWN_BYTES:
-            attributes[name] = value.hex()
-
-    name = f"io{item >> 8}"
-    return keep
-
-
-@lru_cache(4096)
-def item_decoder(item: int) -> ItemDecoder:
-    """Return how an item, id << 8 | length, becomes attributes."""
-    name, unit = NUMERIC_ITEMS.get(item, ("", 0))
-    if unit:
-        return name, unit, None
-    return name, unit, BIT_FIELD_ITEMS.get(item) or STRUCTURED_ITEMS.get(item) or _unknown(item)
+    if _TYRE_LABEL_OFFSET + label + 1 + tyres * _TYRE_BYTES < 256
+)
+"""Items that may be a tyre alarm or another maker's cells."""

@@ -1,0 +1,106 @@
+"""What the items of one location give, as far as it is more than numbers under a key."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from motorpool.codecs.devices.attributes import ALARMS
+from motorpool.codecs.devices.network import access_point, cell_tower, network_of
+
+__all__ = ["SHOWN_BYTES", "ItemReader", "ItemRecord", "Readers"]
+
+SHOWN_BYTES = 32
+"""Bytes of an unknown item that are kept where that is configured."""
+
+_NO_AREA = frozenset((0xFF_FFFF, 0xFFFF_FFFF))
+"""Unknown location areas of three and four bytes; `cell_tower` knows the others."""
+_NO_ADDRESS = frozenset((bytes(6), b"\xff" * 6))
+
+
+class ItemRecord:
+    """Where readers of items put what they read."""
+
+    __slots__ = (
+        "alarm_word",
+        "alarms",
+        "altitude",
+        "attributes",
+        "is_holloo",
+        "keeps_unknown",
+        "points",
+        "towers",
+    )
+
+    def __init__(
+        self,
+        attributes: dict[str, Any],
+        alarms: list[str] | None = None,
+        *,
+        alarm_word: int = 0,
+        keeps_unknown: bool = False,
+    ) -> None:
+        self.attributes = attributes
+        self.alarms: list[str] = alarms if alarms is not None else []
+        self.alarm_word = alarm_word
+        """The alarm bits of the location."""
+        self.keeps_unknown = keeps_unknown
+        self.altitude: int | None = None
+        """Metres, where an item has them."""
+        self.is_holloo = False
+        """Whether a block in the form of Holloo was among the items."""
+        self.towers: list[dict[str, Any]] = []
+        self.points: list[dict[str, Any]] = []
+
+    @property
+    def network(self) -> dict[str, Any] | None:
+        """The cells and access points, in the form of the API's `network`; None without any."""
+        return network_of(self.towers, self.points) if self.towers or self.points else None
+
+    def add_alarms(self, names: dict[int, str], bits: int) -> None:
+        """Add the alarms whose bits are set."""
+        if bits:
+            self.alarms.extend(name for bit, name in names.items() if bits >> bit & 1)
+
+    def add_cell(self, mcc: int, mnc: int, lac: int, cell: int, signal: int | None = None) -> None:
+        """Add a cell unless its area or number is unknown; `signal` is a byte, in dBm where negative."""
+        if lac not in _NO_AREA:
+            strength = signal - 256 if signal is not None and signal > 127 else signal
+            tower = cell_tower(mcc, mnc, lac, cell, strength)
+            if tower is not None:
+                self.towers.append(tower)
+
+    def add_point(self, address: bytes, signal: int | None = None) -> None:
+        """Add an access point with an address of six bytes; `signal` as in `add_cell`."""
+        if address not in _NO_ADDRESS and len(address) == 6:
+            strength = signal - 256 if signal is not None and signal > 127 else signal
+            self.points.append(access_point(address.hex(), strength))
+
+    def add_known(self, fields: dict[str, Any]) -> None:
+        """Add the fields that have a value: neither None nor an empty text."""
+        self.attributes.update((key, value) for key, value in fields.items() if value not in (None, ""))
+
+    def keep_unknown(self, name: str, value: bytes) -> None:
+        """Keep a value that is not understood, in hexadecimal digits, if that is configured."""
+        if self.keeps_unknown and value:
+            self.attributes[f"item{name}"] = value[:SHOWN_BYTES].hex()
+
+
+ItemReader = Callable[[bytes, ItemRecord], bool]
+"""Reads the value of an item; false where it is not what it might have been, and nothing was read."""
+Readers = dict[int, ItemReader]
+"""By id << 8 | length, or by id."""
+
+
+def reads_alarm(name: str) -> ItemReader:
+    """Return the reader of an item that is nothing but an alarm."""
+    assert name in ALARMS
+
+    def read(_: bytes, record: ItemRecord) -> bool:
+        record.alarms.append(name)
+        return True
+
+    return read
+
+
+def of_lengths(item_id: int, lengths: Iterable[int], read: ItemReader) -> Readers:
+    """Return a reader under each length of an item."""
+    return {item_id << 8 | length: read for length in lengths if 0 < length < 256}
