@@ -69,7 +69,8 @@ class DeviceSettings:
     calculate it wrongly; such frames are decoded and counted otherwise."""
     keep_unknown_messages: bool = False
     """Whether a message that the codec does not know is stored as a position with the attribute `raw`, in
-    hexadecimal digits; at most 1,024 bytes of it."""
+    hexadecimal digits; at most 1,024 bytes of it. Items of JT/T 808 locations that are not known become
+    attributes such as `item0xE3`, with at most 32 bytes each."""
     protocol_attributes: Annotated[tuple[str, ...], Meta(extra={"form": "protocolAttributes"})] = ()
     """Attributes of protocols for all devices, as `key=value` separated by commas, such as `h02.ack=true`;
     those of the server, a group or a device precede them."""

@@ -92,6 +92,7 @@ class DeviceConnection(IdentifiedConnection):
         self._database = database
         self._login_seconds = settings.login_seconds
         self._keeps_unknown = settings.keep_unknown_messages
+        codec.keeps_unknown = settings.keep_unknown_messages
         if settings.strict_checksums:
             codec.strict_checksums = True
         self._rejected = 0

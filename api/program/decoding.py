@@ -66,6 +66,7 @@ def decode(
         raise ValueError(f"{name} is not served over UDP")
     codec = codec_type()
     codec.strict_checksums = strict
+    codec.keeps_unknown = True
     codec.configure(model, attributes or {})
     for piece in pieces:
         try:

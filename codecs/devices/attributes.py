@@ -11,28 +11,39 @@ from typing import Any, Final
 
 __all__ = ["ALARMS", "ATTRIBUTES", "add_alarms", "attribute_fault", "unit_of"]
 
-_BOOLEANS = "ignition motion charge archive armed blocked roaming lock door mock gps"
+_BOOLEANS = "ignition motion charge archive armed blocked roaming lock door mock gps footBrake string cover"
 _TEXTS = (
     "alarm iccid imei vin driverUniqueId result image video audio geofence card phone"
-    " command dtcs activity plate model operator ip antenna serial raw network"
+    " command dtcs activity plate model operator ip antenna serial raw network imsi driver container password"
+    " lockPassword timezone cvn calid gSensor"
 )
 _NUMBERS = {
     "": "index hdop vdop pdop sat satVisible rssi status flags input output steps priority acceleration"
-    " axleWeight gSensor axisX axisY axisZ sleepMode faultCount",
+    " axleWeight axisX axisY axisZ sleepMode faultCount sleep"
+    " satGps satBeidou rotation lockCommand lockCard unlockResult lockStatus batteryAlarm uploadMode"
+    " externalAlarms hardAccelerationCount hardDecelerationCount hardCorneringCount tripNumber idlingCount",
     "bpm": "heartRate",
     "m": "odometer serviceOdometer tripOdometer totalDistance distance obdOdometer",
     "ms": "hours drivingTime",
-    "V": "power battery",
-    "%": "batteryLevel fuelLevel humidity",
-    "l": "fuel fuelUsed",
+    "V": "power battery driveVoltage",
+    "A": "driveCurrent",
+    "%": "batteryLevel fuelLevel humidity pedal oilLevel liquidLevel ureaLevel"
+    " externalHumidity",
+    "l": "fuel fuelUsed tripFuel tripFuelUsed",
     "l/h": "fuelConsumption",
+    "l/100 km": "fuelEconomy",
     "rpm": "rpm",
-    "°C": "deviceTemp coolantTemp engineTemp",
+    "°C": "deviceTemp coolantTemp engineTemp intakeTemp fuelTemp oilTemp airTemp driveTemp externalTemp",
+    "kPa": "intakePressure fuelPressure oilPressure",
+    "hPa": "airPressure",
+    "g/s": "intakeFlow",
     "km/h": "obdSpeed",
     "knots": "speedLimit",
 }
-_NUMBERED = {"temp": "°C", "adc": "V", "count": "", "fuel": "", "bleTemp": "°C"}
+_NUMBERED = {"temp": "°C", "adc": "V", "count": "", "fuel": "", "bleTemp": "°C", "humidity": "%"}
 """Prefixes of numbered keys, from 1, whose values are numbers, and their units."""
+_NUMBERED_WITHIN = {"tirePressure": "bar", "tireTemp": "°C", "tagTemp": "°C", "tagHumidity": "%"}
+"""Keys with the number of one of several things, such as `tire1Pressure`, and their units."""
 
 ATTRIBUTES: Final[Mapping[str, tuple[type, str]]] = {
     **dict.fromkeys(_BOOLEANS.split(), (bool, "")),
@@ -85,7 +96,15 @@ ALARMS: Final = frozenset(
 )
 """The names that `alarm` may hold, separated by commas."""
 
-_NUMBERED_KEY = re.compile(r"([a-zA-Z]+?)([0-9]{1,5})")
+_NUMBERED_KEY = re.compile(r"([a-zA-Z]+?)([0-9]{1,5})([A-Z][a-zA-Z]*)?")
+
+
+def _unit_of_numbered(key: str) -> str | None:
+    """Return the unit of a numbered key; None where the tables have none."""
+    found = _NUMBERED_KEY.fullmatch(key)
+    if found is None:
+        return None
+    return _NUMBERED_WITHIN.get(found[1] + found[3]) if found[3] else _NUMBERED.get(found[1])
 
 
 def add_alarms(attributes: dict[str, Any], names: Iterable[str]) -> None:
@@ -100,8 +119,7 @@ def unit_of(key: str) -> str:
     """Return the unit of an attribute; empty where it has none or the key is not in the table."""
     if key in ATTRIBUTES:
         return ATTRIBUTES[key][1]
-    numbered = _NUMBERED_KEY.fullmatch(key)
-    return _NUMBERED.get(numbered[1], "") if numbered else ""
+    return _unit_of_numbered(key) or ""
 
 
 def attribute_fault(key: str, value: object) -> str:
@@ -109,10 +127,10 @@ def attribute_fault(key: str, value: object) -> str:
 
     Keys that are not in the table may have any value but None.
     """
-    numbered = _NUMBERED_KEY.fullmatch(key)
-    kind = (
-        ATTRIBUTES[key][0] if key in ATTRIBUTES else float if numbered and numbered[1] in _NUMBERED else None
-    )
+    if key in ATTRIBUTES:
+        kind: type | None = ATTRIBUTES[key][0]
+    else:
+        kind = None if _unit_of_numbered(key) is None else float
     if value is None:
         return f"{key} is None: leave it out"
     if kind is float:

@@ -84,6 +84,10 @@ class DeviceCodec(abc.ABC):
     """Whether frames with a wrong check value are dropped where they could be decoded all the same; set by
     the connection."""
 
+    keeps_unknown: bool = False
+    """Whether parts of messages that the codec does not understand become attributes in hexadecimal digits,
+    for protocols that say so; set by the connection. Default: false."""
+
     checksum_errors: int = 0
     """Frames with a wrong check value that were decoded all the same; counted and reset by the connection."""
 

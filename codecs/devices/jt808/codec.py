@@ -20,6 +20,7 @@ from motorpool.codecs.devices.jt808.frames import (
     decode_frame,
     encode_frame,
 )
+from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, item_decoder
 from motorpool.codecs.devices.jt808.location import decode_location
 from motorpool.codecs.devices.jt808.reassembly import PacketReassembler
 from motorpool.codecs.devices.jt808.responses import (
@@ -85,6 +86,7 @@ class Jt808(DeviceCodec):
         self._sent_commands = SentCommands()
         self._clock = TerminalClock(zone)
         self._known_model = STANDARD
+        self._items = STANDARD_ITEMS
         self._phone = b""
         self._identity: Identity | None = None
         self._announced_number = ""
@@ -120,6 +122,7 @@ class Jt808(DeviceCodec):
                             is_2019=frame.is_2019,
                             receipt=self._location_receipts | frame.serial,
                             model=self._known_model,
+                            items=self._items,
                         )
                     )
                 else:
@@ -191,10 +194,13 @@ class Jt808(DeviceCodec):
         return b"".join(self._reassembler.resend_requests(now, self._responses.next_serial))
 
     def configure(self, model: str, attributes: Mapping[str, Any]) -> None:
-        """Follow the device's model, and what `jt808.alarmBits` and `jt808.statusBits` say of it."""
+        """Follow the device's model, what `jt808.alarmBits` and `jt808.statusBits` say of it, and
+        `jt808.keepUnknown`.
+        """
         super().configure(model, attributes)
         alarm_bits, status_bits = (str(self.options.get(key) or "") for key in ("alarmBits", "statusBits"))
         self._known_model = model_of(model, alarm_bits[:MAX_BITS_TEXT], status_bits[:MAX_BITS_TEXT])
+        self._choose_items()
 
     def set_timezone(self, zone: tzinfo | None) -> None:
         """Set the zone of times in both directions, from the next message on."""
@@ -206,6 +212,10 @@ class Jt808(DeviceCodec):
         reassembler = self._reassembler
         return self._framer.buffered + (reassembler.buffered if reassembler is not None else 0)
 
+    def _choose_items(self) -> None:
+        keeps_unknown = self.keeps_unknown or bool(self.options.get("keepUnknown"))
+        self._items = item_decoder(self._known_model, keeps_unknown=keeps_unknown)
+
     def _identify_sender(self, frame: Frame, reports: list[Report]) -> None:
         """Note a phone number that is new, or known in the other form; report a `Login` for a new one.
 
@@ -214,6 +224,7 @@ class Jt808(DeviceCodec):
         """
         identity = Identity(frame.phone, frame.is_2019, frame.is_e7)
         self._identity = identity
+        self._choose_items()
         self._identity_bits = identity.key << IDENTITY_SHIFT
         self._location_receipts = make_receipt(self._identity_bits, LOCATION, 0)
         if frame.message_id in UPLOAD_MESSAGES:
@@ -293,6 +304,7 @@ class Jt808(DeviceCodec):
             self._clock,
             self._sent_commands,
             self._known_model,
+            self._items,
             frame.answer_wanted,
         )
         is_upload = frame.message_id in UPLOAD_MESSAGES

@@ -61,9 +61,7 @@ class _Layout:
         self.unpack_from: Final = Struct(">" + "".join(f"H{form}" for form in forms)).unpack_from
         self.items: Final = items
         self.steps: Final = tuple(steps)
-        self.record_steps: Final = sorted(
-            record_steps, key=lambda step: is_read_late(items[step[0] // 2])
-        )
+        self.record_steps: Final = sorted(record_steps, key=lambda step: is_read_late(items[step[0] // 2]))
         """Items of makers, and unknown ones: place of the value, and reader."""
         self.misses = 0
 

@@ -137,7 +137,7 @@ def _harsh_driving(value: bytes, attributes: Attributes, alarms: Alarms) -> None
 
 
 def tyre_alarm(value: bytes, attributes: Attributes, alarms: Alarms) -> bool:
-    """Read item 0x66 if it is an alarm of tyres, and return whether it is; `TYRE_ALARM_ITEMS` has its sizes."""
+    """Read an item of `TYRE_ALARM_ITEMS` if it is an alarm of tyres, and return whether it is."""
     size = 16 if (len(value) - _TYRE_LABEL_OFFSET - 17) % _TYRE_BYTES == 0 else 40
     label = AlarmLabel.parse(value[_TYRE_LABEL_OFFSET : _TYRE_LABEL_OFFSET + size])
     if label is None:

@@ -5,10 +5,9 @@
 from struct import Struct
 
 from motorpool.codecs.devices.attributes import add_alarms
-from motorpool.codecs.devices.jt808.item_layouts import decode_items
+from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, ItemDecoder
 from motorpool.codecs.devices.jt808.items import Alarms, Attributes
 from motorpool.codecs.devices.jt808.times import TerminalClock
-from motorpool.codecs.devices.jt808.vendors.hol_blocks import has_hol_block
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model
 from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reports import PositionReport, Receipt
@@ -34,8 +33,10 @@ def decode_location(
     archived: bool = False,
     receipt: Receipt | None = None,
     model: Model = STANDARD,
+    items: ItemDecoder = STANDARD_ITEMS,
 ) -> PositionReport:
-    """Return the position in `content[start:end]`; `is_2019` and the model select the meaning of the bits.
+    """Return the position in `content[start:end]`; `is_2019` and the model select the meaning of the bits,
+    `items` that of the items.
 
     Raises:
         Truncated: fewer than 28 bytes.
@@ -50,9 +51,10 @@ def decode_location(
     items_start = start + LOCATION_BYTES
     if end - items_start == _TAIL.size and not _is_item_list(content, items_start, end):
         raised: Alarms = []
+        others = None
         _decode_tail(content, items_start, attributes)
     else:
-        raised = decode_items(content, items_start, end, attributes)
+        raised, others = items.decode(content, items_start, end, attributes, alarm)
     if alarm or raised:
         names = (words.alarms.get(alarm) or words.decode_alarm(alarm)) if alarm else ()
         add_alarms(attributes, (*names, *raised))
@@ -60,8 +62,13 @@ def decode_location(
         attributes["archive"] = True
     elif "archive" in attributes:  # a status bit
         archived = True
-    if status & _DOORS and has_hol_block(content, items_start, end):
-        attributes.pop("door", None)
+    network = None
+    if others is not None:
+        network = others.network
+        if others.altitude is not None:
+            altitude = others.altitude
+        if others.is_holloo and status & _DOORS:
+            attributes.pop("door", None)
     valid = status & 2 != 0
     # Zeros without a fix, and numbers beyond the poles or 180 degrees, are not coordinates.
     located = (valid or latitude != 0 or longitude != 0) and latitude <= 90e6 and longitude <= 180e6
@@ -78,7 +85,7 @@ def decode_location(
         speed * KNOTS,
         float(course) if course <= 360 else 0.0,
         0.0,
-        None,
+        network,
         archived,
         receipt,
     )

@@ -3,6 +3,7 @@
 import msgspec
 
 from motorpool.codecs.devices.jt808.frames import Identity
+from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, ItemDecoder
 from motorpool.codecs.devices.jt808.items import Attributes
 from motorpool.codecs.devices.jt808.location import decode_location
 from motorpool.codecs.devices.jt808.responses import make_receipt
@@ -28,6 +29,7 @@ class TerminalMessage(msgspec.Struct, frozen=True):
     clock: TerminalClock
     sent_commands: SentCommands
     model: Model = STANDARD
+    items: ItemDecoder = STANDARD_ITEMS
     answer_wanted: bool = True
     """False for a lock's message that asks for no answer."""
 
@@ -52,6 +54,7 @@ class TerminalMessage(msgspec.Struct, frozen=True):
             is_2019=self.identity.is_2019,
             archived=archived,
             model=self.model,
+            items=self.items,
         )
 
 

@@ -212,6 +212,4 @@ _holloo = reads_block(EB)
 
 def item_eb(value: bytes, record: ItemRecord) -> bool:
     """Read item 0xEB in the first of its forms that fits it exactly."""
-    return (
-        _blocks(value, record) or _holloo(value, record) or _cells(value, record) or _zone(value, record)
-    )
+    return _blocks(value, record) or _holloo(value, record) or _cells(value, record) or _zone(value, record)

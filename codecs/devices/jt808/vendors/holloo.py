@@ -1,4 +1,5 @@
-"""Holloo's blocks (docs/protocols/jt808-vendors.md#holloo): items 0xEA to 0xFC as lists of id, length, value.
+"""Holloo's blocks: items 0xEA to 0xFC as lists of id, length, value
+(docs/protocols/jt808-vendors.md#holloo-blocks).
 
 Other makers use the same items otherwise: a block counts when it is filled exactly, all its ids are of its
 kind, and one of them is known with its length.
@@ -99,7 +100,7 @@ def _antenna(value: bytes, record: ItemRecord) -> bool:
 
 EA: Final = Block(
     0xEA,
-    range(0x00, 0x01),
+    range(0x01),
     quantities={
         0x0005: Quantity("hours", 1000),
         0x0012: Quantity("power", -10),
@@ -246,7 +247,7 @@ EE: Final = Block(
 
 FA: Final = Block(
     0xFA,
-    range(0x00, 0x05),
+    range(0x05),
     alarms={
         0x0101: "tow",
         0x0102: "parking",

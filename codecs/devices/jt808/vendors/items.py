@@ -1,7 +1,7 @@
 """Which reader takes an item: by its id and length, the other items of the location, and the model.
 
 Makers reuse each other's ids, so an item is taken only with a length that is known, and a block only in the
-first form that it fills exactly (docs/protocols/jt808-vendors.md#rules).
+first form that it fills exactly (docs/protocols/jt808-vendors.md#items).
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from motorpool.codecs.devices.jt808.vendors.bsj import item_eb
 from motorpool.codecs.devices.jt808.vendors.models import Model
 from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord, Readers, of_lengths
 
-__all__ = ["Body", "VENDOR_NUMBERS", "is_read_late", "vendor_reader"]
+__all__ = ["VENDOR_NUMBERS", "Body", "is_read_late", "vendor_reader"]
 
 Body = frozenset[int]
 """The items of a location, each id << 8 | length."""

@@ -8,7 +8,7 @@ from motorpool.codecs.devices.jt808.vendors.record import ItemRecord, Readers, o
 _CELL_8 = Struct(">HBHHB")
 _CELL_10 = Struct(">HBHIB")
 _CELL_66 = Struct(">BHIH")
-_CELL_FD = Struct(">HHIHB")
+_CELL_FD = Struct(">HHIH")
 _CELL_F0 = Struct(">HHIIB")
 _CELL_FF = Struct(">HHII")
 
@@ -36,9 +36,7 @@ def cells_66(value: bytes, record: ItemRecord) -> bool:
 def _cells_of_one_network(value: bytes, record: ItemRecord) -> bool:
     mcc, mnc = int.from_bytes(value[:2], "big"), int.from_bytes(value[2:4], "big")
     for cell in pieces(value[4:], 8):
-        record.add_cell(
-            mcc, mnc, int.from_bytes(cell[:3], "big"), int.from_bytes(cell[3:7], "big"), cell[7]
-        )
+        record.add_cell(mcc, mnc, int.from_bytes(cell[:3], "big"), int.from_bytes(cell[3:7], "big"), cell[7])
     return True
 
 
@@ -48,8 +46,8 @@ def _cell_ee(value: bytes, record: ItemRecord) -> bool:
 
 
 def _cell_fd(value: bytes, record: ItemRecord) -> bool:
-    mcc, mnc, cell, lac, signal = _CELL_FD.unpack(value)
-    record.add_cell(mcc, mnc, lac, cell, signal)
+    mcc, mnc, cell, lac = _CELL_FD.unpack(value)
+    record.add_cell(mcc, mnc, lac, cell)
     return True
 
 
@@ -82,12 +80,14 @@ def addresses_as_text(value: bytes, record: ItemRecord) -> bool:
         return False
     found: list[tuple[bytes, int]] = []
     for address, signal in zip(words[::2], words[1::2], strict=True):
+        if len(signal) > 4:
+            return False
         try:
             found.append((bytes.fromhex(address.replace(":", "")), int(signal)))
         except ValueError:
             return False
-    for address, signal in found:
-        record.add_point(address, signal)
+    for octets, strength in found:
+        record.add_point(octets, strength)
     return True
 
 

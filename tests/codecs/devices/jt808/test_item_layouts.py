@@ -1,8 +1,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808 import item_layouts
-from motorpool.codecs.devices.jt808.item_layouts import decode_items
+from motorpool.codecs.devices.jt808.item_layouts import ItemDecoder
+from motorpool.codecs.devices.jt808.vendors.models import STANDARD
 
 ITEMS = st.lists(
     st.one_of(
@@ -19,48 +19,53 @@ def written(items):
     return b"".join(bytes((number, len(value))) + value for number, value in items)
 
 
+def new_decoder():
+    return ItemDecoder(STANDARD, keeps_unknown=True)
+
+
+def read(decoder, content, start=0, end=None):
+    attributes = {}
+    alarms, record = decoder.decode(content, start, len(content) if end is None else end, attributes)
+    return attributes, alarms, record and record.network
+
+
 @settings(max_examples=150)
 @given(ITEMS, st.binary(max_size=3), st.binary(max_size=3))
-def test_a_learned_layout_reads_what_the_walk_reads(items, before, after):
+def test_items_are_read_alike_whatever_the_decoder_remembers(items, before, after):
     content = before + written(items) + after
-    end = len(content) - len(after)
-    item_layouts._layouts.clear()
-    walked, learned = {}, {}
+    place = len(before), len(content) - len(after)
+    decoder = new_decoder()
+    other = b"\x31\x01\x05" * 2
+    read(decoder, before + other, len(before))
 
-    alarms = decode_items(content, len(before), end, walked)
-    assert decode_items(content, len(before), end, learned) == alarms
-    assert learned == walked
+    first = read(decoder, content, *place)
+    assert read(decoder, content, *place) == first
+    assert read(new_decoder(), content, *place) == first
 
 
 def test_an_item_past_the_end_stops_the_reading_and_the_others_stay():
-    attributes = {}
-    content = bytes.fromhex("310b0104") + b"\0\0"
-    content = bytes.fromhex("31010b01040000")
-    assert decode_items(content, 0, len(content), attributes) == []
-    assert attributes == {"sat": 11}
+    assert read(new_decoder(), bytes.fromhex("31010b01040000"))[0] == {"sat": 11}
 
 
 def test_a_lone_byte_behind_the_items_is_ignored():
-    attributes = {}
-    decode_items(bytes.fromhex("31010b01"), 0, 4, attributes)
-    assert attributes == {"sat": 11}
+    assert read(new_decoder(), bytes.fromhex("31010b01"))[0] == {"sat": 11}
 
 
-def test_other_items_of_the_same_size_are_read_and_eventually_replace_the_layout():
-    item_layouts._layouts.clear()
+def test_other_items_of_the_same_size_are_read_and_eventually_come_first():
+    decoder = new_decoder()
     first, second = bytes.fromhex("31010b300118"), bytes.fromhex("300118310109")
-    decode_items(first, 0, 6, {})
+    read(decoder, first)
     for _ in range(100):
-        attributes = {}
-        decode_items(second, 0, 6, attributes)
-        assert attributes == {"rssi": 24, "sat": 9}
-    assert item_layouts._layouts[6].items == (0x3001, 0x3101)
+        assert read(decoder, second)[0] == {"rssi": 24, "sat": 9}
+    assert decoder._by_size[6].items == (0x3001, 0x3101)
 
 
 def test_layouts_are_few_and_short():
-    item_layouts._layouts.clear()
-    many = written([(0x31, b"\1")] * 17)
-    attributes = {}
-    decode_items(many, 0, len(many), attributes)
-    assert attributes == {"sat": 1}
-    assert item_layouts._layouts == {}
+    decoder = new_decoder()
+    assert read(decoder, written([(0x31, b"\1")] * 25))[0] == {"sat": 1}
+    assert decoder._layouts == decoder._by_size == {}
+    for number in range(1200):
+        items = [(number % 256, bytes(1)), (number // 256, bytes(number % 7))]
+        read(decoder, written(items))
+    assert len(decoder._layouts) <= 512
+    assert len(decoder._by_size) <= 512
