@@ -27,8 +27,7 @@ _NUMBERS = {
     "ms": "hours drivingTime",
     "V": "power battery driveVoltage",
     "A": "driveCurrent",
-    "%": "batteryLevel fuelLevel humidity pedal oilLevel liquidLevel ureaLevel"
-    " externalHumidity",
+    "%": "batteryLevel fuelLevel humidity pedal oilLevel liquidLevel ureaLevel externalHumidity",
     "l": "fuel fuelUsed tripFuel tripFuelUsed",
     "l/h": "fuelConsumption",
     "l/100 km": "fuelEconomy",

@@ -39,9 +39,7 @@ def network(*items):
         )
         for cell in found.get("cellTowers", ())
     ]
-    points = [
-        (point["macAddress"], point["signalStrength"]) for point in found.get("wifiAccessPoints", ())
-    ]
+    points = [(point["macAddress"], point["signalStrength"]) for point in found.get("wifiAccessPoints", ())]
     return cells, points
 
 
