@@ -39,6 +39,13 @@ async () => {
 }
 """
 
+_NO_WEBGL = """
+const { getContext } = HTMLCanvasElement.prototype;
+HTMLCanvasElement.prototype.getContext = function (kind, ...options) {
+  return kind.startsWith("webgl") ? null : getContext.call(this, kind, ...options);
+};
+"""
+
 
 @pytest.fixture(scope="session")
 def chromium():
@@ -72,11 +79,17 @@ def chromium():
 
 @pytest.fixture
 def visitor(chromium):
-    """`visitor(server)`: a browser profile of its own; the test fails for errors on its page."""
+    """`visitor(server)`: a browser profile of its own; the test fails for errors on its page.
+
+    With `webgl=False` the browser draws no maps, and the page says so: each takes seconds of CPU without a
+    graphics card, and most journeys look at other things.
+    """
     visitors = []
 
-    def come(server, **options):
+    def come(server, *, webgl=True, **options):
         visitors.append(Visitor(chromium, server, options))
+        if not webgl:
+            visitors[-1].context.add_init_script(_NO_WEBGL)
         return visitors[-1]
 
     yield come

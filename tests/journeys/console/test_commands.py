@@ -74,7 +74,7 @@ def choose(page, name):
 def test_an_engine_is_stopped_after_a_question(server, visitor, van):
     peer, _ = van
     report(peer, 60)
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in("/fleet")
     # Job 7: four clicks, the answer to the question among them.
@@ -122,7 +122,7 @@ def test_an_engine_is_stopped_after_a_question(server, visitor, van):
 def test_commands_are_kept_cancelled_and_refused_in_words(server, visitor, van, connected, gateway):
     peer, device = van
     report(peer, 0)
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(f"/vehicles/{device['id']}/commands")
     choose(page, "Set the speed limit")
@@ -186,7 +186,7 @@ def test_who_may_send_saved_commands_only_sees_no_others(server, visitor, van):
             {"deviceId": device["id"], "commandId": saved["id"]},
         ):
             assert client.post("/permissions", json=link).status_code == 204
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(f"/vehicles/{device['id']}/commands", clerk["email"], clerk["password"])
     expect(page.get_by_text("You may send saved commands only.")).to_be_visible()

@@ -38,7 +38,7 @@ def fleet(server, report):
 
 
 def test_where_a_vehicle_is_takes_one_click_or_three_keys(server, visitor, fleet, report):
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in()
     rows = page.get_by_role("listitem")
@@ -72,7 +72,7 @@ def test_where_a_vehicle_is_takes_one_click_or_three_keys(server, visitor, fleet
 
 
 def test_filters_are_in_the_address_and_back_undoes_them(server, visitor, fleet):
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in("/fleet?status=offline")
     expect(page.get_by_role("button", name="Offline")).to_have_attribute("aria-pressed", "true")
@@ -96,7 +96,7 @@ def test_a_vehicle_that_is_somebody_elses_and_one_that_is_none_look_the_same(ser
     with server.client() as client:
         user = {"name": "Eve", "email": "eve@example.org", "password": "parking garage 7"}
         assert client.post("/users", json=user).status_code == 200
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     unknown = 10_000
     guest.expected |= {(404, f"/api/devices/{each}") for each in (fleet["Van 7"], unknown)}
     guest.log_in(f"/vehicles/{fleet['Van 7']}", "eve@example.org", "parking garage 7")
@@ -107,7 +107,7 @@ def test_a_vehicle_that_is_somebody_elses_and_one_that_is_none_look_the_same(ser
 
 
 def test_a_vehicle_that_is_added_meanwhile_appears(server, visitor, report):
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     guest.log_in("/fleet?keyword=late")
     expect(guest.page.get_by_text("No vehicle matches")).to_be_visible()
     with server.client() as client:
@@ -129,7 +129,7 @@ def test_an_alarm_is_announced_over_any_place_and_one_key_leads_to_its_proof(ser
     with server.client() as client:
         wanted = {"type": "alarm", "notificators": "web", "always": True, "attributes": {"alarms": "sos"}}
         assert client.post("/notifications", json=wanted).status_code == 200
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     with guest.page.expect_websocket() as opened:
         guest.log_in("/account")
     opened.value.wait_for_event("framereceived")

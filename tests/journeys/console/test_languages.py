@@ -57,7 +57,7 @@ def look(guest):
 
 @pytest.mark.parametrize("width", [1400, 390])
 def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, width):
-    guest = visitor(server, viewport={"width": width, "height": 844}, locale="pt-PT")
+    guest = visitor(server, webgl=width > 1000, viewport={"width": width, "height": 844}, locale="pt-PT")
     page = guest.page
 
     guest.open("/fleet")

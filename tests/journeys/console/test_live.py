@@ -17,7 +17,7 @@ def server(start_server):
 
 def test_live_video_in_two_clicks_with_sound_from_one(server, visitor, vehicle, eventually):
     van = vehicle("013900000301", 1, 2)
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in("/fleet")
     page.get_by_role("link", name=re.compile(van.name)).click()
@@ -61,7 +61,7 @@ def test_live_video_in_two_clicks_with_sound_from_one(server, visitor, vehicle, 
 
 def test_each_tile_says_what_it_waits_for_and_goes_on_by_itself(server, visitor, vehicle, connected):
     van = vehicle("013900000302", 1)
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(van.path)
     expect(tile_of(page, van, 2)).to_contain_text(
@@ -83,7 +83,7 @@ def test_each_tile_says_what_it_waits_for_and_goes_on_by_itself(server, visitor,
 
 def test_a_wall_is_put_together_and_saved(server, visitor, vehicle, eventually):
     one, other = vehicle("013900000303", 1, 2), vehicle("013900000304", 1, 2)
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in("/live")
     for van in (one, other):

@@ -35,7 +35,7 @@ def clerk(server):
 def test_a_wrong_password_is_refused_and_the_right_one_leads_to_the_address_that_was_asked_for(
     server, visitor, clerk
 ):
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     guest.expected.add((401, SESSION))
     page = guest.page
     guest.log_in("/account", clerk[0], "wrong")
@@ -50,7 +50,7 @@ def test_a_wrong_password_is_refused_and_the_right_one_leads_to_the_address_that
 def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_nothing(
     server, visitor, clerk
 ):
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     guest.expected.add((401, SESSION))
     page = guest.page
     guest.log_in("/account", *clerk)
@@ -86,7 +86,7 @@ def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_n
 def test_a_token_logs_in_and_leaves_the_address(server, visitor):
     with server.client() as client:
         token = client.post("/session/token").text
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     guest.open(f"/fleet?keyword=van&token={token}")
     expect(guest.page.get_by_label("Search name or number")).to_have_value("van")
     assert guest.page.url == f"{server.url}/fleet?keyword=van"
@@ -94,7 +94,7 @@ def test_a_token_logs_in_and_leaves_the_address(server, visitor):
 
 
 def test_a_session_that_ended_is_asked_for_over_the_page_which_then_goes_on(server, visitor, clerk):
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in("/account", *clerk)
     page.get_by_label("Name").fill("Clerk of the night")

@@ -212,7 +212,7 @@ class Clicks:
 
 def test_what_happened_at_a_time_is_fetched_played_and_kept(server, visitor, recorder, eventually):
     van = recorder("013900000401")
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     asked = []
     page.on("request", lambda request: asked.append((request.method, request.url, request.post_data)))
@@ -260,7 +260,7 @@ def test_what_happened_at_a_time_is_fetched_played_and_kept(server, visitor, rec
 def test_a_seek_beyond_what_arrived_moves_the_vehicle(server, visitor, recorder, eventually):
     van = recorder("013900000402", seconds=4)
     van.hangs_up = False
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in("/fleet")
     expect(page.get_by_text(van.name)).to_be_visible()
@@ -305,7 +305,7 @@ def test_a_playback_of_another_user_is_shown_before_it_is_ended(server, visitor,
     order = {"deviceId": van.id, "type": "videoPlayback", "attributes": {"channel": 1, **span}}
     answer = httpx.post(f"{server.url}/api/commands/send", json=order, auth=(ana["email"], ana["password"]))
     assert answer.status_code == 200
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(van.history(at))
     film = page.get_by_role("region", name="Recorded video")
@@ -323,7 +323,7 @@ def test_a_playback_of_another_user_is_shown_before_it_is_ended(server, visitor,
 def test_video_of_an_offline_vehicle_waits_for_it(server, visitor, recorder):
     van = recorder("013900000404", seconds=2)
     van.end()
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(van.history(yesterday(14, 32)))
     film = page.get_by_role("region", name="Recorded video")

@@ -95,7 +95,7 @@ def test_a_link_ends_at_its_time(server, visitor, fleet):
         expiration = CLOCK.now() + timedelta(seconds=4)
         form = {"deviceId": fleet["Van 2"], "expiration": expiration.isoformat()}
         token = client.post("/share/device", data=form).text
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     guest.expected |= {(401, f"/api/devices{path}") for path in ("", "/motion", f"/{fleet['Van 2']}")}
     guest.expected.add((401, "/api/socket"))
     guest.open(f"/share?token={token}")
@@ -108,7 +108,7 @@ def test_a_link_of_a_group_asks_before_it_logs_out(server, visitor, fleet):
         expiration = CLOCK.now() + timedelta(hours=1)
         form = {"groupId": fleet["group"], "expiration": expiration.isoformat()}
         token = client.post("/share/group", data=form).text
-    owner = visitor(server)
+    owner = visitor(server, webgl=False)
     page = owner.page
     owner.log_in("/account")
     expect(page.get_by_role("region", name="Share links")).to_contain_text("Group South")

@@ -19,7 +19,7 @@ def van(server):
 
 def test_settings_are_saved_on_top_of_another_edit_and_deleted(server, visitor, van):
     before = van()
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(f"/vehicles/{before['id']}/settings")
     save = page.get_by_role("button", name="Save")
@@ -75,7 +75,7 @@ def test_who_may_not_change_vehicles_has_no_settings(server, visitor, van):
         clerk["id"] = client.post("/users", json=clerk).json()["id"]
         link = {"userId": clerk["id"], "deviceId": device["id"]}
         assert client.post("/permissions", json=link).status_code == 204
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(f"/vehicles/{device['id']}/settings", clerk["email"], PASSWORD)
     expect(page.get_by_text("You may not change vehicles.")).to_be_visible()
