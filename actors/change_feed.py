@@ -28,6 +28,7 @@ from motorpool.actors.messages.access import ACCESS
 from motorpool.actors.messages.changes import (
     CHANGES,
     COMMITTED_CHANGES,
+    LOCAL_CHANGES,
     TICKETS,
     ApplyChanges,
     CalendarChanged,
@@ -40,6 +41,7 @@ from motorpool.actors.messages.changes import (
     LinkChanged,
     MaintenanceChanged,
     PositionsDeleted,
+    QueueFilled,
     ScheduleChanged,
     ScheduledReportChanged,
     ServerChanged,
@@ -49,12 +51,12 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.tickets import TICKET_RECALCULATIONS
-from motorpool.actors.messages.uplink import DEVICE
+from motorpool.actors.messages.uplink import DEVICE, DeliverQueued, DeviceMessage
 from motorpool.actors.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS
 from motorpool.actors.timed_events.timed_events import TIMED_EVENTS
 from motorpool.runtime import ActorError, Kind, System
 
-__all__ = ["FOLLOWERS", "Follower", "publish_changes"]
+__all__ = ["FOLLOWERS", "Follower", "apply_changes", "publish_changes"]
 
 FOLLOW_SECONDS = 30.0
 """A follower has at most this long. Reading the links of 100,000 devices takes well under it."""
@@ -135,16 +137,19 @@ async def _cached_rows(system: System, changes: tuple[Change, ...]) -> None:
 async def _devices(system: System, changes: tuple[Change, ...]) -> None:
     """Device actors that are there read their row or latest position; the others do when they start."""
     for change in changes:
+        message: DeviceMessage
         match change:
             case DeviceChanged():
-                device = system.ref(DEVICE, change.id)
+                device, message = system.ref(DEVICE, change.id), change
             case PositionsDeleted():
-                device = system.ref(DEVICE, change.device_id)
+                device, message = system.ref(DEVICE, change.device_id), change
+            case QueueFilled():
+                device, message = system.ref(DEVICE, change.device_id), DeliverQueued()
             case _:
                 continue
         if device.alive:
             with trio.move_on_after(FOLLOW_SECONDS), suppress(ActorError):
-                await device.tell(change)
+                await device.tell(message)
 
 
 async def _subscribers(system: System, changes: tuple[Change, ...]) -> None:
@@ -171,10 +176,17 @@ FOLLOWERS: tuple[Follower, ...] = (
 
 
 async def publish_changes(system: System, *changes: Change) -> None:
-    """Have everything in memory follow a commit; returns when it has.
+    """Have everything in memory follow a commit of this server; returns when it has.
 
-    Call it once for a transaction, after the commit, shielded from cancellation.
+    Call it once for a transaction, after the commit, shielded from cancellation. Other servers of the
+    database follow within milliseconds (actors/change_relay.py).
     """
+    system.topic(LOCAL_CHANGES).publish(changes)
+    await apply_changes(system, *changes)
+
+
+async def apply_changes(system: System, *changes: Change) -> None:
+    """Have everything in memory follow a commit, of this or another server; returns when it has."""
     for follow in FOLLOWERS:
         # An actor that has crashed or that the stop of the server has ended holds nothing stale.
         with suppress(ActorError):

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from motorpool.actors.access.access import access_spec
+from motorpool.actors.change_relay import change_relay_spec
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
@@ -110,10 +111,12 @@ def fleet_tree(
     services: tuple[ChildSpec[Any], ...] = (),
     server_key: bytes | None = None,
     node: int = 0,
+    clustered: bool = False,
 ) -> SupervisorSpec:
     """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
     message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`),
-    `node` the number of this server in the database (storage/nodes.py).
+    `node` the number of this server in the database (storage/nodes.py); `clustered` says that there may be
+    others.
 
     Raises:
         ValueError: the settings name an unknown protocol.
@@ -223,6 +226,7 @@ def fleet_tree(
                 name="background",
                 intensity=None,
                 children=(
+                    *((change_relay_spec(database),) if clustered else ()),
                     capture_retention_spec(
                         database,
                         media_folder(settings.data),

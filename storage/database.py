@@ -70,6 +70,11 @@ class Database(Statements):
         return self._answered and not self.pool.closed and (self._server is None or self._server.up)
 
     @property
+    def statement_seconds(self) -> float:
+        """The time in which a statement must be answered."""
+        return self._settings.statement_seconds
+
+    @property
     def server(self) -> EmbeddedServer | None:
         """The embedded server, where there is one."""
         return self._server
@@ -93,11 +98,17 @@ class Database(Statements):
 
         Raises StorageUnavailable.
         """
+        async with self.connection() as connection:
+            yield Session(connection, self.statement_seconds)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """As `session`, for what is no statement."""
         if self.pool.closed:
             raise StorageUnavailable("the database is closed")
         connection = await self._connect()
         try:
-            yield Session(connection, self._settings.statement_seconds)
+            yield connection
         finally:
             # It may hold locks, which only its end releases.
             connection.clean = False

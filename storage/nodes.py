@@ -9,7 +9,7 @@ from typing import Final
 from motorpool.storage.errors import SetupFailed
 from motorpool.storage.queries import Queries
 
-__all__ = ["LIFE_SECONDS", "bury", "is_live", "join", "leave", "lock", "renew"]
+__all__ = ["LIFE_SECONDS", "bury", "is_live", "join", "leave", "living", "lock", "renew"]
 
 LIFE_SECONDS: Final = 8.0
 """A server that has not renewed its row for so long may be declared dead."""
@@ -96,6 +96,11 @@ async def bury(q: Queries) -> list[int]:
         " where state <> 'dead' and seen_until < clock_timestamp() returning id"
     )
     return [row[0] for row in rows]
+
+
+async def living(q: Queries) -> frozenset[int]:
+    """Return the numbers of the servers that are not dead."""
+    return frozenset(row[0] for row in await q.fetch("select id from nodes where state <> 'dead'"))
 
 
 async def leave(q: Queries, node: int) -> None:

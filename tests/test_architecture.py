@@ -49,7 +49,8 @@ def render_tree() -> list[tuple[str, str]]:
         forward=ForwardSettings(url="https://example.org"),
     )
     outgoing = OutgoingServices(geocoder=GeocoderService(positions=True))
-    rows = _rows(fleet_tree(None, settings, outgoing=outgoing, services=services))  # type: ignore[arg-type]
+    tree = fleet_tree(None, settings, outgoing=outgoing, services=services, clustered=True)  # type: ignore[arg-type]
+    rows = _rows(tree)
     names = [re.sub("[├└]", "", name) for name, _ in rows]
     # The last of several listeners stands for all of them, because its line ends the branch.
     return [row for number, row in enumerate(rows) if names[number] not in names[number + 1 :]]

@@ -6,6 +6,7 @@ The queue is in the database; the actor only remembers whether there may be any.
 from collections.abc import Callable
 from typing import Any
 
+from motorpool.actors.messages.changes import LOCAL_CHANGES, QueueFilled
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsChanged
 from motorpool.actors.messages.uplink import DeviceMessage, SendCommand
 from motorpool.actors.record_json import format_time
@@ -65,7 +66,10 @@ class CommandQueue:
                 user_id=message.user_id,
                 ticket_command_id=message.ticket_command_id,
             )
-        self.waiting = self.waiting or stored is not None
+        if stored is not None:
+            self.waiting = True
+            # It may be connected to another server, which sends it from there.
+            self._context.system.topic(LOCAL_CHANGES).publish((QueueFilled(self._device_id),))
         return stored
 
     async def claim(self) -> ClaimedCommand | None:

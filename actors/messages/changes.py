@@ -14,6 +14,7 @@ from motorpool.runtime import Request, TopicName
 __all__ = [
     "CHANGES",
     "COMMITTED_CHANGES",
+    "LOCAL_CHANGES",
     "TICKETS",
     "ApplyChanges",
     "AttributeChanged",
@@ -29,6 +30,7 @@ __all__ = [
     "MaintenanceChanged",
     "NotificationChanged",
     "PositionsDeleted",
+    "QueueFilled",
     "RowChanged",
     "ScheduleChanged",
     "ScheduledReportChanged",
@@ -175,6 +177,12 @@ class TokenRevoked(msgspec.Struct, frozen=True, gc=False, tag=True):
     user_id: int
 
 
+class QueueFilled(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A command was queued for a device, which may be connected to another server."""
+
+    device_id: int
+
+
 class EverythingChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """It is not known what was changed, or whether there was a commit at all."""
 
@@ -199,6 +207,7 @@ Change = (
     | ServerChanged
     | SessionEnded
     | TokenRevoked
+    | QueueFilled
     | EverythingChanged
 )
 
@@ -209,6 +218,9 @@ class ApplyChanges(msgspec.Struct, Request[None], frozen=True, gc=False):
     changes: tuple[Change, ...]
     """All of one commit, also those that do not concern the actor."""
 
+
+LOCAL_CHANGES: TopicName[tuple[Change, ...]] = TopicName("local changes")
+"""Each commit of this server, for the other servers of the database. For `Topic.listen` only."""
 
 COMMITTED_CHANGES: TopicName[tuple[Change, ...]] = TopicName("committed changes")
 """Each commit, before actors follow it. For `Topic.listen` only: caches drop rows without waiting."""

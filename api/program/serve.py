@@ -147,6 +147,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     services=tuple(services),
                     server_key=server_key,
                     node=node,
+                    clustered=settings.cluster.name is not None,
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None

@@ -26,6 +26,7 @@ from motorpool.actors.messages.changes import (
     MaintenanceChanged,
     NotificationChanged,
     PositionsDeleted,
+    QueueFilled,
     ScheduleChanged,
     ScheduledReportChanged,
     ServerChanged,
@@ -62,6 +63,7 @@ EVERY_FACT = (
     ServerChanged(("attributes.timezone",)),
     SessionEnded("digest"),
     TokenRevoked("token", 9),
+    QueueFilled(20),
     EverythingChanged(),
 )
 
