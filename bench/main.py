@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="ingest: also with 1000 geofences, ten computed attributes and all other rules",
     )
+    parser.add_argument(
+        "--protocol",
+        metavar="NAME",
+        help="ingest: also trackers of another protocol beside JT/T 808, such as teltonika",
+    )
+    parser.add_argument("--udp", action="store_true", help="ingest --protocol: by datagrams")
     parser.add_argument("--seed", type=int, default=1, help="seed of the mutations of fuzz (default 1)")
 
 
@@ -87,6 +93,8 @@ def run(args: argparse.Namespace) -> int:
         soak_requests=args.soak_requests,
         soak_sockets=args.soak_sockets,
         rules=args.rules,
+        protocol=args.protocol,
+        udp=args.udp,
         seed=args.seed,
     )
     report = Report(machine.facts())

@@ -34,6 +34,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """WebSockets of the scenario `soak`."""
     rules: bool = False
     """Whether `ingest` also measures devices with geofences, computed attributes and all other rules."""
+    protocol: str | None = None
+    """Another protocol that `ingest` measures beside JT/T 808; None: no other."""
+    udp: bool = False
+    """Whether that one's devices send datagrams."""
     seed: int = 1
     """Of the mutations of the scenario `fuzz`."""
 

@@ -20,6 +20,10 @@ class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     """"saturate": each terminal sends as soon as it was answered. "paced": `rate` messages a second in all.
     "echo": as saturate, with 100 arbitrary bytes."""
+    protocol: str = "jt808"
+    """Another than JT/T 808 is for `bench.load.trackers`; `phones` are its unique ids then."""
+    udp: bool = False
+    """Whether the trackers send datagrams."""
     seconds: float
     """Measured time, after the warm-up."""
     warm_seconds: float = 1.0

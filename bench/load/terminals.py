@@ -32,7 +32,9 @@ class Terminals:
         self._load = load
         self._messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
         self._heads = [
-            self._messages.head(phone, modern=is_modern(index)) for index, phone in enumerate(load.phones)
+            self._messages.head(phone, modern=is_modern(index))
+            for index, phone in enumerate(load.phones)
+            if load.protocol == "jt808"
         ]
         count = len(load.phones)
         self._poll = select.epoll()
@@ -48,6 +50,13 @@ class Terminals:
         self.latencies = array("d")
         self.rejected = 0
         self.late = 0
+
+    @property
+    def message_bytes(self) -> int:
+        """Bytes of the first message."""
+        if self._is_echo:
+            return ECHO_BYTES
+        return len(self._messages.frame(self._messages.head(self._load.phones[0], modern=True), 0))
 
     def connect(self) -> None:
         """Connect all terminals and log them in.
@@ -144,9 +153,8 @@ class Terminals:
             self.receive(0.1)
 
 
-def run_load(load: TerminalLoad) -> TerminalResult:
+def run_load(load: TerminalLoad, terminals: Terminals) -> TerminalResult:
     """Connect, warm up, measure."""
-    terminals = Terminals(load)
     terminals.connect()
     write_message(Mark("ready"))
     run_span(load, terminals, load.warm_seconds)
@@ -175,8 +183,6 @@ def run_span(load: TerminalLoad, terminals: Terminals, seconds: float) -> None:
 def result_of(load: TerminalLoad, terminals: Terminals, seconds: float, cpu_share: float) -> TerminalResult:
     """Return what the terminals measured."""
     latencies = sorted(terminals.latencies)
-    messages = LocationMessages(datetime.fromtimestamp(load.first_epoch, UTC))
-    sample = messages.frame(messages.head(load.phones[0], modern=True), 0)
     return TerminalResult(
         seconds=seconds,
         answers=len(latencies),
@@ -187,7 +193,7 @@ def result_of(load: TerminalLoad, terminals: Terminals, seconds: float, cpu_shar
         worst_ms=percentile_ms(latencies, 1.0),
         cpu_share=cpu_share,
         answered=tuple(terminals.answered),
-        message_bytes=ECHO_BYTES if load.mode == "echo" else len(sample),
+        message_bytes=terminals.message_bytes,
     )
 
 
@@ -197,7 +203,7 @@ def main() -> None:
     raise_file_limit()
     # There are no reference cycles here, and a collection would count as the server's latency.
     gc.disable()
-    write_message(run_load(load))
+    write_message(run_load(load, Terminals(load)))
 
 
 if __name__ == "__main__":

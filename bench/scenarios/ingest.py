@@ -18,15 +18,17 @@ from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.phases.rules import check_rules, configure_rules
+from motorpool.bench.phases.trackers import check_protocol, compare_turns, report_turns, tracker_ids
 from motorpool.bench.references import run_echo
 from motorpool.bench.server import Server, run_server
+from motorpool.codecs.devices import CODECS
 
 NAME = "ingest"
 TITLE = "JT/T 808 positions: throughput beside a bare echo server, paced latency, every position found again"
 TURNS = 3
 """Comparisons of servers without and with rules, the middle one of which is reported."""
-STEPS = 5 + TURNS
-"""The last of them, and that before them, with `rules` only."""
+STEPS = 5 + 2 * TURNS
+"""The last with `rules` only, and the turns of another protocol with `protocol` only."""
 PACED_RATE = 2000.0
 FULL_CLIENT = 0.9
 """Share of a core above which the client, not the server, limits the measurement."""
@@ -49,6 +51,11 @@ class Measured(msgspec.Struct, frozen=True):
         """Answers per second."""
         return self.result.answers / self.result.seconds
 
+    @property
+    def server_cpu_us(self) -> float:
+        """CPU microseconds of the server for each message."""
+        return self.cpu_us(self.server_cpu_seconds)
+
     def cpu_us(self, seconds: float) -> float:
         """Return CPU microseconds for each message."""
         return seconds / max(1, self.result.answers) * 1e6
@@ -57,6 +64,8 @@ class Measured(msgspec.Struct, frozen=True):
 def run(options: Options, report: Report, step: Step) -> None:
     """Measure echo, saturation and paced load, then look up every acknowledged position."""
     seconds = options.span(10.0)
+    if options.protocol is not None:
+        check_protocol(options.protocol, udp=options.udp)
     step("echo")
     with run_echo() as (port, pid):
         echo = _measure(
@@ -78,6 +87,8 @@ def run(options: Options, report: Report, step: Step) -> None:
         _report_paced(report, paced)
         step("looking for every acknowledged position")
         _report_stored(report, server, (saturated, paced))
+        if options.protocol is not None:
+            _compare_protocol(options, report, server, options.protocol, seconds / 2, step)
         if options.rules:
             step("configuring rules")
             with_rules = servers.enter_context(run_server())
@@ -102,6 +113,38 @@ def _compare(
             turns.append(_measure(server.host, port, devices, "saturate", seconds, cpu, later=later))
     check_rules(ruled, phones)
     _report_ruled(report, ruled, with_rules, without)
+
+
+def _compare_protocol(
+    options: Options, report: Report, server: Server, protocol: str, seconds: float, step: Step
+) -> None:
+    """Measure JT/T 808 and another protocol by turns, and look up what was acknowledged."""
+    measure = partial(_measure, server.host, mode="saturate", seconds=seconds, cpu=_cpu_of_server(server))
+    port = CODECS[protocol].port + server.offset
+    phones = _phones(1, options.terminals)
+    ids = tracker_ids(protocol, 4, options.terminals)
+    measured: list[Measured] = []
+
+    def measure_other(turn: int) -> Measured:
+        later = timedelta(hours=turn + 12)
+        found = measure(port, ids, later=later, protocol=protocol, udp=options.udp)
+        measured.append(found)
+        return found
+
+    turns, others = compare_turns(
+        protocol,
+        lambda turn: measure(server.jt808_port, phones, later=timedelta(hours=turn + 12)),
+        measure_other,
+        step,
+    )
+    label = f"{protocol} over UDP" if options.udp else protocol
+    report_turns(NAME, report, label, turns, others)
+    for each in measured:
+        _note_full_client(report, each, f"throughput of {label}")
+    acknowledged = sum(sum(each.result.answered) for each in measured)
+    missing = sum(_missing(server, each) for each in measured)
+    report.add(NAME, f"acknowledged of {label}", acknowledged, "positions")
+    report.add(NAME, f"acknowledged of {label} but not stored", missing, "positions", goals=(Goal(0),))
 
 
 def _report_ruled(
@@ -191,6 +234,8 @@ def _measure(
     cpu: Callable[[], tuple[float, float]],
     *,
     later: timedelta = timedelta(0),
+    protocol: str = "jt808",
+    udp: bool = False,
 ) -> Measured:
     """Run a load; `cpu` returns what server and database have used so far, `later` shifts the device times.
 
@@ -208,9 +253,11 @@ def _measure(
         warm_seconds=min(2.0, seconds),
         rate=PACED_RATE,
         first_epoch=first.timestamp(),
+        protocol=protocol,
+        udp=udp,
     )
     try:
-        with run_program("terminals", load) as program:
+        with run_program("terminals" if protocol == "jt808" else "trackers", load) as program:
             program.wait_for(Mark, LOGIN_SECONDS + 2 * seconds, lambda mark: mark.name == "begin")
             before = cpu()
             program.wait_for(Mark, seconds + ANSWER_SECONDS, lambda mark: mark.name == "end")

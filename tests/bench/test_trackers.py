@@ -55,6 +55,15 @@ def test_a_codec_reads_what_its_tracker_sends(tracker_type: type[Tracker], trans
 
 
 @each_tracker
+def test_a_tracker_says_whether_its_positions_are_answered(tracker_type: type[Tracker]) -> None:
+    codec, tracker = CODECS[tracker_type.protocol](), made(tracker_type)
+    codec.utc_now = lambda: MORNING
+    *_, position = codec.receive(tracker.login() + tracker.position(MORNING, STATE))
+    assert isinstance(position, PositionReport)
+    assert (position.receipt is not None) == tracker_type.is_acknowledged
+
+
+@each_tracker
 def test_a_tracker_survives_all_commands(tracker_type: type[Tracker]) -> None:
     codec, tracker = CODECS[tracker_type.protocol](), made(tracker_type)
     codec.receive(tracker.login() or tracker.position(MORNING, STATE))

@@ -19,6 +19,7 @@ class Gt06Tracker(Tracker):
     """Answers each command with its text."""
 
     protocol = "gt06"
+    is_acknowledged = True
 
     def __init__(self, unique_id: str) -> None:
         super().__init__(unique_id)

@@ -15,6 +15,7 @@ class H02Tracker(Tracker):
     """Answers a command with its text."""
 
     protocol = "h02"
+    is_acknowledged = True
     digits = 10
 
     def heartbeat(self) -> bytes:

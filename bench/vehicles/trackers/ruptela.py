@@ -22,6 +22,7 @@ class RuptelaTracker(Tracker):
     """Sends records one by one and answers the commands that have an answer."""
 
     protocol = "ruptela"
+    is_acknowledged = True
 
     def heartbeat(self) -> bytes:
         """Return a heartbeat, which is answered."""

@@ -21,6 +21,7 @@ class TeltonikaTracker(Tracker):
     """Sends codec 8 and answers each command with its text."""
 
     protocol = "teltonika"
+    is_acknowledged = True
 
     def __init__(self, unique_id: str) -> None:
         super().__init__(unique_id)

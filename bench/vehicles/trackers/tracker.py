@@ -16,6 +16,8 @@ class Tracker(abc.ABC):
     """The name of the codec that reads it."""
     digits: ClassVar[int] = 15
     """Digits of a unique id. Default: an IMEI."""
+    is_acknowledged: ClassVar[bool] = False
+    """Whether the server answers each position once it is stored. Default: false."""
 
     def __init__(self, unique_id: str) -> None:
         self.unique_id = unique_id

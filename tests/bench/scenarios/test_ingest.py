@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from motorpool.bench.figures import Report
-from motorpool.bench.options import Options
-from motorpool.bench.phases import rules
+from motorpool.bench.options import BenchError, Options
+from motorpool.bench.phases import rules, trackers
 from motorpool.bench.scenarios import ingest, scenario
 from motorpool.bench.server import run_server
 
@@ -17,11 +17,12 @@ def test_ingest_finds_every_acknowledged_position_in_the_database(
 ) -> None:
     monkeypatch.setattr(rules, "GEOFENCES", 12)
     monkeypatch.setattr(ingest, "TURNS", 1)
+    monkeypatch.setattr(trackers, "TURNS", 1)
     report = Report({})
     # Its PostgreSQL is its own, whose CPU is measured; one server does for both loads.
     with run_server(start=forks.start) as server:
         monkeypatch.setattr(ingest, "run_server", lambda: nullcontext(server))
-        options = Options(seconds=0.5, terminals=20, rules=True)
+        options = Options(seconds=0.5, terminals=20, rules=True, protocol="teltonika")
         scenario("ingest").run(options, report, lambda _: None)
     figures = {figure.metric: figure for figure in report.figures}
     assert figures["throughput"].reference == "echo"
@@ -29,6 +30,18 @@ def test_ingest_finds_every_acknowledged_position_in_the_database(
     assert figures["acknowledged"].value > 20
     assert figures["acknowledged but not stored"].value == 0
     assert figures["rejected"].value == 0
+    assert figures["throughput of teltonika"].reference == "jt808"
+    assert figures["acknowledged of teltonika"].value > 20
+    assert figures["acknowledged of teltonika but not stored"].value == 0
     assert figures["throughput with rules"].reference == "without"
     assert figures["acknowledged with rules"].value > 20
     assert figures["acknowledged with rules but not stored"].value == 0
+
+
+@pytest.mark.parametrize(
+    ("protocol", "udp", "problem"),
+    [("gps103", False, "not acknowledged"), ("nmea", False, "teltonika"), ("ruptela", True, "no datagrams")],
+)
+def test_protocols_that_cannot_be_measured(protocol: str, udp: bool, problem: str) -> None:
+    with pytest.raises(BenchError, match=problem):
+        scenario("ingest").run(Options(protocol=protocol, udp=udp), Report({}), lambda _: None)

@@ -1,0 +1,91 @@
+"""The load of another protocol beside that of JT/T 808, by turns on one server."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.plan import TerminalResult
+from motorpool.bench.options import BenchError, Step
+from motorpool.bench.vehicles.trackers import TRACKERS
+from motorpool.codecs.devices import CODECS
+
+__all__ = ["check_protocol", "compare_turns", "report_turns", "tracker_ids"]
+
+TURNS = 3
+"""Comparisons, the middle one of which is reported."""
+LEAST_SHARE = 0.8
+"""Of the throughput of JT/T 808 that another protocol must reach."""
+
+
+class Turn(Protocol):
+    """One measured load."""
+
+    @property
+    def result(self) -> TerminalResult:
+        """What the client measured."""
+
+    @property
+    def rate(self) -> float:
+        """Answers per second."""
+
+    @property
+    def server_cpu_us(self) -> float:
+        """CPU microseconds of the server for each message."""
+
+
+def check_protocol(name: str, *, udp: bool) -> None:
+    """Refuse what cannot be measured.
+
+    Raises:
+        BenchError: no such tracker, one whose positions are not answered, or no datagrams.
+    """
+    measured = sorted(name for name, tracker in TRACKERS.items() if tracker.is_acknowledged)
+    if name not in measured:
+        raise BenchError(f"positions of {name} are not acknowledged; there are {', '.join(measured)}")
+    if udp and not CODECS[name].udp:
+        raise BenchError(f"{name} has no datagrams")
+
+
+def tracker_ids(protocol: str, group: int, count: int) -> tuple[str, ...]:
+    """Return unique ids, as many digits long as the trackers of the protocol have."""
+    digits = TRACKERS[protocol].digits
+    return tuple(f"35{group}{number:0{digits - 3}d}" for number in range(1, count + 1))
+
+
+def compare_turns(
+    name: str, measure_808: Callable[[int], Turn], measure: Callable[[int], Turn], step: Step
+) -> tuple[list[Turn], list[Turn]]:
+    """Measure both in turn; return the turns of the protocol and of JT/T 808."""
+    others: list[Turn] = []
+    turns: list[Turn] = []
+    for turn in range(TURNS):
+        step(f"saturation by JT/T 808 and by {name}, {turn + 1} of {TURNS}")
+        others.append(measure_808(turn))
+        turns.append(measure(turn))
+    return turns, others
+
+
+def report_turns(
+    scenario: str, report: Report, label: str, turns: Sequence[Turn], others: Sequence[Turn]
+) -> None:
+    """Report the turn with the middle of the ratios."""
+    pairs = sorted(zip(turns, others, strict=True), key=lambda pair: pair[0].rate / pair[1].rate)
+    turn, beside = pairs[len(pairs) // 2]
+    must = (Goal(LEAST_SHARE, at_least=True, of_ratio=True),)
+    metric = f"throughput of {label}"
+    report.add(scenario, metric, turn.rate, "messages/s", reference="jt808", beside=beside.rate, goals=must)
+    report.add(scenario, f"{metric} p99", turn.result.p99_ms, "ms")
+    report.add(
+        scenario,
+        f"{metric} server CPU",
+        turn.server_cpu_us,
+        "µs/message",
+        reference="jt808",
+        beside=beside.server_cpu_us,
+    )
+    rates = ", ".join(
+        f"{each.rate:,.0f} of {other.rate:,.0f}" for each, other in zip(turns, others, strict=True)
+    )
+    report.note(f"messages/s of {label} beside JT/T 808, by turns: {rates}")
+    if again := sum(each.result.late for each in turns):
+        report.note(f"{label}: {again} datagrams were sent again")
