@@ -23,7 +23,7 @@ class _Request(msgspec.Struct):
     logs: bool | None = None
 
 
-class TrafficRecord(msgspec.Struct, frozen=True, rename="camel"):
+class TrafficRecord(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """One read of a device's connection."""
 
     host: str
@@ -35,6 +35,8 @@ class TrafficRecord(msgspec.Struct, frozen=True, rename="camel"):
     """0: no such device."""
     data: str
     """As text if it is printable ASCII, else in hex; at most 2,048 bytes of it."""
+    problem: str = ""
+    """Why it was refused or dropped, or the connection ended before a login; left out if empty."""
 
 
 class TrafficUpdates:
@@ -103,4 +105,5 @@ def _shown(traffic: DeviceTraffic) -> TrafficRecord:
         unique_id=traffic.unique_id,
         device_id=traffic.device_id,
         data=data.decode("ascii") if is_text else data.hex(),
+        problem=traffic.problem,
     )

@@ -113,7 +113,7 @@ class DeviceConnection(IdentifiedConnection):
         self._detach()
         for _, device in self._gateway or ():
             device.offer(Disconnected(self._ref))
-        self._socket.guard.traffic.identify(self._ref, 0, "")
+        self._socket.guard.traffic.identify(self._ref, 0, "", self._socket.reason)
 
     def _on_data(self, data: bytes) -> None:
         super()._on_data(data)
@@ -283,6 +283,14 @@ class DeviceConnection(IdentifiedConnection):
             shown = rejected.frame[:64].hex()
             self._log_peer(
                 logging.INFO, "dropped bytes from %s: %s: %s", self._socket.peer, rejected.error, shown
+            )
+            self._socket.guard.traffic.reject(
+                self._socket.peer,
+                self._codec.name,
+                rejected.frame,
+                rejected.error,
+                self._device,
+                self._unique_ids,
             )
         if self._rejected >= REJECTIONS:
             self._socket.close("too many invalid frames in a row")

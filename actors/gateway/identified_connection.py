@@ -27,6 +27,9 @@ IDENTIFY_SECONDS = 30.0
 REFUSALS = 3
 """Messages of an unknown device that are refused before its connection is closed."""
 
+REFUSED = "not known, disabled or expired"
+"""Why a device is refused."""
+
 _NEUTRAL = ConfigureDecoder("")
 """The decoding of the protocol itself."""
 
@@ -158,10 +161,10 @@ class IdentifiedConnection(BaseConnection[Report]):
         if self._codec.closing:
             self._socket.close("refused")
         if unique_ids:
-            self._socket.guard.traffic.identify(self._ref, 0, unique_ids[0])
+            self._socket.guard.traffic.identify(self._ref, 0, unique_ids[0], REFUSED)
             DEVICES_REFUSED.labels(self._codec.name).inc()
-            text = "refused the %s device %s from %s: not known, disabled or expired"
-            self._log_peer(logging.WARNING, text, self._codec.name, unique_ids[0], self._socket.peer)
+            text = "refused the %s device %s from %s: %s"
+            self._log_peer(logging.WARNING, text, self._codec.name, unique_ids[0], self._socket.peer, REFUSED)
         self._count_refusal()
 
     def _count_refusal(self) -> None:

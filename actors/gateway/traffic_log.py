@@ -56,11 +56,31 @@ class TrafficLog:
         whole = (data if held is None else held.data + data)[:MAX_BYTES]
         self._held[connection] = DeviceTraffic(peer, protocol, whole)
 
-    def identify(self, connection: Ref[ConnectionMessage], device_id: int, unique_id: str) -> None:
+    def identify(
+        self, connection: Ref[ConnectionMessage], device_id: int, unique_id: str, problem: str = ""
+    ) -> None:
         """Publish what was held of a connection: it is of this device, or with id 0 of an unknown one."""
         held = self._held.pop(connection, None)
         if held is not None:
-            self._publish(DeviceTraffic(held.host, held.protocol, held.data, device_id, unique_id))
+            self._publish(DeviceTraffic(held.host, held.protocol, held.data, device_id, unique_id, problem))
+
+    def reject(
+        self,
+        peer: str,
+        protocol: str,
+        frame: bytes,
+        problem: str,
+        device: Ref[DeviceMessage] | None,
+        unique_ids: tuple[str, ...],
+    ) -> None:
+        """Publish a frame that was dropped, whether or not its device is known."""
+        if not self.is_followed:
+            return
+        device_id, unique_id = 0, ""
+        if device is not None:
+            assert isinstance(device.key, int)
+            device_id, unique_id = device.key, unique_ids[0]
+        self._publish(DeviceTraffic(peer, protocol, frame[:MAX_BYTES], device_id, unique_id, problem))
 
     def _publish(self, traffic: DeviceTraffic) -> None:
         if self.topic is not None:

@@ -58,6 +58,8 @@ class DeviceTraffic(msgspec.Struct, frozen=True, gc=False):
     """0: not identified, or no such device."""
     unique_id: str = ""
     """What the device calls itself; empty where it has not said so."""
+    problem: str = ""
+    """Why it was refused or dropped, or the connection ended before a login; else empty."""
 
 
 class ReceiverPaused(msgspec.Struct, frozen=True, gc=False):

@@ -314,7 +314,7 @@ async def test_administrators_see_what_devices_send_while_they_want_it_and_nobod
         ann = await served.user("ann")
         topic = served.context.system.topic(DEVICE_TRAFFIC)
         text = DeviceTraffic("192.0.2.7", "osmand", b"GET /?id=1 HTTP/1.1\r\n", 5, "1")
-        binary = DeviceTraffic("192.0.2.8", "jt808", b"\x7e\x01\x00", 0, "013912345678")
+        binary = DeviceTraffic("192.0.2.8", "jt808", b"\x7e\x01\x00", 0, "013912345678", "not known")
         async with (
             connect(served, served.cookie(ann)) as hers,
             connect(served, served.cookie(served.admin)) as socket,
@@ -342,6 +342,7 @@ async def test_administrators_see_what_devices_send_while_they_want_it_and_nobod
                     "uniqueId": "013912345678",
                     "deviceId": 0,
                     "data": "7e0100",
+                    "problem": "not known",
                 },
             ]
             # Two keep-alives later, the other socket has had nothing of it.

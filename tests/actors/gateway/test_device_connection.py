@@ -758,13 +758,37 @@ class TestTraffic:
             await time.settle()
             peer.socket.close()
             await time.settle()
-            unknown, silent = await following.receive_batch()
+            unknown, *dropped, silent = await following.receive_batch()
             assert (unknown.data, unknown.device_id, unknown.unique_id) == (sent, 0, PHONE.zfill(12))
+            assert unknown.problem == "not known, disabled or expired"
+            assert all(each.problem and not each.unique_id for each in dropped)
+            assert silent.problem == peer.device_socket.reason != ""
             assert (silent.data, silent.device_id, silent.unique_id) == (
                 b"GET / HT" + b"x" * 2_040,
                 0,
                 "",
             )
+
+    async def test_a_dropped_frame_is_published_with_its_reason_before_and_after_the_login(
+        self, make_device, line, time
+    ):
+        row = await make_device()
+        async with line() as peer, self.follow(peer) as following:
+            frame = bytearray(peer.terminal.heartbeat())
+            frame[-2] ^= 1
+            peer.socket.send(bytes(frame))
+            await time.settle()
+            peer.socket.send(peer.terminal.register())
+            await time.settle()
+            # Of several in a row the first.
+            peer.socket.send(bytes(frame) * 3)
+            await time.settle()
+            published = await following.receive_batch()
+        dropped = [each for each in published if each.problem]
+        assert [(each.device_id, each.unique_id) for each in dropped] == [(0, ""), (row.id, PHONE.zfill(12))]
+        assert {each.problem for each in dropped} == {"the check byte is wrong"}
+        assert all(each.data in bytes(frame) for each in dropped)
+        assert len(published) == 4
 
     async def test_without_followers_nothing_is_kept(self, make_device, line, time):
         await make_device()
