@@ -2,7 +2,7 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import type { Key } from "./i18n/translate";
+import { type Key, loadTexts } from "./i18n/translate";
 import type { IconName } from "./parts/Icon";
 import { may } from "./state/session";
 import { recording } from "./video/recorded/captures";
@@ -52,6 +52,8 @@ const eventProof: Chunk = () => import("./places/events/EventProof");
 const vehicleEvents: Chunk = () => import("./places/events/VehicleEvents");
 const login: Chunk = () => import("./places/login/Login");
 const account: Chunk = () => import("./places/account/Account");
+const connect: Chunk = async () =>
+  (await Promise.all([import("./places/connect/Connect"), loadTexts("connect")]))[0];
 
 export const routes: readonly Route[] = [
   { pattern: "/", load: fleet },
@@ -68,6 +70,7 @@ export const routes: readonly Route[] = [
   { pattern: "/vehicles/:id/events", load: vehicleEvents },
   { pattern: "/events", load: events },
   { pattern: "/events/:id", load: eventProof },
+  { pattern: "/connect", load: connect },
   { pattern: "/account", load: account },
   { pattern: "/share", load: share, open: true, guest: true },
   { pattern: "/login", load: login, open: true },

@@ -20,6 +20,8 @@ export interface LogRecord {
   uniqueId?: string;
   deviceId?: number;
   data?: string;
+  /** Why it was refused or a frame dropped, or the connection ended before a login. */
+  problem?: string;
 }
 
 /** Without any message for this long the connection is dead: the server sends one at least each 55 s. */

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { en } from "./en";
+import { en as start } from "./en";
+import { connect } from "./en/connect";
 import { madeUp } from "./pseudo";
-import { pt } from "./pt";
-import { chooseLanguage, fill, type Key, type Message, setLanguage, t } from "./translate";
+import { pt as startPt } from "./pt";
+import { connect as connectPt } from "./pt/connect";
+import { chooseLanguage, fill, type Key, loadTexts, type Message, setLanguage, t } from "./translate";
 
+const en: Record<Key, Message> = { ...start, ...connect };
+const pt: Record<Key, Message> = { ...startPt, ...connectPt };
 const keys = Object.keys(en) as Key[];
 const forms = (message: Message) => (typeof message === "string" ? [message] : Object.values(message));
 const values = (message: Message) =>
@@ -47,6 +51,18 @@ describe("texts", () => {
     expect(t("common.cancel")).toBe("Cancelar");
     expect(t("account.days", { count: 2 })).toBe("2 dias");
     await setLanguage("en");
+    expect(t("common.cancel")).toBe("Cancel");
+  });
+
+  test("of a place come with it, and change with the language", async () => {
+    expect(t("connect.take")).toBe("connect.take");
+    await loadTexts("connect");
+    expect(t("connect.take")).toBe("Take it");
+    const loading = loadTexts("connect");
+    await Promise.all([setLanguage("pt"), loading]);
+    expect(t("connect.take")).toBe("É este");
+    await setLanguage("en");
+    expect(t("connect.take")).toBe("Take it");
     expect(t("common.cancel")).toBe("Cancel");
   });
 

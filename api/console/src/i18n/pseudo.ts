@@ -1,15 +1,15 @@
 /** A language made of English: accents on all letters, 40 % longer. What stays plain was not translated. */
 
-import type { Message, Texts } from "./translate";
+import type { Message } from "./translate";
 
 const PLAIN = "aceginosuyzACEGINOSUYZ";
 const ACCENTED = "áçéğíñóšúýžÁÇÉĞÍÑÓŠÚÝŽ";
 
 /** All texts made up. */
-export function madeUp(texts: Texts): Texts {
+export function madeUp<K extends string>(texts: Record<K, Message>): Record<K, Message> {
   return Object.fromEntries(
-    Object.entries(texts).map(([key, message]) => [key, ofMessage(message)]),
-  ) as Texts;
+    Object.entries<Message>(texts).map(([key, message]) => [key, ofMessage(message)]),
+  ) as Record<K, Message>;
 }
 
 function ofMessage(message: Message): Message {

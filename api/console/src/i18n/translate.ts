@@ -2,11 +2,13 @@
 
 import { signal } from "@preact/signals";
 import type { en } from "./en";
+import type { connect } from "./en/connect";
 
 /** A text, or one for each plural category of `count` (https://cldr.unicode.org/index/cldr-spec/plural-rules). */
 export type Message = string | ({ other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
-export type Key = keyof typeof en;
-export type Texts = Record<Key, Message>;
+/** The texts that are loaded at the start. */
+export type Texts = Record<keyof typeof en, Message>;
+export type Key = keyof typeof en | keyof typeof connect;
 export type Values = Record<string, string | number>;
 
 /** Languages by their code; `qps` is made up, for tests. */
@@ -17,9 +19,20 @@ const loaders: Record<string, () => Promise<Texts>> = {
   qps: async () => (await import("./pseudo")).madeUp((await import("./en")).en),
 };
 
+/** Texts that are loaded with the place that has them, since few open it. */
+const parts = {
+  connect: {
+    en: async () => (await import("./en/connect")).connect,
+    pt: async () => (await import("./pt/connect")).connect,
+  },
+} as const;
+export type Part = keyof typeof parts;
+/** Those that were loaded, and are loaded again in another language. */
+const loadedParts = new Set<Part>();
+
 /** The code of the language that is loaded, for `Intl` and `lang`. */
 export const language = signal("en");
-const texts = signal<Texts | null>(null);
+const texts = signal<Partial<Record<Key, Message>> | null>(null);
 let plurals = new Intl.PluralRules("en");
 
 /** The first of the wished languages that exists: `pt-BR` finds `pt`; else English. */
@@ -35,11 +48,27 @@ export function chooseLanguage(...wished: unknown[]): string {
 export async function setLanguage(code: string): Promise<void> {
   const load = loaders[code];
   if (!load || (texts.value && language.value === code)) return;
-  const loaded = await load();
+  const known = [...loadedParts];
+  const [loaded, ...more] = await Promise.all([load(), ...known.map((part) => readPart(part, code))]);
   plurals = new Intl.PluralRules(code === "qps" ? "en" : code);
-  texts.value = loaded;
+  texts.value = Object.assign({}, loaded, ...more);
   language.value = code;
   if (typeof document !== "undefined") document.documentElement.lang = code === "qps" ? "en" : code;
+  await Promise.all([...loadedParts].filter((part) => !known.includes(part)).map(loadTexts));
+}
+
+/** Load the texts of a place, in the language that is loaded now and in those that follow. */
+export async function loadTexts(part: Part): Promise<void> {
+  loadedParts.add(part);
+  const code = language.value;
+  const loaded = await readPart(part, code);
+  if (language.value === code) texts.value = { ...texts.value, ...loaded };
+  else await loadTexts(part);
+}
+
+async function readPart(part: Part, code: string): Promise<Partial<Record<Key, Message>>> {
+  if (code === "qps") return (await import("./pseudo")).madeUp(await parts[part].en());
+  return parts[part][code === "pt" ? "pt" : "en"]();
 }
 
 /** The text of a key; `{name}` is replaced by a value, and `count` chooses among plural forms. */

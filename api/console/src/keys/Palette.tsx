@@ -6,12 +6,17 @@ import { Rows } from "../parts/Rows";
 import { go } from "../router";
 import { railEntries } from "../routes";
 import { snapshot } from "../state/fleet";
+import { may } from "../state/session";
 
 const ROW = 36;
 
 /** Everything that can be gone to, by name: places and vehicles. */
 function destinations(): readonly Pick[] {
-  const places = [...railEntries(), { to: "/account", label: "frame.account" } as const];
+  const places = [
+    ...railEntries(),
+    ...(may("addDevices") ? [{ to: "/connect", label: "fleet.connect" } as const] : []),
+    { to: "/account", label: "frame.account" } as const,
+  ];
   return [
     ...places.map((place) => ({ id: place.to, name: t(place.label) })),
     ...snapshot().map(({ device }) => ({

@@ -26,6 +26,7 @@ export const style: ReadonlySignal<Style> = computed(() =>
 export type Action =
   | "edit"
   | "editDevices"
+  | "addDevices"
   | "command"
   | "video"
   | "anyCommand"
@@ -50,6 +51,8 @@ export function may(action: Action): boolean {
       return !limited("readonly");
     case "editDevices":
       return !limited("readonly") && !limited("deviceReadonly");
+    case "addDevices":
+      return may("editDevices") && (user.administrator || user.deviceLimit !== 0);
     case "reports":
       return !limited("disableReports");
     case "share":

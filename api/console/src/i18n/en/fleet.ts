@@ -12,6 +12,7 @@ export const fleet = {
   "fleet.allGroups": "All groups",
   "fleet.empty": "No vehicles yet",
   "fleet.emptyText": "A vehicle appears here once it is added and linked to you.",
+  "fleet.connect": "Connect a tracker",
   "fleet.noMatch": "No vehicle matches",
   "fleet.noMatchText": "Change the search or the filters.",
   "fleet.clear": "Clear the filters",

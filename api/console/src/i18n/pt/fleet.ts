@@ -12,6 +12,7 @@ export const fleet = {
   "fleet.allGroups": "Todos os grupos",
   "fleet.empty": "Ainda sem veículos",
   "fleet.emptyText": "Um veículo aparece aqui quando é adicionado e associado a si.",
+  "fleet.connect": "Ligar um localizador",
   "fleet.noMatch": "Nenhum veículo corresponde",
   "fleet.noMatchText": "Mude a procura ou os filtros.",
   "fleet.clear": "Limpar os filtros",

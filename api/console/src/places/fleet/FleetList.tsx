@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Group } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
+import { Link } from "../../Link";
 import { Empty } from "../../parts/Empty";
 import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
@@ -9,6 +10,7 @@ import { Picker } from "../../parts/Picker";
 import { Rows } from "../../parts/Rows";
 import { go, location, withQuery } from "../../router";
 import { deviceIds, loaded } from "../../state/fleet";
+import { may } from "../../state/session";
 import { FleetRow, ROW_HEIGHT } from "./FleetRow";
 import { type Filters, filtersOf } from "./filters";
 import { listSize, setListSize } from "./listSize";
@@ -105,6 +107,16 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
             }}
           />
           <kbd>/</kbd>
+          {may("addDevices") && (
+            <Link
+              class="icon-button"
+              to="/connect"
+              aria-label={t("fleet.connect")}
+              title={t("fleet.connect")}
+            >
+              <Icon name="plus" />
+            </Link>
+          )}
           <SizeButtons />
         </div>
         <fieldset class="chips">
@@ -200,7 +212,16 @@ function isFiltered({ keyword, status, groupId }: Filters): boolean {
 }
 
 function Nothing({ hasFilters }: { hasFilters: boolean }) {
-  if (!hasFilters) return <Empty icon="car" title={t("fleet.empty")} text={t("fleet.emptyText")} />;
+  if (!hasFilters)
+    return (
+      <Empty icon="car" title={t("fleet.empty")} text={t("fleet.emptyText")}>
+        {may("addDevices") && (
+          <Link class="button" to="/connect">
+            {t("fleet.connect")}
+          </Link>
+        )}
+      </Empty>
+    );
   return (
     <Empty icon="search" title={t("fleet.noMatch")} text={t("fleet.noMatchText")}>
       <button type="button" onClick={() => go("/fleet")}>

@@ -1,0 +1,30 @@
+/** Who is heard at the ports of trackers, for administrators. */
+
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { listen, onOpen, send } from "../../api/socket";
+import { may } from "../../state/session";
+import { hear, type Sender, type Wanted } from "./heard";
+
+/** Those who are heard while it is mounted; none for others than administrators. `clear` forgets them. */
+export function useHeard(wanted: Wanted): readonly [readonly Sender[], clear: () => void] {
+  const [senders, setSenders] = useState<readonly Sender[]>([]);
+  const latest = useRef(wanted);
+  latest.current = wanted;
+  const allowed = may("administer");
+  useEffect(() => {
+    if (!allowed) return undefined;
+    const ask = () => send({ logs: true });
+    ask();
+    const endOpening = onOpen(ask);
+    const endListening = listen(({ logs }) => {
+      if (logs) setSenders((known) => hear(known, logs, latest.current, Date.now()));
+    });
+    return () => {
+      endOpening();
+      endListening();
+      send({ logs: false });
+    };
+  }, [allowed]);
+  const clear = useCallback(() => setSenders([]), []);
+  return [senders, clear];
+}
