@@ -78,7 +78,7 @@ export const routes: readonly Route[] = [
 ];
 
 const entries: readonly RailEntry[] = [
-  { to: "/fleet", icon: "map", label: "frame.fleet", under: ["/fleet", "/vehicles"] },
+  { to: "/fleet", icon: "map", label: "frame.fleet", under: ["/fleet", "/vehicles", "/connect"] },
   { to: "/live", icon: "wall", label: "live.title", under: ["/live"] },
   {
     to: "/captures",

@@ -21,7 +21,7 @@ _UNTRANSLATED = r"""
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const parent = walker.currentNode.parentElement;
-    if (!parent.closest("script, style, code, kbd, noscript")) add(walker.currentNode.data);
+    if (!parent.closest("script, style, code, kbd, noscript, [translate=no]")) add(walker.currentNode.data);
   }
   for (const name of ["aria-label", "placeholder", "title", "alt"]) {
     for (const each of document.querySelectorAll(`[${name}]`)) add(each.getAttribute(name));
@@ -97,6 +97,11 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
     page.go_back()
     expect(page.locator(".event-row")).to_have_count(1)
     look(guest)
+
+    for address in ("/connect", "/connect?protocol=gt06"):
+        guest.open(address)
+        expect(page.locator(".connect input")).not_to_have_count(0)
+        look(guest)
 
     guest.open("/account")
     expect(page.locator(".records li")).not_to_have_count(0)

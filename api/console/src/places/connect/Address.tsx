@@ -99,7 +99,7 @@ function Ports({ trackers }: { trackers: readonly Tracker[] }) {
       <ul class="connect-ports">
         {trackers.map((each) => (
           <li key={each.name}>
-            <span>{each.title}</span>
+            <span translate={false}>{each.title}</span>
             <code>{each.port}</code>
           </li>
         ))}

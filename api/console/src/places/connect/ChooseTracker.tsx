@@ -38,13 +38,19 @@ export function ChooseTracker({ trackers }: { trackers: readonly Tracker[] }) {
           }}
         />
       </div>
+      <Link class="button" to={byNumber}>
+        {isNumber ? t("connect.byNumber", { number: text.trim() }) : t("connect.onlyNumber")}
+      </Link>
       {found.length > 0 && (
         <ul class="connect-trackers">
           {found.map((tracker) => (
             <li key={tracker.name}>
               <Link to={addressOf(tracker)}>
-                <strong>{tracker.title}</strong>
-                {tracker.models && <span>{tracker.models}</span>}
+                <strong translate={false}>{tracker.title}</strong>
+                <span>
+                  {tracker.models && <bdi translate={false}>{tracker.models}</bdi>}
+                  {tracker.note && <> · {t(tracker.note)}</>}
+                </span>
                 <Icon name="next" size={18} />
               </Link>
             </li>
@@ -52,9 +58,6 @@ export function ChooseTracker({ trackers }: { trackers: readonly Tracker[] }) {
         </ul>
       )}
       {found.length === 0 && !isNumber && <p role="status">{t("connect.noMatch")}</p>}
-      <Link class="button" to={byNumber}>
-        {isNumber ? t("connect.byNumber", { number: text.trim() }) : t("connect.onlyNumber")}
-      </Link>
     </section>
   );
 }

@@ -11,6 +11,7 @@ import { ChooseTracker } from "./ChooseTracker";
 import { SetUp } from "./SetUp";
 import { trackersOf } from "./trackers";
 import { Waiting } from "./Waiting";
+import "../vehicle/vehicle.css";
 import "./connect.css";
 
 const STEPS = ["connect.what", "connect.setUp", "connect.wait"] as const;

@@ -35,12 +35,13 @@ export function Waiting({ id, tracker, trackers, host }: WaitingProps) {
   const read = useLoaded(`connect ${id}`, (signal) => loadDevice(id, signal));
   const found = device(id).value;
   const at = position(id).value;
-  const [heard, forget] = useHeard({ uniqueId: found?.uniqueId ?? "", deviceId: id });
+  const heard = useHeard({ uniqueId: found?.uniqueId ?? "", deviceId: id });
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState("");
   if (!found && read.problem !== null) return <Empty icon="pin" title={t("vehicle.missing")} />;
   if (!found || !loaded.value) return <Skeleton label={t("common.loading")} lines={4} />;
   const finding = findingOf(found, at, heard, now.value);
+  const arrived = finding.kind === "reports";
   const shown = "sender" in finding ? finding.sender.key : "";
   const others = heard.filter((each) => each.key !== shown && each.deviceId !== id);
 
@@ -54,7 +55,6 @@ export function Waiting({ id, tracker, trackers, host }: WaitingProps) {
       const saved = await put<Device>(`/devices/${id}`, { ...value, ...named, uniqueId }, version);
       applyMessage({ devices: [saved] });
       drop("/devices");
-      forget();
     } catch (problem) {
       setSaid(sentenceOf(problem));
     }
@@ -65,10 +65,10 @@ export function Waiting({ id, tracker, trackers, host }: WaitingProps) {
   return (
     <>
       <section class="card connect-waiting" aria-label={t("connect.wait")}>
-        <h2>{finding.kind === "reports" ? found.name : t("connect.waiting", { number: found.uniqueId })}</h2>
+        <h2>{arrived ? found.name : t("connect.waiting", { number: found.uniqueId })}</h2>
         <p class="connect-status">
           <StatusMark status={found.status} moving={found.status === "online" && isMoving(at)} />
-          {found.name !== found.uniqueId && finding.kind !== "reports" && <span>{found.name}</span>}
+          {found.name !== found.uniqueId && !arrived && <span>{found.name}</span>}
         </p>
         <FindingCard finding={finding} device={found} trackers={trackers} onTake={onTake} />
         {said && (
@@ -77,30 +77,25 @@ export function Waiting({ id, tracker, trackers, host }: WaitingProps) {
           </p>
         )}
       </section>
-      {finding.kind === "reports" ? (
-        <Arrived device={found} position={at} />
-      ) : (
-        <>
-          {others.length > 0 && <Others senders={others} trackers={trackers} onTake={onTake} />}
-          {finding.kind === "nothing" && <Checks device={found} tracker={tracker} host={host} />}
-        </>
-      )}
+      {!arrived && others.length > 0 && <Others senders={others} trackers={trackers} onTake={onTake} />}
+      {finding.kind === "nothing" && <Checks device={found} tracker={tracker} host={host} />}
       <div class="connect-end">
-        {finding.kind !== "reports" && !may("administer") && (
+        {!arrived && !may("administer") && (
           <button type="button" onClick={() => copy(window.location.href)}>
             <Icon name="link" size={18} />
             {t("connect.copyLink")}
           </button>
         )}
         <Link class="button" to={`/vehicles/${id}`}>
-          {t(finding.kind === "reports" ? "connect.open" : "connect.later")}
+          {t(arrived ? "connect.open" : "connect.later")}
         </Link>
-        {finding.kind === "reports" && may("addDevices") && (
+        {arrived && may("addDevices") && (
           <Link class="button" to="/connect">
             {t("connect.another")}
           </Link>
         )}
       </div>
+      {arrived && <Arrived device={found} position={at} />}
     </>
   );
 }

@@ -1,6 +1,7 @@
 /** What is known of trackers beside what the server says of their protocols (docs/console.md#connect-a-tracker). */
 
 import type { Protocol } from "../../api/types";
+import { type Key, t } from "../../i18n/translate";
 
 /** What a tracker calls itself. */
 export type NumberKind = "imei" | "phone" | "id";
@@ -9,12 +10,15 @@ interface Known {
   title: string;
   /** Makes and models that speak it, as people search for them. */
   models: string;
+  /** What it is used for, where the models do not say so. */
+  note?: Key;
   number: NumberKind;
   /** The text message that sets the server, with the password that the tracker comes with. */
   message?: (host: string, port: number) => string;
 }
 
 const KNOWN: Record<string, Known> = {
+  gl200: { title: "Queclink", models: "GL200, GL300, GL500, GV55, GV200, GV300, GV500", number: "imei" },
   gps103: {
     title: "GPS103",
     models: "Coban GPS103, GPS303, TK303 · Xexun TK102, TK103",
@@ -35,12 +39,18 @@ const KNOWN: Record<string, Known> = {
   },
   jt808: {
     title: "JT/T 808",
-    models: "JT/T 1078 · MDVR, dashcams and terminals with cameras",
+    models: "JT/T 1078 · MDVR",
+    note: "connect.note.jt808",
     number: "phone",
   },
   meitrack: { title: "Meitrack", models: "MVT, MT90, T1, T3, T333, T366, TC68, MD", number: "imei" },
-  osmand: { title: "OsmAnd", models: "OsmAnd · Traccar Client · GPSLogger", number: "id" },
-  owntracks: { title: "OwnTracks", models: "OwnTracks", number: "id" },
+  osmand: {
+    title: "OsmAnd",
+    models: "OsmAnd · Traccar Client · GPSLogger",
+    note: "connect.note.phone",
+    number: "id",
+  },
+  owntracks: { title: "OwnTracks", models: "OwnTracks", note: "connect.note.phone", number: "id" },
   ruptela: { title: "Ruptela", models: "FM-Eco4, FM-Pro4, FM-Tco4, HCV5, LCV5, Plug5", number: "imei" },
   suntech: { title: "Suntech", models: "ST300, ST340, ST600, ST910, ST4300", number: "id" },
   teltonika: {
@@ -53,7 +63,8 @@ const KNOWN: Record<string, Known> = {
   tk103: { title: "TK103", models: "TK103, TK106", number: "id" },
   watch: {
     title: "Watch",
-    models: "SeTracker, 3G, Q50, Q90, GW100 · watches for children",
+    models: "SeTracker, 3G, Q50, Q90, GW100",
+    note: "connect.note.watch",
     number: "id",
     message: (host, port) => `pw,123456,ip,${host},${port}#`,
   },
@@ -64,6 +75,7 @@ export interface Tracker {
   name: string;
   title: string;
   models: string;
+  note: Key | null;
   number: NumberKind;
   port: number;
   /** What is spoken to the port, such as `TCP`. */
@@ -84,6 +96,7 @@ export function trackersOf(protocols: readonly Protocol[], page: string): readon
         name,
         title: known?.title ?? name,
         models: known?.models ?? "",
+        note: known?.note ?? null,
         number: known?.number ?? (identity === "phone" ? "phone" : "id"),
         port,
         transport: transport === "http" ? "HTTP" : udp ? "TCP, UDP" : "TCP",
@@ -94,11 +107,11 @@ export function trackersOf(protocols: readonly Protocol[], page: string): readon
     .sort((one, other) => one.title.localeCompare(other.title));
 }
 
-/** Those whose title, name or models hold all words. */
+/** Those whose title, name, models or note hold all words. */
 export function searched(trackers: readonly Tracker[], text: string): readonly Tracker[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return trackers.filter(({ title, name, models }) => {
-    const known = `${title} ${name} ${models}`.toLowerCase();
+  return trackers.filter(({ title, name, models, note }) => {
+    const known = `${title} ${name} ${models} ${note ? t(note) : ""}`.toLowerCase();
     return words.every((word) => known.includes(word));
   });
 }

@@ -1,12 +1,12 @@
 /** Who is heard at the ports of trackers, for administrators. */
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { listen, onOpen, send } from "../../api/socket";
 import { may } from "../../state/session";
 import { hear, type Sender, type Wanted } from "./heard";
 
-/** Those who are heard while it is mounted; none for others than administrators. `clear` forgets them. */
-export function useHeard(wanted: Wanted): readonly [readonly Sender[], clear: () => void] {
+/** Those who are heard while it is mounted; none for others than administrators. */
+export function useHeard(wanted: Wanted): readonly Sender[] {
   const [senders, setSenders] = useState<readonly Sender[]>([]);
   const latest = useRef(wanted);
   latest.current = wanted;
@@ -25,6 +25,5 @@ export function useHeard(wanted: Wanted): readonly [readonly Sender[], clear: ()
       send({ logs: false });
     };
   }, [allowed]);
-  const clear = useCallback(() => setSenders([]), []);
-  return [senders, clear];
+  return senders;
 }
