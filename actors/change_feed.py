@@ -35,6 +35,7 @@ from motorpool.actors.messages.changes import (
     Change,
     CompanyChanged,
     DeviceChanged,
+    DeviceMoved,
     EverythingChanged,
     GeofenceChanged,
     GroupChanged,
@@ -49,6 +50,7 @@ from motorpool.actors.messages.changes import (
     TicketPriorityChanged,
     UserChanged,
 )
+from motorpool.actors.messages.homes import HOMES
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.tickets import TICKET_RECALCULATIONS
 from motorpool.actors.messages.uplink import DEVICE, DeliverQueued, DeviceMessage
@@ -167,6 +169,7 @@ FOLLOWERS: tuple[Follower, ...] = (
     _actor(RULE_CATALOG, concerns_rules),
     _devices,
     _actor(DIRECTORY, _concerns_directory),
+    _actor(HOMES, lambda change: isinstance(change, DeviceMoved)),
     _actor(TIMETABLE, _concerns_timetable),
     _actor(REPORT_TIMETABLE, _concerns_report_timetable),
     _actor(TIMED_EVENTS, _concerns_timed_events),

@@ -15,6 +15,7 @@ from motorpool.actors.change_relay import change_relay_spec
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.devices.homes import homes_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
 from motorpool.actors.devices.protocol_attributes import read_assignments
@@ -170,6 +171,7 @@ def fleet_tree(
             media_requests_spec(database),
             rule_catalog_spec(catalog, database),
             device_loader_spec(database, catalog),
+            *((homes_spec(database, node),) if clustered else ()),
             device_spec(
                 database,
                 DeviceOptions(
@@ -182,6 +184,7 @@ def fleet_tree(
                     text_channel=outgoing.sms.enabled,
                     latest=latest,
                     node=node,
+                    clustered=clustered,
                 ),
                 catalog,
             ),

@@ -4,6 +4,7 @@ The queue is in the database; the actor only remembers whether there may be any.
 """
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 from motorpool.actors.messages.changes import LOCAL_CHANGES, QueueFilled
@@ -11,7 +12,7 @@ from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsCha
 from motorpool.actors.messages.uplink import DeviceMessage, SendCommand
 from motorpool.actors.record_json import format_time
 from motorpool.runtime import Context
-from motorpool.storage import audit, commands, runs, ticket_commands
+from motorpool.storage import audit, commands, homes, runs, ticket_commands
 from motorpool.storage.commands import ClaimedCommand
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -63,6 +64,7 @@ class CommandQueue:
             stored = await commands.enqueue(
                 self._database,
                 queued,
+                expires=_expiry(self._context.clock.now(), message.queue_minutes),
                 user_id=message.user_id,
                 ticket_command_id=message.ticket_command_id,
             )
@@ -71,6 +73,10 @@ class CommandQueue:
             # It may be connected to another server, which sends it from there.
             self._context.system.topic(LOCAL_CHANGES).publish((QueueFilled(self._device_id),))
         return stored
+
+    async def is_served_elsewhere(self) -> bool:
+        """Return whether the device is connected to another server. Raises StorageError."""
+        return bool(await homes.connected_elsewhere(self._database, self._node, (self._device_id,)))
 
     async def claim(self) -> ClaimedCommand | None:
         """Remove the next command from the queue; None if it is empty or the database fails."""
@@ -135,3 +141,7 @@ class CommandQueue:
                 attributes={"id": queued.id, "type": queued.type, "reason": refused},
             )
             await audit.record(self._database, action)
+
+
+def _expiry(now: datetime, minutes: int) -> datetime | None:
+    return now + timedelta(minutes=minutes) if minutes else None

@@ -20,6 +20,7 @@ from motorpool.actors.messages.downlink import (
     DeliverInResponse,
     Reannounce,
 )
+from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
 from motorpool.actors.messages.uplink import (
     DEVICE,
     AlarmFileStored,
@@ -29,6 +30,7 @@ from motorpool.actors.messages.uplink import (
     CheckStatus,
     CommandAnswered,
     Connected,
+    ConnectedElsewhere,
     DeliverQueued,
     DetachConnection,
     DeviceMessage,
@@ -86,6 +88,7 @@ class DeviceActor(BaseDevice):
             context=context,
             publish=self._publish_event,
             node=self._options.node,
+            clustered=self._options.clustered,
         )
         self._uploads = DeviceUploads(
             self._device_id,
@@ -133,6 +136,8 @@ class DeviceActor(BaseDevice):
             case DeliverQueued():
                 self._commands.queue.waiting = True
                 return self._commands.drain()
+            case ConnectedElsewhere():
+                return self._connected_elsewhere()
             case GetCommandTypes():
                 return self._commands.types()
             case DeviceChanged():
@@ -201,6 +206,8 @@ class DeviceActor(BaseDevice):
             self._connections.attach(message.connection, message.unique_ids)
             return None
         self._connections.connect(message)
+        if self._options.clustered:
+            self.context.system.ref(HOMES).offer(DeviceConnected(self._device_id))
         self._commands.connection_changed()
         self._presence.mark_seen(self._now())
         return self._commands.drain() if self._commands.queue.waiting else None
@@ -209,8 +216,14 @@ class DeviceActor(BaseDevice):
         self._connections.detach(message.connection)
         if self._session.connection == message.connection:
             self._session.connection = None
+            if self._options.clustered:
+                self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
                 self._presence.announce("offline")
+
+    def _connected_elsewhere(self) -> None:
+        if self._connections.replaced() and self._session.row is not None:
+            self._presence.announce("offline")
 
     async def _read_row(self, change: DeviceChanged) -> None:
         old = self._session.row

@@ -39,6 +39,7 @@ from motorpool.actors.messages.playback import (
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandAnswered
 from motorpool.actors.messages.uplink import (
+    HANDOVER_MINUTES,
     CommandOutcome,
     CommandQueued,
     CommandRefused,
@@ -101,6 +102,7 @@ class DeviceCommands:
     """Validates, sends, queues and delivers the commands of one device."""
 
     __slots__ = (
+        "_clustered",
         "_context",
         "_device_id",
         "_has_text_channel",
@@ -121,8 +123,11 @@ class DeviceCommands:
         context: Context[DeviceMessage],
         publish: Callable[[str, dict[str, Any]], None],
         node: int = 0,
+        clustered: bool = False,
     ) -> None:
-        """`publish` is called with the type and attributes of each event; `node` is this server's number."""
+        """`publish` is called with the type and attributes of each event; `node` is this server's number, and
+        `clustered` says that there may be others.
+        """
         self._device_id = device_id
         self._session = session
         self._media = media
@@ -130,6 +135,7 @@ class DeviceCommands:
         self._context = context
         self._ticket_references: dict[int, int] | None = None
         """Commands of tickets by what their answers repeat, the oldest first; None: there are none."""
+        self._clustered = clustered
         self.queue = CommandQueue(device_id, database, context, publish, node)
 
     def types(self) -> tuple[str, ...]:
@@ -149,9 +155,11 @@ class DeviceCommands:
         if reason:
             return CommandRefused(reason)
         if session.connection is None:
-            if message.no_queue or message.attributes.get("noQueue") is True:
-                return CommandRefused("the device is offline", offline=True)
-            return self._queue_command(message)
+            if not (message.no_queue or message.attributes.get("noQueue") is True):
+                return self._queue_command(message)
+            if self._clustered:
+                return self._send_from_elsewhere(message)
+            return CommandRefused("the device is offline", offline=True)
         if message.type in MEDIA_COMMANDS:
             return self._send_media_command(session.connection, message)
         try:
@@ -200,6 +208,17 @@ class DeviceCommands:
             user_id=message.user_id,
         )
         return CommandSent() if not_sent is None else CommandRefused(not_sent.reason)
+
+    async def _send_from_elsewhere(self, message: SendCommand) -> CommandOutcome | Failure:
+        """Queue a command that must not wait if another server sends it at once; refuse it otherwise."""
+        try:
+            if await self.queue.is_served_elsewhere():
+                return await self._queue_command(
+                    msgspec.structs.replace(message, queue_minutes=HANDOVER_MINUTES)
+                )
+        except StorageError as error:
+            return Failure(error)
+        return CommandRefused("the device is offline", offline=True)
 
     async def _queue_command(self, message: SendCommand) -> CommandOutcome | Failure:
         try:

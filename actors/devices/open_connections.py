@@ -19,6 +19,7 @@ from motorpool.storage.records import Device
 
 __all__ = ["OpenConnections"]
 
+REPLACED = "replaced by a newer connection of the same device"
 REASON = "the device was deleted, renamed or disabled, or has expired"
 
 
@@ -74,8 +75,15 @@ class OpenConnections:
         session.local_host = message.local_host
         self._sent = _PROTOCOL_NEUTRAL
         if older is not None and older != message.connection:
-            older.offer(Close("replaced by a newer connection of the same device"))
+            older.offer(Close(REPLACED))
         self.configure()
+
+    def replaced(self) -> bool:
+        """Close the connection that takes commands, if there is one; return whether there was."""
+        older, self._session.connection = self._session.connection, None
+        if older is not None:
+            older.offer(Close(REPLACED))
+        return older is not None
 
     def configure(self) -> None:
         """Send the connection what affects decoding if it changed; empty values restore the protocol's

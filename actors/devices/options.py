@@ -31,5 +31,7 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     """Quota of the files of each device, shared with the uploads of alarm files."""
     node: int = 0
     """The number of this server in the database."""
+    clustered: bool = False
+    """Whether there may be other servers."""
     latest: Mapping[int, Position | None] = {}
     """The directory's table of the latest positions of devices that were requested."""

@@ -22,6 +22,7 @@ __all__ = [
     "Change",
     "CompanyChanged",
     "DeviceChanged",
+    "DeviceMoved",
     "DriverChanged",
     "EverythingChanged",
     "GeofenceChanged",
@@ -183,6 +184,12 @@ class QueueFilled(msgspec.Struct, frozen=True, gc=False, tag=True):
     device_id: int
 
 
+class DeviceMoved(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A device has connected to a server while it was connected to another one."""
+
+    device_id: int
+
+
 class EverythingChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """It is not known what was changed, or whether there was a commit at all."""
 
@@ -208,6 +215,7 @@ Change = (
     | SessionEnded
     | TokenRevoked
     | QueueFilled
+    | DeviceMoved
     | EverythingChanged
 )
 

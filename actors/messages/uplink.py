@@ -20,6 +20,7 @@ from motorpool.storage.records import Position, QueuedCommand
 
 __all__ = [
     "DEVICE",
+    "HANDOVER_MINUTES",
     "AlarmFileStored",
     "AttachConnection",
     "AuthorizeAlarmUpload",
@@ -31,6 +32,7 @@ __all__ = [
     "CommandRefused",
     "CommandSent",
     "Connected",
+    "ConnectedElsewhere",
     "DeliverQueued",
     "DetachConnection",
     "DeviceMessage",
@@ -184,8 +186,16 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
     """Of its row in `ticket_commands`, if it is sent for a ticket; else 0."""
 
 
+HANDOVER_MINUTES = 1
+"""A command that must not wait is queued for so long for the server that the device is connected to."""
+
+
 class DeliverQueued(msgspec.Struct, frozen=True, gc=False):
     """Commands were put into the queue of the device in the database: send them if it is connected."""
+
+
+class ConnectedElsewhere(msgspec.Struct, frozen=True, gc=False):
+    """The device has connected to another server of the cluster since."""
 
 
 class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=False):
@@ -226,6 +236,7 @@ DeviceMessage = (
     | RecordingListReceived
     | SendCommand
     | DeliverQueued
+    | ConnectedElsewhere
     | GetCommandTypes
     | DeviceChanged
     | PositionsDeleted

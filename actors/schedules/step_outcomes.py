@@ -9,6 +9,7 @@ import trio
 
 from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import QueueExpired
+from motorpool.actors.messages.uplink import HANDOVER_MINUTES
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.runtime import Context
 from motorpool.storage import runs
@@ -119,7 +120,8 @@ class StepOutcomes:
             count_outcome(outcome.status)
             self._on_committed(step.run_id)
             if outcome.status == "queued":
-                self._context.after(step.queue_minutes * 60, QueueExpired(step.run_id))
+                minutes = max(step.queue_minutes, HANDOVER_MINUTES)
+                self._context.after(minutes * 60, QueueExpired(step.run_id))
         self._notify()
         if delayed:
             self._on_delayed(delayed)

@@ -18,6 +18,7 @@ from motorpool.actors.messages.changes import (
     Change,
     CompanyChanged,
     DeviceChanged,
+    DeviceMoved,
     DriverChanged,
     EverythingChanged,
     GeofenceChanged,
@@ -64,6 +65,7 @@ EVERY_FACT = (
     SessionEnded("digest"),
     TokenRevoked("token", 9),
     QueueFilled(20),
+    DeviceMoved(21),
     EverythingChanged(),
 )
 

@@ -37,6 +37,19 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
             assert client.post("/commands/send", json=command).status_code == 202
             assert peer.messages(lambda message: getattr(message, "message_id", 0) == 0x8300)
 
+            # So is one that must not wait in a queue, as the device is not offline.
+            command["attributes"]["noQueue"] = True
+            assert eventually(lambda: client.post("/commands/send", json=command).status_code == 202)
+            assert peer.messages(lambda message: getattr(message, "message_id", 0) == 0x8300)
+
+            # A device that connects to the other server has given up its connection to the first.
+            with connected(staying, NUMBER) as again:
+                with pytest.raises(AssertionError, match="closed by the server"):
+                    peer.messages(lambda _: False)
+                assert other.post("/commands/send", json=command).status_code == 202
+                assert again.messages(lambda message: getattr(message, "message_id", 0) == 0x8300)
+            assert eventually(lambda: other.post("/commands/send", json=command).status_code == 400)
+
             # What is taken away at the one ends at the other.
             person = {"name": "Ana", "email": "ana@example.com", "password": "correct horse battery"}
             person["id"] = other.post("/users", json=person).json()["id"]
