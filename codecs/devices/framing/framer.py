@@ -77,8 +77,7 @@ class Framer:
                 frames.append(data[at:end])
                 at = end
             elif end == NO_FRAME:
-                found = framing.starts.search(data, at + 1)
-                end = found.start() if found is not None else size
+                end = self._find_start(data, at + 1)
                 self._skip(data[at:end], frames)
                 at = end
             elif size < stop:
@@ -99,14 +98,26 @@ class Framer:
             self._held = b""
         return frames
 
+    def _find_start(self, data: bytes, at: int) -> int:
+        """Return the first offset from `at` where a frame may begin; the end of the data if there is none."""
+        framing = self._framing
+        by_first_byte, longest, search = framing.by_first_byte, framing.max_frame_bytes, framing.starts.search
+        while (found := search(data, at)) is not None:
+            at = found.start()
+            for shape in by_first_byte[data[at]]:
+                if shape.find_end(data, at, at + longest) != NO_FRAME:
+                    return at
+            at += 1
+        return len(data)
+
     def _skip(self, data: bytes, frames: list[bytes | FrameRejected]) -> None:
         """Drop bytes that are no frame; they are reported with the next frame, or when there are too many.
 
         What is reported depends on their number alone, not on how the stream was divided.
         """
-        if not self._skipped_bytes:
-            data = data.lstrip(self._framing.ignored)
         while data:
+            if not self._skipped_bytes:
+                data = data.lstrip(self._framing.ignored)
             taken = data[: self._framing.max_frame_bytes - self._skipped_bytes]
             data = data[len(taken) :]
             self._skipped += taken[: MAX_REJECTED_BYTES - len(self._skipped)]
