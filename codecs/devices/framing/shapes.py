@@ -124,15 +124,29 @@ class Marked(Shape):
 class Nested(Shape):
     """From an opening to its closing mark, counting those in between: `[3G*…[…]…]`."""
 
-    def __init__(self, start: bytes, end: bytes, *, accepts: Accepts | None = None) -> None:
-        """Take two marks of one byte."""
+    def __init__(
+        self, start: bytes, end: bytes, *, header: bytes = b"", accepts: Accepts | None = None
+    ) -> None:
+        """Take two marks of one byte.
+
+        Args:
+            start: the opening mark.
+            end: the closing mark.
+            header: a regular expression of what begins with the opening mark and stands at the beginning of a
+                frame alone, without marks of the end: a frame without its end goes up to there. Empty: such a
+                frame has no end.
+            accepts: as of `Shape`.
+        """
         super().__init__(start, accepts)
-        self._marks = re.compile(re.escape(start) + b"|" + re.escape(end))
+        marks = re.escape(start) + b"|" + re.escape(end)
+        self._marks = re.compile(b"(" + header + b")|" + marks if header else b"()(?!)|" + marks, re.DOTALL)
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
         depth = 0
         for found in self._marks.finditer(data, start, stop):
-            depth += 1 if found[0] == self.start else -1
+            if found[1] and found.start() > start:
+                return found.start()
+            depth += -1 if not found[1] and found[0] != self.start else 1
             if not depth:
                 return found.end()
         return INCOMPLETE

@@ -31,6 +31,7 @@ MAX_VOICE_BYTES: Final = 1 << 20
 _FRAME = re.compile(
     rb"\[([0-9A-Za-z]{2})\*([0-9]{10,15})\*(?:([0-9A-Fa-f]{4})\*)?[0-9A-Fa-f]{4}\*(.*)\]", re.DOTALL
 )
+_HEADER: Final = rb"\[[0-9A-Za-z]{2}\*[0-9]{10,15}\*"
 _EMERGENCY_NUMBER = re.compile(r"SOS[1-9]")
 _PICTURE: Final = b"\xff\xd8"
 """With these bytes a JPEG file begins."""
@@ -42,7 +43,7 @@ class Watch(FramedCodec):
     name = "watch"
     port = 5093
     commands = COMMANDS
-    framing = Framing(Nested(b"[", b"]"), max_frame_bytes=MAX_FRAME_BYTES, ignored=b"\r\n")
+    framing = Framing(Nested(b"[", b"]", header=_HEADER), max_frame_bytes=MAX_FRAME_BYTES, ignored=b"\r\n")
 
     def __init__(self) -> None:
         super().__init__()

@@ -61,6 +61,11 @@ CASES = {
         lambda content: b"[[" + content + b"]]",
         b"[]",
     ),
+    "nested, ended by the next": (
+        Framing(Nested(b"[", b"]", header=rb"\[a{3}"), max_frame_bytes=LONGEST),
+        lambda content: b"[aaa[" + content.replace(b"[", b"") + b"]]",
+        b"[]",
+    ),
     "fixed": (
         Framing(Fixed(b"X", 22), max_frame_bytes=LONGEST),
         lambda content: b"X" + content.ljust(21, b"."),
