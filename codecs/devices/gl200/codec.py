@@ -93,7 +93,10 @@ class Gl200(FramedCodec):
         raise UnsupportedCommand(f"gl200 has no message for {command.type}")
 
     def _read_text(self, frame: bytes, reports: list[Report]) -> None:
-        values = [value.strip() for value in frame.decode("ascii", "replace").rstrip("$\0").split(",")]
+        text = frame.decode("ascii", "replace").rstrip("$\0")
+        values = text.split(",")
+        if " " in text:
+            values = [value.strip() for value in values]
         found = _HEADER.fullmatch(values[0])
         if found is None or len(values) < 4:
             raise CodecError("a text without a type")

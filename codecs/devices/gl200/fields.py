@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, Final
 
 from motorpool.codecs.errors import Truncated
-from motorpool.codecs.numbers import parse_real, parse_whole
+from motorpool.codecs.numbers import parse_whole
 
 __all__ = [
     "STATES",
@@ -88,9 +88,14 @@ class Fields:
 
 
 def real(text: str) -> float | None:
-    """Return a finite number; None for anything else."""
-    number = parse_real(text)
-    return number if number is not None and isfinite(number) else None
+    """Return a finite number, of ASCII characters; None for anything else."""
+    if not text or "_" in text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 def whole(text: str) -> int | None:
@@ -109,7 +114,7 @@ def time_of(text: str) -> datetime | None:
     Raises:
         ValueError: there is no such time.
     """
-    if not _TIME.fullmatch(text):
+    if len(text) != 14 or not _TIME.fullmatch(text):
         return None
     hour, minute, second = int(text[8:10]), int(text[10:12]), int(text[12:])
     return datetime(int(text[:4]), int(text[4:6]), int(text[6:8]), hour, minute, second, 0, UTC)

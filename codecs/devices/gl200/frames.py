@@ -37,11 +37,12 @@ def is_item_frame(frame: bytes) -> bool:
 
 def measure(header: bytes) -> int:
     """Return the length of a binary frame; 1 for anything else."""
-    if is_item_frame(header):
+    if header[1] == 0:
         # The digits of the IMEI tell it from bytes that are no frame.
         digits = header[7:] if header[4] & _LONG_FLAG else header[5:]
         return int.from_bytes(header[2:4], "big") if digits.hex().isdecimal() else _NO_FRAME
-    if not is_binary(header):
+    place = _LENGTHS.get(header[:4])
+    if place is None or header.startswith(b"+ACK:"):
         return _NO_FRAME
-    offset, size = _LENGTHS[header[:4]]
+    offset, size = place
     return int.from_bytes(header[offset : offset + size], "big")

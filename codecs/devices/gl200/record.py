@@ -110,6 +110,8 @@ def is_location(values: Sequence[str], at: int) -> bool:
     if at + LOCATION_FIELDS > len(values):
         return False
     longitude, latitude, time = values[at + 4 : at + 7]
+    if "." in longitude and "." in latitude and len(time) == 14 and time.isdecimal():
+        return True
     if not time:
         return not longitude and not latitude and all(map(_SMALL.fullmatch, values[at : at + 4]))
     return bool(
