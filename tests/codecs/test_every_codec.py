@@ -116,6 +116,19 @@ def test_single_bytes_give_the_same_reports(
     assert feed(codec(), [stream[at : at + 1] for at in range(len(stream))]) == whole
 
 
+@pytest.mark.parametrize("between", [b"\r", b"\n", b"\r\n", b"\n\r\n"])
+@pytest.mark.parametrize(
+    "codec", [pytest.param(codec, id=name) for name, codec in CODECS.items() if codec.transport == "tcp"]
+)
+def test_line_ends_between_frames_lose_none(codec: type[DeviceCodec], between: bytes):
+    """Relays and modems add them, and take them away."""
+    stream = CASES[codec.name][0][0]
+    frames = stream.strip(b"\r\n") if stream.endswith(b"$\r\n") else stream
+    alone = feed(codec(), [frames + frames])
+    found = feed(codec(), [frames + between + frames])
+    assert [report for report in found if not isinstance(report, FrameRejected)] == alone
+
+
 @each_codec
 @settings(max_examples=60, deadline=None)
 @given(draw=st.data())

@@ -315,6 +315,49 @@ async def test_a_command_goes_to_the_address_that_a_device_last_sent_from(starti
             assert await device.receive() == tracker.command_bytes
 
 
+async def test_devices_behind_one_connection_report_and_take_commands(starting, ports, connect):
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    frame = b"*HQ,%b,V1,142231,A,2234.3860,N,11355.2780,E,047.00,092,050324,FFFFFFFF#"
+    names = ("8612345678", "8612345679")
+    async with starting(protocols=("h02",), **places) as served:
+        ids = [await served.device(served.admin, name) for name in names]
+        gateway = await connect("tcp", CODECS["h02"].port + ports)
+        with trio.fail_after(60):
+            for name in names:
+                await gateway.send(frame % name.encode())
+                assert (await gateway.receive()).startswith(b"*HQ,%b,V4,V1," % name.encode())
+            shown = (await served.admin.get("/positions")).json()
+            assert sorted(each["deviceId"] for each in shown) == sorted(ids)
+            for name, device_id in zip(names, ids, strict=True):
+                sent = {"deviceId": device_id, "type": "engineStop"}
+                assert (await served.admin.post("/commands/send", json=sent)).status == 200
+                assert (await gateway.receive()).startswith(b"*HQ,%b,S20," % name.encode())
+
+
+async def test_what_a_group_says_of_a_protocol_holds_for_its_devices(starting, ports, connect):
+    places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
+    async with starting(protocols=("gl200",), **places) as served:
+        group = {"name": "Queclink", "attributes": {"gl200.ack": "true", "devicePassword": "gl300"}}
+        group_id = (await served.admin.post("/groups", json=group)).json()["id"]
+        device = {"name": "x", "uniqueId": TRACKERS["gl200"].unique_id, "groupId": group_id}
+        device_id = (await served.admin.post("/devices", json=device)).json()["id"]
+        tracker = await connect("tcp", CODECS["gl200"].port + ports)
+        with trio.fail_after(60):
+            (heartbeat, answer), (report, _) = TRACKERS["gl200"].dialogue
+            await tracker.send(heartbeat)
+            assert await tracker.receive() == answer
+            # The group was created a moment ago: the device follows it with one of its first messages.
+            answers = b""
+            while not answers:
+                await tracker.send(report)
+                with trio.move_on_after(0.5):
+                    answers = await tracker.receive()
+            assert answers == b"+SACK:11F0$"
+            sent = {"deviceId": device_id, "type": "positionSingle"}
+            assert (await served.admin.post("/commands/send", json=sent)).status == 200
+            assert await tracker.receive() == b"AT+GTRTO=gl300,1,,,,,,FFFF$"
+
+
 async def test_the_addresses_of_unknown_devices_and_noise_are_not_answered(starting, ports, connect):
     places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
     async with starting(protocols=("gps103",), **places) as served:
