@@ -39,6 +39,11 @@ class SentCommands:
             self._texts[reference] = None
         return reference
 
+    @property
+    def has_text(self) -> bool:
+        """Whether a text waits for its answer."""
+        return bool(self._texts)
+
     def take_text(self) -> int | None:
         """Remove and return the oldest text without an answer; None without any."""
         reference = next(iter(self._texts), None)

@@ -19,6 +19,7 @@ from motorpool.codecs.devices.jt808.parameters import read_parameters
 from motorpool.codecs.devices.jt808.responses import MEDIA, MEDIA_PACKETS, REGISTRATION, make_receipt
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage, device_information
 from motorpool.codecs.devices.jt808.vendors import messages as vendors
+from motorpool.codecs.devices.jt808.vendors.passthrough import read_passthrough
 from motorpool.codecs.devices.jt808.video_commands import LIST_QUERY, PLAYBACK_REQUEST
 from motorpool.codecs.errors import FrameError, Truncated
 from motorpool.codecs.reader import ByteReader
@@ -48,6 +49,7 @@ BATCH = 0x0704
 MEDIA_EVENT = 0x0800
 MEDIA_UPLOAD = 0x0801
 SHOOT_RESPONSE = 0x0805
+PASSTHROUGH = 0x0900
 MEDIA_CAPABILITIES = 0x1003
 PASSENGERS = 0x1005
 RECORDINGS = 0x1205
@@ -245,6 +247,7 @@ _READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
     MEDIA_EVENT: _media_event,
     MEDIA_UPLOAD: _media_upload,
     SHOOT_RESPONSE: _shoot_response,
+    PASSTHROUGH: read_passthrough,
     MEDIA_CAPABILITIES: _capabilities,
     PASSENGERS: _passengers,
     RECORDINGS: _recordings,

@@ -1,7 +1,7 @@
 """Which reader takes an item: by its id and length, the other items of the location, and the model.
 
 Makers reuse each other's ids, so an item is taken only with a length that is known, and a block only in the
-first form that it fills exactly (docs/protocols/jt808-vendors.md#items).
+first form that it fills exactly (docs/decisions/0277).
 """
 
 from collections.abc import Callable

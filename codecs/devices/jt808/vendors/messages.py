@@ -24,7 +24,7 @@ from motorpool.codecs.reports import (
     UnknownMessage,
 )
 
-__all__ = ["READERS", "text_result", "time_response"]
+__all__ = ["READERS", "not_read", "text_result", "time_response"]
 
 TIME_REQUEST_2019 = 0x0004
 CONTROL_RESPONSE = 0x0105
@@ -114,7 +114,7 @@ def _battery(message: TerminalMessage) -> list[Report]:
         starts.append(at + 1)
         at += 1 + body[at]
     if not starts or at != len(body):
-        return _not_read(message)
+        return not_read(message)
     reports: list[Report] = [message.location(start, start + body[start - 1]) for start in starts]
     reports[-1] = msgspec.structs.replace(reports[-1], receipt=message.receipt)
     return reports
@@ -177,7 +177,8 @@ def _without_place(
     return PositionReport(attributes, time, located=False, receipt=message.receipt)
 
 
-def _not_read(message: TerminalMessage) -> list[Report]:
+def not_read(message: TerminalMessage) -> list[Report]:
+    """Return a message whose layout is not known, as its whole frame."""
     body = message.body
     frame = encode_frame(message.identity, message.message_id, message.serial, body[:MAX_BODY_BYTES])
     return [UnknownMessage(frame, f"0x{message.message_id:04x}", message.receipt)]
@@ -192,6 +193,6 @@ READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
     WIDE_TEXT_RESPONSE: _wide_text_response,
     ACCELERATIONS: _accelerations,
     CODED_TEXT_RESPONSE: _coded_text_response,
-    **dict.fromkeys(_NOT_READ, _not_read),
+    **dict.fromkeys(_NOT_READ, not_read),
 }
 """By message id."""
