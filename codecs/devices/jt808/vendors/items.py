@@ -130,7 +130,7 @@ def _choose_e6(item: int, _: Body, __: Model) -> ItemReader | None:
 
 
 def _choose_e8(item: int, _: Body, model: Model) -> ItemReader | None:
-    return jimi.blocks if model.has_e8_blocks and item & 0xFF >= 4 else _E8.get(item)
+    return jimi.blocks if model.has_e8_blocks and item & 0xFF >= 3 else _E8.get(item)
 
 
 def _choose_ea(item: int, _: Body, __: Model) -> ItemReader | None:

@@ -100,6 +100,7 @@ def _faults(fields: ByteReader) -> Attributes:
 
 def _events(fields: ByteReader) -> Attributes:
     count, rest = fields.uint8(), fields.rest()
+    fitting: Attributes | None = None
     for id_bytes in (1, 2):
         entries, alarms = ByteReader(rest), []
         try:
@@ -108,10 +109,15 @@ def _events(fields: ByteReader) -> Attributes:
                 entries.skip(entries.uint8())
         except Truncated:
             continue
+        names = ",".join(dict.fromkeys(filter(None, alarms)))
         if entries.remaining in _PLACE_SIZES:
-            names = ",".join(dict.fromkeys(filter(None, alarms)))
-            return {"alarm": names, "place": entries.rest()} if names else {"place": entries.rest()}
-    raise Truncated("events that do not end with the report")
+            found: Attributes = {"place": entries.rest()}
+            if names:
+                return found | {"alarm": names}
+            fitting = fitting or found
+    if fitting is None:
+        raise Truncated("events that do not end with the report")
+    return fitting
 
 
 def _trip(fields: ByteReader, message: TerminalMessage) -> Attributes:

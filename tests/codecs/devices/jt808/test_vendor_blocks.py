@@ -263,7 +263,7 @@ def test_blocks_of_jimi(kind, value, attributes):
     block = item(0xE8, entries((kind, value)))
     expected = attributes if attributes.get("ignition") is not True else {"alarmLabel": LABEL}
     assert read(block, model="JC371") == expected
-    assert read(block) == {}
+    assert not value or read(block) == {}
 
 
 STATES = "FFFF0000000000000000 0401 0000000000000000"
