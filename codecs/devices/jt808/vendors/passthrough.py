@@ -142,8 +142,9 @@ def _recorder_or_obd(message: TerminalMessage, content: bytes) -> _Found:
 
 def _binary_stamp(stamp: bytes) -> bytes:
     """Return a time whose six bytes are plain numbers as BCD; as it is if it is no time."""
+    year, month, day, hour, minute, second = stamp
     with suppress(ValueError):
-        return to_bcd(datetime(2000 + stamp[0], *stamp[1:], tzinfo=UTC))
+        return to_bcd(datetime(2000 + year, month, day, hour, minute, second, tzinfo=UTC))
     return stamp
 
 
