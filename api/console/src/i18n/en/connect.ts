@@ -77,7 +77,6 @@ export const connect = {
   "connect.others": "Heard, and of no vehicle",
   "connect.nameless": "Did not say its number",
   "connect.looks": "Looks like {protocol}",
-  "connect.registered": "It was added by itself: open",
   "connect.checks": "If it stays silent",
   "connect.checkPower": "Is the tracker switched on, and does it have a mobile signal?",
   "connect.checkSim": "Does its SIM have data, and is the APN of its operator set?",

@@ -78,7 +78,6 @@ export const connect = {
   "connect.others": "Ouvidos, e de nenhum veículo",
   "connect.nameless": "Não disse o seu número",
   "connect.looks": "Parece {protocol}",
-  "connect.registered": "Adicionou-se sozinho: abrir",
   "connect.checks": "Se continuar em silêncio",
   "connect.checkPower": "O localizador está ligado e tem rede móvel?",
   "connect.checkSim": "O SIM tem dados, e o APN do operador está configurado?",

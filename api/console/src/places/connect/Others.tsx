@@ -34,7 +34,7 @@ export function Others({ senders, trackers, onTake }: OthersProps) {
             </div>
             {sender.deviceId > 0 && (
               <Link class="button" to={`/vehicles/${sender.deviceId}`}>
-                {t("connect.registered")}
+                {t("connect.open")}
               </Link>
             )}
             {sender.deviceId === 0 && sender.uniqueId && onTake && (

@@ -27,7 +27,7 @@ export interface Sender {
 /** Whom one waits for. */
 export interface Wanted {
   uniqueId: string;
-  /** The vehicle; what has a smaller id was there before. */
+  /** The vehicle; what was registered since has a larger id. */
   deviceId: number;
 }
 
@@ -44,9 +44,10 @@ export function hear(
   const senders = new Map(known.map((each) => [each.key, each]));
   for (const record of records) {
     const sender = senderOf(record, wanted, at);
-    // Vehicles that were there before have been heard all the time.
-    const isOther = sender.deviceId > 0 && sender.deviceId < wanted.deviceId;
-    if (isOther || (sender.deviceId === wanted.deviceId && !sender.problem)) continue;
+    const isOwn = sender.deviceId === wanted.deviceId;
+    // Where unknown devices are registered, the tracker may have become a vehicle of its own.
+    const isRegistered = sender.deviceId > wanted.deviceId && sender.likely;
+    if (isOwn ? !sender.problem : sender.deviceId !== 0 && !isRegistered) continue;
     const before = senders.get(sender.key);
     senders.set(sender.key, {
       ...sender,
