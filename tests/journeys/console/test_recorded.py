@@ -1,6 +1,7 @@
 """Recorded video in the console: asked for, played, sought, kept (docs/console.md#recorded-video)."""
 
 import contextlib
+import re
 import socket
 import threading
 from datetime import timedelta
@@ -28,12 +29,12 @@ from motorpool.runtime import SystemClock
 FPS = 10
 FORMAT = VideoFormat(width=320, height=180, frames_per_second=FPS, kbps=200, sound=None, stamped=True)
 DRIVE = Drive(ROUND_TRIPS[0], seed=1)
-SEEK = 5
+RESUME, FORWARD, SEEK = 0, 3, 5
 TO = "\N{EN DASH}"
-# The instant that the page shows, and the line of greys in which the picture says its time.
+# The instant that the page shows, and the line of greys in which a picture says its time.
 SHOWN = """
-() => {
-  const video = document.querySelector(".film video");
+(index) => {
+  const video = document.querySelectorAll(".film video")[index];
   const at = Date.parse(document.querySelector(".film-bar time").dateTime);
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [video?.videoWidth ?? 0, video?.videoHeight ?? 0];
@@ -172,9 +173,9 @@ def recorder(server, connected):
         yield come
 
 
-def shown(page):
-    """The instant under the film and the time in its picture, in milliseconds; None where there is none."""
-    found = page.evaluate(SHOWN)
+def shown(page, index=0):
+    """The instant under the film and the time in one of its pictures, in milliseconds; None without one."""
+    found = page.evaluate(SHOWN, index)
     if found is None:
         return None
     row = found["row"]
@@ -187,9 +188,9 @@ def shown(page):
     return SimpleNamespace(at=found["at"], stamp=near, paused=found["paused"])
 
 
-def in_step(page):
+def in_step(page, index=0):
     """What is shown of a paused film whose picture is of the instant that the page shows."""
-    now = shown(page)
+    now = shown(page, index)
     return now if now and now.paused and abs(now.at - now.stamp) <= 300 else None
 
 
@@ -318,6 +319,39 @@ def test_a_playback_of_another_user_is_shown_before_it_is_ended(server, visitor,
     page.get_by_role("button", name="Fetch video").click()
     film.get_by_role("button", name="End it and fetch mine").click()
     eventually(lambda: len(van.of(PlaybackRequest)) == 2)
+
+
+def test_two_cameras_at_once_have_one_clock(server, visitor, recorder, eventually):
+    van = recorder("013900000405", seconds=6)
+    van.hangs_up = False
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in(van.history(yesterday(14, 32)))
+    film = page.get_by_role("region", name="Recorded video")
+    film.get_by_role("button", name="Several cameras at once").click()
+    expect(film).to_contain_text("No video of this camera at this time")
+    expect(page).to_have_url(re.compile("channel=1&channel=2"))
+    film.get_by_label("Fetch the shown cameras at once").check()
+    film.get_by_label("Keep as a file").uncheck()
+    film.get_by_role("button", name="Fetch video").click()
+    eventually(lambda: shown(page))
+    assert [each.channel for each in van.of(PlaybackRequest)] == [1, 2]
+    rate = page.get_by_label("Speed of the replay")
+    rate.select_option("8")
+    expect(film).to_contain_text("The vehicle sends it 8 times as fast, without sound")
+    rate.select_option("1")
+    eventually(lambda: len(van.of(PlaybackControl)) == 4)
+    controls = [(each.channel, each.control, each.speed) for each in van.of(PlaybackControl)]
+    assert controls == [(1, FORWARD, 8), (2, FORWARD, 8), (1, RESUME, 1), (2, RESUME, 1)]
+
+    # Both rest at one instant, and the other one goes on with the clock.
+    film.get_by_role("button", name="Pause").click()
+    page.keyboard.press("ArrowLeft")
+    eventually(lambda: in_step(page) and in_step(page, 1))
+    guest.assert_accessible()
+    film.get_by_role("button", name="Camera 2 in front").click()
+    expect(page).to_have_url(re.compile("channel=2&channel=1"))
+    eventually(lambda: in_step(page) and in_step(page, 1))
 
 
 def test_video_of_an_offline_vehicle_waits_for_it(server, visitor, recorder):

@@ -45,5 +45,13 @@ export const film = {
   "film.onVehicleAlarm": "On the vehicle, with an alarm",
   "film.wanted": "Waits for the vehicle",
   "film.arrived": "Has arrived",
+  "film.several": "Several cameras at once",
+  "film.lead": "Camera {camera} in front",
+  "film.nothingNow": "No video of this camera at this time",
+  "film.atOnce": "Fetch the shown cameras at once (not all vehicles can)",
+  "film.refusedCamera": "Camera {camera}: {reason}",
+  "film.sent": "The vehicle sends it {rate} times as fast, without sound",
+  "film.fastest":
+    "Video plays at most 4 times as fast. The vehicle can send it 8 and 16 times as fast while it arrives, if it is not kept as a file.",
   "film.kept": "Kept as {name}",
 } as const;

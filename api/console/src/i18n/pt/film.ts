@@ -48,5 +48,13 @@ export const film = {
   "film.onVehicleAlarm": "No veículo, com alarme",
   "film.wanted": "À espera do veículo",
   "film.arrived": "Já chegou",
+  "film.several": "Várias câmaras ao mesmo tempo",
+  "film.lead": "Câmara {camera} à frente",
+  "film.nothingNow": "Não há vídeo desta câmara a esta hora",
+  "film.atOnce": "Pedir as câmaras mostradas ao mesmo tempo (nem todos os veículos conseguem)",
+  "film.refusedCamera": "Câmara {camera}: {reason}",
+  "film.sent": "O veículo envia-o {rate} vezes mais depressa, sem som",
+  "film.fastest":
+    "O vídeo passa no máximo 4 vezes mais depressa. Enquanto chega, o veículo pode enviá-lo 8 e 16 vezes mais depressa, se não for guardado como ficheiro.",
   "film.kept": "Guardado como {name}",
 } satisfies Record<keyof typeof english, Message>;

@@ -6,6 +6,7 @@ import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { style } from "../../state/session";
+import { AttachTicket } from "../../tickets/AttachTicket";
 import { now } from "../../time/clock";
 import { begunOf, progressOf } from "./captures";
 import { endCapture } from "./fetch";
@@ -37,10 +38,16 @@ export function CaptureLine({ capture }: { capture: Capture }) {
         </p>
       )}
       {status === "COMPLETE" && capture.url && (
-        <a class="button" href={capture.url} download={capture.fileName}>
-          <Icon name="download" size={18} />
-          {t("capture.download")}
-        </a>
+        <p class="button-row">
+          <a class="button" href={capture.url} download={capture.fileName}>
+            <Icon name="download" size={18} />
+            {t("capture.download")}
+          </a>
+          <AttachTicket
+            deviceId={capture.deviceId}
+            evidence={{ files: [{ deviceId: capture.deviceId, fileName: capture.fileName }] }}
+          />
+        </p>
       )}
       {status === "COMPLETE" && !capture.url && <p class="faint">{t("capture.removed")}</p>}
     </div>

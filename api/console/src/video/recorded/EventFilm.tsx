@@ -6,6 +6,7 @@ import { loadDevice } from "../../state/fleet";
 import { useLoaded } from "../../state/saved";
 import { makeCursor } from "../../time/cursor";
 import { AFTER_MS, BEFORE_MS } from "./fetch";
+import { FASTEST_SENT } from "./pace";
 import { RecordedFilm } from "./RecordedFilm";
 
 interface EventFilmProps {
@@ -39,7 +40,7 @@ export function EventFilm({ deviceId, at, channel, onAt }: EventFilmProps) {
       cursor.rate.value = Math.max(0.25, cursor.rate.peek() / 2);
     },
     faster: () => {
-      cursor.rate.value = Math.min(4, cursor.rate.peek() * 2);
+      cursor.rate.value = Math.min(FASTEST_SENT, cursor.rate.peek() * 2);
     },
   });
   useEffect(() => (onAt ? cursor.at.subscribe(onAt) : undefined), [cursor, onAt]);

@@ -11,6 +11,7 @@ import { device } from "../../state/fleet";
 import { may, session, style } from "../../state/session";
 import type { Span } from "../../time/spans";
 import { AskRow } from "./AskRow";
+import { askAtOnce, asksAtOnce } from "./atOnce";
 import { CaptureLine } from "./CaptureLine";
 import { begunOf } from "./captures";
 import { estimate } from "./estimate";
@@ -26,6 +27,8 @@ interface PanelProps {
   /** The instant that is looked at. */
   at: number;
   camera: number;
+  /** Those that are shown at once, this one first. */
+  shown: readonly [number, ...number[]];
   /** All of the vehicle. */
   cameras: readonly number[];
   /** What would be fetched. */
@@ -41,33 +44,45 @@ interface PanelProps {
 
 /** Fetches a span, and says before what it takes: who else watches, how much data, whether the vehicle is there. */
 export function FetchPanel(props: PanelProps) {
-  const { deviceId, film, at, camera, span, day } = props;
+  const { deviceId, film, at, camera, shown, span, day } = props;
   const foreign = useSignal<Playback | null>(null);
   const found = device(deviceId).value;
   const online = found?.status === "online";
   const listed = recordingsOf(deviceId, day).value;
+  const atOnce = useSignal(asksAtOnce(deviceId));
   const cost = estimate(listed.items, camera, span, listed.phase === "known");
   const kept = props.captures.find((each) => each.channel === camera && each.url && holds(each, at));
   const lines = props.captures.filter(
-    (each) => each.channel === camera && !each.live && (each.status === "RECORDING" || isNear(each, span)),
+    (each) =>
+      shown.includes(each.channel) && !each.live && (each.status === "RECORDING" || isNear(each, span)),
   );
   const wishes = props.footage.filter(
-    (each) => each.channel === camera && (isOpen(each) || isAsked(each, span)),
+    (each) => shown.includes(each.channel) && (isOpen(each) || isAsked(each, span)),
   );
 
   async function fetch(endOthers = false): Promise<void> {
     foreign.value = null;
-    const running = endOthers ? [] : await readPlaybacks(deviceId).catch(() => []);
-    const other = running.find(
-      (each) => each.channel === camera && each.status !== "ENDED" && each.userId !== session.peek()?.id,
+    const running = await readPlaybacks(deviceId).catch(() => []);
+    const foreigners = running.filter(
+      (each) => each.status !== "ENDED" && each.userId !== session.peek()?.id && shown.includes(each.channel),
     );
-    if (other) foreign.value = other;
+    const other = foreigners.find((each) => each.channel === camera);
+    if (other && !endOthers) foreign.value = other;
     else {
-      await film.fetch(camera, span, cost.bytes);
+      // What another user watches of the cameras beside this one is shown as it is.
+      const beside = atOnce.peek()
+        ? shown.slice(1).filter((each) => !foreigners.some(({ channel }) => channel === each))
+        : [];
+      await film.fetch(
+        [camera, ...beside],
+        span,
+        (each) => estimate(listed.items, each, span, listed.phase === "known").bytes,
+      );
       if (film.problem.peek() !== null) return;
       props.onUnmark();
       // Terminals send one recording at a time: the server takes the others in turn.
-      await request(film.others.peek() ? props.cameras.filter((each) => each !== camera) : []);
+      const rest = props.cameras.filter((each) => each !== camera && !beside.includes(each));
+      await request(film.others.peek() ? rest : []);
     }
   }
   async function request(cameras: readonly number[]): Promise<void> {
@@ -187,6 +202,16 @@ export function FetchPanel(props: PanelProps) {
               checked={film.keep.value}
               onChange={(checked) => {
                 film.keep.value = checked;
+              }}
+            />
+          )}
+          {online && shown.length > 1 && (
+            <Check
+              label={t("film.atOnce")}
+              checked={atOnce.value}
+              onChange={(checked) => {
+                atOnce.value = checked;
+                askAtOnce(deviceId, checked);
               }}
             />
           )}

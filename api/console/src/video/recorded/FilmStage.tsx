@@ -1,4 +1,3 @@
-import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { clockSeconds } from "../../format/times";
 import { t } from "../../i18n/translate";
@@ -13,30 +12,32 @@ interface StageProps {
   film: Film;
   camera: number;
   sound: boolean;
-  stage: RefObject<HTMLDivElement | null>;
 }
 
 /** The picture, with what is to be said of it. */
-export function FilmStage({ film, camera, sound, stage }: StageProps) {
+export function FilmStage({ film, camera, sound }: StageProps) {
   const video = useRef<HTMLVideoElement>(null);
   const source = film.source.value;
   const asking = film.asking.value;
+  const sent = film.sent.value;
+  const silent = !sound || sent > 1;
   useEffect(() => {
     if (source && video.current) return film.attach(video.current, source);
     return undefined;
   }, [film, source]);
   useEffect(() => {
-    if (video.current) video.current.muted = !sound;
-  }, [sound, source]);
+    if (video.current) video.current.muted = silent;
+  }, [silent, source]);
   const player = film.player.value;
   const title = t("live.camera", { camera });
   return (
-    <div ref={stage} class={source ? "film-stage" : "film-stage idle"}>
+    <div class={source ? "film-stage" : "film-stage idle"}>
       {source ? (
-        <video ref={video} muted={!sound} playsInline title={title} />
+        <video ref={video} muted={silent} playsInline title={title} />
       ) : (
         <p class="film-words">{t(asking ? "film.asking" : "film.none")}</p>
       )}
+      {player && sent > 1 && <p class="film-sent">{t("film.sent", { rate: sent })}</p>}
       {player && <Words film={film} player={player} camera={camera} />}
     </div>
   );

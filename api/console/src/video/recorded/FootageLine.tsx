@@ -5,6 +5,7 @@ import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { session, style } from "../../state/session";
+import { AttachTicket } from "../../tickets/AttachTicket";
 import { now } from "../../time/clock";
 import { cancelFootage, isOpen } from "./footage";
 
@@ -38,10 +39,18 @@ export function FootageLine({ request }: { request: Footage }) {
         {request.status === "FAILED" && t("capture.failed", { reason: request.reason ?? "" })}
       </p>
       {request.status === "COMPLETE" && request.url && (
-        <a class="button" href={request.url} download={request.fileName ?? ""}>
-          <Icon name="download" size={18} />
-          {t("capture.download")}
-        </a>
+        <p class="button-row">
+          <a class="button" href={request.url} download={request.fileName ?? ""}>
+            <Icon name="download" size={18} />
+            {t("capture.download")}
+          </a>
+          {request.fileName && (
+            <AttachTicket
+              deviceId={request.deviceId}
+              evidence={{ files: [{ deviceId: request.deviceId, fileName: request.fileName }] }}
+            />
+          )}
+        </p>
       )}
     </div>
   );

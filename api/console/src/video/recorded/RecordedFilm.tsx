@@ -1,9 +1,7 @@
 import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { clockSeconds, dateTime } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
-import { Icon } from "../../parts/Icon";
 import { toast } from "../../parts/Toast";
 import { device, position } from "../../state/fleet";
 import { may, style } from "../../state/session";
@@ -15,23 +13,28 @@ import type { Lane } from "../../timeline/lanes";
 import { camerasOf } from "../channels";
 import { saveStill, stillName } from "../still";
 import { fullScreen } from "../Tile";
+import { CompanionStage } from "./CompanionStage";
 import { useCaptures } from "./captures";
 import { FetchPanel } from "./FetchPanel";
+import { FilmBar } from "./FilmBar";
 import { FilmStage } from "./FilmStage";
 import { around, whole } from "./fetch";
 import { Film } from "./film";
 import { useFootage } from "./footage";
 import { cameraLanes, cameraOf } from "./lanes";
+import { MOST_AT_ONCE } from "./pace";
 import { usePlaybacks } from "./playbacks";
+import type { Source } from "./player";
 import { readRecordings, recordingsOf } from "./recordings";
+import { heldSpan, sourceAt } from "./sources";
 import "./film.css";
 
 export interface RecordedFilmProps {
   deviceId: number;
   cursor: Cursor;
-  /** The camera that is shown; the vehicle's first where it has none of this number. */
-  camera?: number | undefined;
-  onCamera?: ((camera: number) => void) | undefined;
+  /** The cameras that are shown, the first with the clock; the vehicle's first where it has none of these. */
+  shown?: readonly number[] | undefined;
+  onShown?: ((cameras: readonly number[]) => void) | undefined;
   /** The camera that is shown first, where nothing chooses among them. */
   start?: number | undefined;
   /** Filled with the lanes of the cameras. */
@@ -40,7 +43,7 @@ export interface RecordedFilmProps {
   marked?: Signal<{ lane: string; span: Span } | null> | undefined;
 }
 
-/** The film of a vehicle beside a cursor: what it has, what is fetched and what is kept, one camera at a time. */
+/** The film of a vehicle beside a cursor: what it has, what is fetched and what is kept, of one camera or of several at once. */
 export function RecordedFilm(props: RecordedFilmProps) {
   const { deviceId, cursor } = props;
   const film = useMemo(() => new Film(deviceId, cursor), [deviceId, cursor]);
@@ -51,11 +54,12 @@ export function RecordedFilm(props: RecordedFilmProps) {
 
 type ShownProps = RecordedFilmProps & { film: Film };
 
-function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes, marked }: ShownProps) {
+function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, marked }: ShownProps) {
   const stage = useRef<HTMLDivElement>(null);
   const sound = useSignal(false);
   const mark = useSignal<Span | null>(null);
-  const own = useSignal(start ?? 1);
+  const own = useSignal<readonly number[]>([start ?? 1]);
+  const playing = useRef(new Map<number, Source>());
   const found = device(deviceId).value;
   const day = useComputed(() => dayOf(cursor.at.value, style.value.zone));
   const playbacks = usePlaybacks(deviceId);
@@ -72,26 +76,61 @@ function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes,
     const known = found ? camerasOf(found, position(deviceId).value) : [];
     return [...new Set([...known, ...listed.value.items.map((each) => each.channel)])].sort((a, b) => a - b);
   });
-  const wanted = onCamera ? (chosen ?? 1) : own.value;
-  const camera = cameras.value.includes(wanted) ? wanted : (cameras.value[0] ?? 1);
+  const wanted = ((onShown ? chosen : own.value) ?? []).filter((each) => cameras.value.includes(each));
+  const [camera = cameras.value[0] ?? 1, ...others] = wanted.slice(0, MOST_AT_ONCE);
+  const shown = [camera, ...others] as const;
+  const several = others.length > 0;
   const asked = film.asked.value;
   // What was asked for stays what it is while it plays.
-  const inAsked = asked?.camera === camera && isIn(asked.span, cursor.at.value) && film.source.value !== null;
-  const span = mark.value ?? (inAsked ? asked.span : around(cursor.at.value, now.value));
+  const plays = film.source.value !== null && asked?.cameras.includes(camera) ? asked.span : null;
+  const span =
+    mark.value ?? (plays && isIn(plays, cursor.at.value) ? plays : around(cursor.at.value, now.value));
 
+  const beside = others.map((each) => ({
+    camera: each,
+    source: sourceAt(
+      each,
+      cursor.at.value,
+      { deviceId, captures: captures.value, playbacks: playbacks.value },
+      playing.current.get(each) ?? null,
+    ),
+  }));
+  playing.current = new Map(beside.flatMap(({ camera: each, source }) => (source ? [[each, source]] : [])));
+
+  /** Show cameras, the first with the clock. What it played beside another one goes on. */
+  function show(next: readonly number[]): void {
+    const [first = camera] = next;
+    if (onShown) onShown(next);
+    else own.value = next;
+    if (first === camera) return;
+    const source = playing.current.get(first);
+    if (source && film.source.peek()) film.take(source);
+    else film.close();
+  }
   function choose(next: number): boolean {
     if (!cameras.value.includes(next)) return false;
-    if (onCamera) onCamera(next);
-    else own.value = next;
-    if (next !== camera) film.close();
+    show([next]);
     return true;
+  }
+  /** Give a camera the clock; those beside it stay. */
+  function lead(next: number): void {
+    if (several) show([next, ...shown.filter((each) => each !== next)].slice(0, MOST_AT_ONCE));
+    else choose(next);
+  }
+  /** Show a camera beside the others, or no more. */
+  function toggle(each: number): void {
+    show(shown.includes(each) ? shown.filter((other) => other !== each) : [...shown, each]);
+  }
+  function toggleSeveral(): void {
+    const rest = cameras.value.filter((each) => each !== camera);
+    show(several ? [camera] : [camera, ...rest].slice(0, MOST_AT_ONCE));
   }
   useSignalEffect(() => {
     const drawn = marked?.value;
     if (!drawn || !marked) return;
     marked.value = null;
     mark.value = whole(drawn.span);
-    choose(cameraOf(drawn.lane) ?? camera);
+    lead(cameraOf(drawn.lane) ?? camera);
   });
   useSignalEffect(() => {
     if (!lanes) return;
@@ -100,9 +139,8 @@ function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes,
       recordings: recordingsOf(deviceId, day.value).value.items,
       playbacks: playbacks.value,
       captures: captures.value.flatMap((capture) => {
-        const { startTime, endTime } = capture;
-        if (!startTime || !endTime) return [];
-        return [{ capture, span: { from: Date.parse(startTime), to: Date.parse(endTime) } }];
+        const held = heldSpan(capture);
+        return held ? [{ capture, span: held }] : [];
       }),
       footage: footage.value,
       arrived: arrivedOf(film),
@@ -110,11 +148,11 @@ function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes,
     lanes.value = cameraLanes(facts, {
       text: t,
       watch: (each) => {
-        choose(each);
+        lead(each);
         film.watch(each);
       },
       play: (capture, kept) => {
-        choose(capture.channel);
+        lead(capture.channel);
         film.play(capture, kept);
       },
     });
@@ -163,59 +201,37 @@ function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes,
   if (found && cameras.value.length === 0) return null;
   return (
     <section class="film" aria-label={t("film.title")}>
-      <FilmStage stage={stage} film={film} camera={camera} sound={sound.value} />
-      <div class="film-bar">
-        <fieldset class="film-cameras">
-          <legend class="hidden">{t("film.cameras")}</legend>
-          {cameras.value.map((each) => (
-            <button
-              key={each}
-              type="button"
-              aria-pressed={each === camera}
-              aria-label={t("live.camera", { camera: each })}
-              title={t("live.camera", { camera: each })}
-              onClick={() => choose(each)}
-            >
-              {each}
-            </button>
-          ))}
-        </fieldset>
-        <time
-          dateTime={new Date(cursor.at.value).toISOString()}
-          title={dateTime(cursor.at.value, style.value)}
-        >
-          {clockSeconds(cursor.at.value, style.value)}
-        </time>
-        <span class="film-acts">
-          <Act
-            icon={cursor.playing.value ? "pause" : "play"}
-            label={t(cursor.playing.value ? "film.pause" : "film.play")}
-            run={() => {
-              cursor.playing.value = !cursor.playing.value;
-            }}
-            disabled={!active}
+      <div ref={stage} class="film-stages">
+        <FilmStage film={film} camera={camera} sound={sound.value} />
+        {beside.map(({ camera: each, source }) => (
+          <CompanionStage
+            key={each}
+            film={film}
+            cursor={cursor}
+            camera={each}
+            source={source}
+            onLead={() => lead(each)}
           />
-          <Act
-            icon={sound.value ? "sound" : "silent"}
-            label={t(sound.value ? "live.soundOff" : "live.soundOn")}
-            run={toggleSound}
-            disabled={!active}
-          />
-          <Act icon="still" label={t("live.still")} run={() => void still()} disabled={!active} />
-          <Act
-            icon="fullScreen"
-            label={t("live.fullScreen")}
-            run={() => void fullScreen(stage.current)}
-            disabled={!active}
-          />
-        </span>
+        ))}
       </div>
+      <FilmBar
+        cursor={cursor}
+        cameras={cameras.value}
+        shown={shown}
+        active={active}
+        sound={sound}
+        onCamera={several ? toggle : choose}
+        onSeveral={toggleSeveral}
+        onStill={() => void still()}
+        onFullScreen={() => void fullScreen(stage.current)}
+      />
       <FetchPanel
         key={camera}
         deviceId={deviceId}
         film={film}
         at={cursor.at.value}
         camera={camera}
+        shown={shown}
         cameras={cameras.value}
         span={span}
         marked={mark.value !== null}
@@ -227,31 +243,6 @@ function Shown({ deviceId, cursor, film, camera: chosen, onCamera, start, lanes,
         footage={footage.value}
       />
     </section>
-  );
-}
-
-function Act({
-  icon,
-  label,
-  run,
-  disabled,
-}: {
-  icon: "play" | "pause" | "sound" | "silent" | "still" | "fullScreen";
-  label: string;
-  run: () => void;
-  disabled: boolean;
-}) {
-  return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label={label}
-      title={label}
-      disabled={disabled}
-      onClick={run}
-    >
-      <Icon name={icon} size={18} />
-    </button>
   );
 }
 

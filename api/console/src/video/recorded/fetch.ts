@@ -57,7 +57,7 @@ export async function endCapture(id: string): Promise<void> {
   take([await get<Capture>(`/captures/${id}`)]);
 }
 
-type Control = "pause" | "resume" | "stop" | "seek" | "forward";
+export type Control = "pause" | "resume" | "stop" | "seek" | "forward";
 
 /** Control the playback of a camera: `time` for a seek, in milliseconds since 1970; `speed` for forward. */
 export async function control(

@@ -2,22 +2,26 @@
 
 import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
 import type { Capture } from "../../api/types";
+import { t } from "../../i18n/translate";
+import { sentenceOf } from "../../parts/Problem";
+import { toast } from "../../parts/Toast";
 import type { Cursor } from "../../time/cursor";
 import type { Span } from "../../time/spans";
-import { control, fetchSpan } from "./fetch";
+import { fetchSpan } from "./fetch";
+import { catchUp, FASTEST, FASTEST_SENT } from "./pace";
 import { RecordedPlayer, type Source } from "./player";
+import { Steering } from "./steering";
 
 /** The hand rests so long before a playback is moved. */
 const REST_MS = 400;
 /** A pause of this length pauses the vehicle as well. */
 const PAUSE_MS = 30_000;
-/** The fastest that a player plays. */
-const FASTEST = 4;
 /** An instant that differs by less is where the picture is. */
 const SAME_MS = 40;
 
 export interface Asked {
-  camera: number;
+  /** One of which is shown with the clock; the others were asked at once with it. */
+  cameras: readonly number[];
   span: Span;
   /** When, in milliseconds since 1970. */
   at: number;
@@ -43,6 +47,8 @@ export class Film {
   readonly others = signal(false);
   /** Where the playback is being moved to, in milliseconds since 1970. */
   readonly moving: Signal<number | null> = signal(null);
+  /** How many times as fast as it was recorded the vehicle sends it; above 1 it has no sound. */
+  readonly sent = signal(1);
   /** The cursor is where the film has nothing. */
   readonly away = signal(false);
   private shown = Number.NaN;
@@ -50,12 +56,18 @@ export class Film {
   private pause = 0;
   private paused = false;
   private keeping = false;
+  private readonly steering: Steering;
+  /** What is opened next was just fetched: that begins before the cursor, and what came first is shown. */
+  private fresh = false;
+  /** What is opened next does not begin to play. */
+  private rests = false;
   private readonly ends: (() => void)[] = [];
 
   constructor(
     private readonly deviceId: number,
     private readonly cursor: Cursor,
   ) {
+    this.steering = new Steering(deviceId, () => this.asked.peek()?.cameras ?? []);
     this.ends.push(
       effect(() => this.followPicture()),
       effect(() => this.followCursor()),
@@ -65,27 +77,44 @@ export class Film {
         this.cursor.led.value = this.drives();
       }),
       effect(() => this.followRate()),
+      effect(() => this.followSent()),
     );
   }
 
-  /** Have the vehicle send a span, and play it from its start. */
-  async fetch(camera: number, span: Span, expected: number | null): Promise<void> {
+  /**
+   * Have the vehicle send a span of some cameras, and play the first of them from its start. `expected` is how many
+   * bytes a camera will take, or null.
+   */
+  async fetch(
+    [camera, ...others]: readonly [number, ...number[]],
+    span: Span,
+    expected: (camera: number) => number | null,
+  ): Promise<void> {
     if (this.asking.peek()) return;
     batch(() => {
       this.asking.value = true;
       this.problem.value = null;
       this.close();
     });
+    const ask = (each: number) =>
+      fetchSpan(this.deviceId, each, span, { keep: this.keep.peek(), expected: expected(each) });
     try {
-      const capture = await fetchSpan(this.deviceId, camera, span, {
-        keep: this.keep.peek(),
-        expected,
-      });
-      this.keeping = capture !== null;
+      this.keeping = (await ask(camera)) !== null;
       batch(() => {
-        this.asked.value = { camera, span, at: Date.now() };
+        this.sent.value = 1;
+        this.asked.value = { cameras: [camera], span, at: Date.now() };
+        this.fresh = true;
         this.open({ kind: "playback", deviceId: this.deviceId, camera });
       });
+      for (const each of others) {
+        try {
+          await ask(each);
+          const asked = this.asked.peek();
+          if (asked) this.asked.value = { ...asked, cameras: [...asked.cameras, each] };
+        } catch (problem) {
+          toast(t("film.refusedCamera", { camera: each, reason: sentenceOf(problem) }), "bad");
+        }
+      }
     } catch (problem) {
       this.problem.value = problem;
     } finally {
@@ -103,6 +132,12 @@ export class Film {
     if (capture.url) this.open({ kind: "file", url: capture.url, ...span });
   }
 
+  /** Show what another player shows, from the same instant; a pause stays one. */
+  take(source: Source): void {
+    this.rests = !this.cursor.playing.peek();
+    this.open(source);
+  }
+
   /** Play nothing any more. What the vehicle still sends goes on, for its capture and other viewers. */
   close(): void {
     clearTimeout(this.rest);
@@ -110,6 +145,7 @@ export class Film {
     batch(() => {
       this.moving.value = null;
       this.away.value = false;
+      this.sent.value = 1;
       this.source.value = null;
     });
   }
@@ -117,13 +153,13 @@ export class Film {
   /** Draw on an element while there is a source. Returns what ends it. */
   attach(video: HTMLVideoElement, source: Source): () => void {
     const at = this.cursor.at.peek();
-    // A fetch begins before the cursor, and shows what came first.
-    const fresh = source.kind === "playback" && this.asked.peek()?.camera === source.camera;
-    const player = new RecordedPlayer(source, video, fresh ? null : at, this.cursor.rate.peek());
+    const player = new RecordedPlayer(source, video, this.fresh ? null : at, this.cursor.rate.peek());
+    const plays = !this.rests;
+    this.fresh = this.rests = false;
     this.shown = at;
     batch(() => {
       this.player.value = player;
-      this.cursor.playing.value = true;
+      this.cursor.playing.value = plays;
     });
     return () => {
       if (this.player.peek() === player) this.player.value = null;
@@ -197,7 +233,7 @@ export class Film {
   private covers(at: number): boolean {
     const asked = this.asked.peek();
     const source = this.source.peek();
-    if (!asked || source?.kind !== "playback" || source.camera !== asked.camera) return false;
+    if (!asked || source?.kind !== "playback" || !asked.cameras.includes(source.camera)) return false;
     return at >= asked.span.from && at < asked.span.to;
   }
 
@@ -212,7 +248,7 @@ export class Film {
     this.player.peek()?.expect(at);
     try {
       // Devices know whole seconds.
-      await control(this.deviceId, asked.camera, "seek", { time: Math.floor(at / 1000) * 1000 });
+      await this.steering.steer("seek", { time: Math.floor(at / 1000) * 1000 });
     } catch (problem) {
       batch(() => {
         this.moving.value = null;
@@ -230,7 +266,7 @@ export class Film {
       if (this.away.peek() || player.phase.peek().name === "ended") return;
       if (plays) {
         player.play();
-        if (this.paused) void this.steer("resume");
+        if (this.paused) void this.steering.pace(this.sent.peek()).catch(() => {});
         this.paused = false;
       } else {
         player.pause();
@@ -243,8 +279,51 @@ export class Film {
     const rate = this.cursor.rate.value;
     const player = this.player.value;
     if (!player) return;
-    player.setRate(Math.min(FASTEST, rate));
-    if (rate > FASTEST && this.cursor.led.value) this.cursor.rate.value = FASTEST;
+    const led = this.cursor.led.value;
+    const growing = player.growing.value;
+    untracked(() => {
+      const fastest = growing && this.canForward() ? FASTEST_SENT : FASTEST;
+      if (led && rate > fastest) {
+        if (fastest === FASTEST && this.sent.peek() === 1) toast(t("film.fastest"));
+        this.cursor.rate.value = fastest;
+        return;
+      }
+      const sent = rate > FASTEST && led ? rate : 1;
+      if (sent === 1) player.setRate(Math.min(FASTEST, rate));
+      // Once all has arrived, there is nothing to send otherwise.
+      if (!growing) this.sent.value = 1;
+      else if (sent !== this.sent.peek()) void this.send(sent);
+    });
+  }
+
+  /** Whether the vehicle can be asked to send faster: while it sends what was asked here, and nothing is kept of it. */
+  private canForward(): boolean {
+    return !this.keeping && this.covers(this.cursor.at.peek());
+  }
+
+  /** Have the vehicle send as fast as that. */
+  private async send(sent: number): Promise<void> {
+    const before = this.sent.peek();
+    this.sent.value = sent;
+    try {
+      await this.steering.pace(sent);
+    } catch (problem) {
+      batch(() => {
+        this.sent.value = before;
+        this.problem.value = problem;
+        this.cursor.rate.value = Math.min(FASTEST, this.cursor.rate.peek());
+      });
+    }
+  }
+
+  /** While the vehicle sends faster, play as fast as that arrives. */
+  private followSent(): void {
+    const sent = this.sent.value;
+    const player = this.player.value;
+    if (sent === 1 || !player) return;
+    // With each picture.
+    player.at.value;
+    player.setRate(catchUp(player.ahead(), sent));
   }
 
   /** The film does not begin again by itself. */
@@ -258,12 +337,6 @@ export class Film {
   private async pauseVehicle(): Promise<void> {
     if (this.keeping || !this.asked.peek() || this.source.peek()?.kind !== "playback") return;
     this.paused = true;
-    await this.steer("pause");
-  }
-
-  private async steer(name: "pause" | "resume"): Promise<void> {
-    const asked = this.asked.peek();
-    // A playback that has ended has nothing to pause.
-    if (asked) await control(this.deviceId, asked.camera, name).catch(() => {});
+    await this.steering.steer("pause").catch(() => {});
   }
 }

@@ -43,6 +43,10 @@ export class RecordedPlayer {
   readonly at: Signal<number | null> = signal(null);
   /** Which spans of the recording can be sought. */
   readonly arrived: Signal<readonly Span[]> = signal([]);
+  /** Whether there is enough to play. */
+  readonly ready = signal(false);
+  /** Whether more of a playback may arrive. */
+  readonly growing = signal(false);
   private hls: Hls | null = null;
   private segments: readonly Segment[] = [];
   private wanted = true;
@@ -94,6 +98,22 @@ export class RecordedPlayer {
     this.video.currentTime = time;
     if (this.phase.peek().name === "ended") this.enter({ name: "paused" });
     return true;
+  }
+
+  /** The instant at which the player is now, or null. */
+  now(): number | null {
+    return instantAt(this.segments, this.video.currentTime);
+  }
+
+  /** The rate at which it plays. */
+  get pace(): number {
+    return this.rate;
+  }
+
+  /** Seconds of media after the one that is shown. */
+  ahead(): number {
+    const { buffered, currentTime } = this.video;
+    return buffered.length === 0 ? 0 : Math.max(0, buffered.end(buffered.length - 1) - currentTime);
   }
 
   /** Show an instant as soon as it has arrived. */
@@ -192,6 +212,7 @@ export class RecordedPlayer {
     hls.on(Hls.Events.LEVEL_UPDATED, (_, { details }) => this.learn(details.fragments));
     hls.on(Hls.Events.LEVEL_LOADED, (_, { details }) => {
       if (!details.live) this.buffered = SEGMENTS_AHEAD;
+      this.growing.value = details.live;
       this.learn(details.fragments);
     });
     hls.on(Hls.Events.FRAG_BUFFERED, () => {
@@ -216,6 +237,7 @@ export class RecordedPlayer {
   }
 
   private begin(): void {
+    this.ready.value = true;
     if (this.pending !== null) this.seek(this.pending);
     if (this.wanted && this.video.paused) this.play();
   }

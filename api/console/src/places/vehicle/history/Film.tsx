@@ -14,7 +14,7 @@ interface FilmProps {
   marked?: Signal<{ lane: string; span: Span } | null>;
 }
 
-/** The film of a history; `?channel=2` of the address is its camera. */
+/** The film of a history; `?channel=2&channel=1` of the address are its cameras, the first with the clock. */
 export function Film({ deviceId, cursor, lanes, marked }: FilmProps) {
   const { query } = location.value;
   return (
@@ -23,10 +23,11 @@ export function Film({ deviceId, cursor, lanes, marked }: FilmProps) {
       cursor={cursor}
       lanes={lanes}
       marked={marked}
-      camera={Number(query.get("channel")) || undefined}
-      onCamera={(camera) => {
+      shown={query.getAll("channel").map(Number)}
+      onShown={(cameras) => {
         const next = new URLSearchParams(location.peek().query);
-        next.set("channel", String(camera));
+        next.delete("channel");
+        for (const each of cameras) next.append("channel", String(each));
         go(withQuery(location.peek().path, next), { replace: true });
       }}
     />

@@ -58,9 +58,8 @@ function Spans({ id }: { id: number }) {
 
   function choose(next: SpanText, at?: number): void {
     const query = new URLSearchParams({ from: next.from, to: next.to });
-    const channel = location.peek().query.get("channel");
     if (at !== undefined) query.set("at", instantText(at));
-    if (channel) query.set("channel", channel);
+    for (const channel of location.peek().query.getAll("channel")) query.append("channel", channel);
     go(withQuery(`/vehicles/${id}/history`, query));
     leaveField();
   }

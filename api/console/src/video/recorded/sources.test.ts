@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import type { Capture, Playback } from "../../api/types";
+import { sourceAt } from "./sources";
+
+const time = (minute: number) => `2026-05-01T10:${String(minute).padStart(2, "0")}:00Z`;
+const at = Date.parse(time(5));
+const capture = (url: string, from: number, to: number) =>
+  ({ channel: 2, url, startTime: time(from), endTime: time(to) }) as Capture;
+const playback = (values: Partial<Playback>) =>
+  ({
+    channel: 2,
+    status: "RUNNING",
+    seconds: 0,
+    startTime: time(0),
+    endTime: time(9),
+    ...values,
+  }) as Playback;
+const known = { deviceId: 7, captures: [], playbacks: [] };
+const running = { kind: "playback", deviceId: 7, camera: 2 } as const;
+
+test("a kept file that has the instant goes before a playback", () => {
+  const captures = [capture("late", 6, 8), capture("a", 3, 8)];
+  const kept = { kind: "file", url: "a", from: Date.parse(time(3)), to: Date.parse(time(8)) };
+  expect(sourceAt(2, at, { ...known, captures, playbacks: [playback({})] }, null)).toEqual(kept);
+  expect(sourceAt(1, at, { ...known, captures }, null)).toBe(null);
+});
+
+test("what plays goes on", () => {
+  const captures = [capture("a", 3, 8)];
+  expect(sourceAt(2, at, { ...known, captures, playbacks: [playback({})] }, running)).toEqual(running);
+  expect(sourceAt(2, at, { ...known, captures }, running)?.kind).toBe("file");
+});
+
+test("a playback without anything, or of another time, is none", () => {
+  for (const values of [{ status: "ENDED" as const }, { startTime: time(6) }, { endTime: time(5) }])
+    expect(sourceAt(2, at, { ...known, playbacks: [playback(values)] }, null)).toBe(null);
+  expect(sourceAt(2, at, { ...known, playbacks: [playback({ status: "ENDED", seconds: 3 })] }, null)).toEqual(
+    running,
+  );
+});
