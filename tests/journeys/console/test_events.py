@@ -99,6 +99,13 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
             digest = hashlib.sha256(content).hexdigest()
             assert (len(content), digest) == (file["size"], file["sha256"])
             assert digest in said
+        other = {"companyId": ticket["companyId"], "deviceId": ticket["deviceId"], "subject": "Damage"}
+        other = client.post("/tickets", json=other).json()
+        page.get_by_role("button", name="Attach to ticket").click()
+        page.get_by_role("dialog").get_by_role("button", name="#2 Damage").click()
+        expect(page.get_by_text("Evidence added to ticket #2")).to_be_visible()
+        added = client.get(f"/tickets/{other['id']}/events", params={"type": "evidence"}).json()
+        assert len(added) == 3
     # The answer is there; a second one is not offered.
     expect(page.get_by_role("button", name="Make a ticket")).to_have_count(0)
     guest.assert_fits()

@@ -13,6 +13,7 @@ import { Problem } from "../../parts/Problem";
 import { go } from "../../router";
 import { device, position } from "../../state/fleet";
 import { style } from "../../state/session";
+import { AttachTicket } from "../../tickets/AttachTicket";
 import { isMoving } from "../fleet/filters";
 import { historyAt, vehicleActs } from "../vehicle/acts";
 import { StatusMark } from "../vehicle/StatusMark";
@@ -82,6 +83,14 @@ function Page({ proof, zones }: { proof: Proof; zones: Names }) {
   return (
     <article class="proof">
       <Head proof={proof} zones={zones}>
+        <AttachTicket
+          deviceId={event.deviceId}
+          evidence={{
+            ...evidenceOf(event.deviceId, files, films.films ?? []),
+            positionId: event.positionId,
+          }}
+          onAdded={tickets.reload}
+        />
         {!answered && (
           <MakeTicket tickets={tickets} onMake={makeTicket} choosing={choosing} onChoose={setChoosing} />
         )}

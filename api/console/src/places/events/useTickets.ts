@@ -4,15 +4,10 @@ import type { Company, Event, Ticket, TicketEvent } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
-import { read, useLoaded } from "../../state/saved";
-import { may, session } from "../../state/session";
+import { useLoaded } from "../../state/saved";
+import { addEvidence, type Evidence, type EvidenceFile } from "../../tickets/evidence";
+import { useCompanies } from "../../tickets/useCompanies";
 import type { Film, VehicleFile } from "./proof";
-
-/** A file of a comment (docs/tickets.md#evidence). */
-export interface EvidenceFile {
-  deviceId: number;
-  fileName: string;
-}
 
 /** A ticket of an event, and what its history has as evidence. */
 export interface Kept {
@@ -31,23 +26,11 @@ export interface Tickets {
   reload: () => void;
 }
 
-interface Evidence {
-  files: readonly EvidenceFile[];
-  /** Captures that have not ended. */
-  captureIds: readonly string[];
-}
-
-/** A comment adds so many files at most. */
-const FILES = 20;
-
 /** The tickets of an event, and what can be done with them. */
 export function useTickets(event: Event): Tickets {
   const [busy, setBusy] = useState(false);
-  const open = may("edit") && !session.value?.temporary;
-  const companies = useLoaded(`companies ${open}`, () =>
-    open ? read<Company[]>("/companies", { excludeAttributes: true }) : Promise.resolve([]),
-  );
-  const known = companies.value !== undefined && companies.value.length > 0;
+  const companies = useCompanies();
+  const known = companies !== undefined && companies.length > 0;
   const kept = useLoaded(`tickets ${event.id} ${known}`, async (signal): Promise<readonly Kept[]> => {
     if (!known) return [];
     const tickets = await get<Ticket[]>("/tickets", { eventId: event.id, limit: 20 }, signal);
@@ -72,7 +55,7 @@ export function useTickets(event: Event): Tickets {
   }
 
   return {
-    companies: companies.value?.filter(({ disabled }) => !disabled),
+    companies: companies?.filter(({ disabled }) => !disabled),
     kept: kept.value ?? [],
     busy,
     reload: kept.reload,
@@ -91,7 +74,7 @@ export function useTickets(event: Event): Tickets {
         });
         const { number } = ticket;
         try {
-          await addEvidence(ticket, evidence, positionId);
+          await addEvidence(ticket, { ...evidence, positionId });
           toast(t("event.ticketMade", { number }));
         } catch (problem) {
           toast(t("event.ticketPartly", { number, reason: sentenceOf(problem) }), "bad");
@@ -99,23 +82,10 @@ export function useTickets(event: Event): Tickets {
       }),
     add: (ticket, files) =>
       void run(async () => {
-        await addEvidence(ticket, { files, captureIds: [] }, 0);
+        await addEvidence(ticket, { files });
         toast(t("event.added", { number: ticket.number }));
       }),
   };
-}
-
-/** Add evidence by internal comments: one for position and files, one for each capture that has not ended. */
-async function addEvidence(
-  ticket: Ticket,
-  { files, captureIds }: Evidence,
-  positionId: number,
-): Promise<void> {
-  const path = `/tickets/${ticket.id}/comments`;
-  const comment = { text: t("event.evidenceComment"), internal: true };
-  if (positionId || files.length > 0)
-    await post(path, { ...comment, positionId, files: files.slice(0, FILES) });
-  for (const captureId of captureIds) await post(path, { ...comment, captureId });
 }
 
 /** What a ticket gets of the files of a vehicle and of films. */
@@ -123,7 +93,7 @@ export function evidenceOf(
   deviceId: number,
   files: readonly VehicleFile[],
   films: readonly Film[],
-): Evidence {
+): Required<Pick<Evidence, "files" | "captureIds">> {
   const kept = films.filter(({ state }) => state === "kept");
   const names = [...files.map(({ name }) => name), ...kept.flatMap(({ fileName }) => fileName ?? [])];
   return {
