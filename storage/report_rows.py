@@ -15,6 +15,7 @@ from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Event, Position
 
 __all__ = [
+    "SPAN",
     "MotionEvent",
     "PeriodEnds",
     "count_positions",
@@ -29,7 +30,8 @@ __all__ = [
 ]
 
 _TIMELY = "fix_time <= server_time + interval '1 day'"
-_SPAN = f"device_id = $1 and fix_time between $2 and $3 and {_TIMELY}"
+SPAN = f"device_id = $1 and fix_time between $2 and $3 and {_TIMELY}"
+"""A device, and the ends of a span, both included."""
 _DISTANCE = (
     "case when jsonb_typeof(attributes -> 'distance') = 'number'"
     " then (attributes -> 'distance')::float8 else 0.0 end"
@@ -47,7 +49,7 @@ async def stream_track(
     Both ends are included. `distance` is the attribute: metres since the position before. Holds a connection
     until exhausted or closed.
     """
-    sql = f"{TRACK} where {_SPAN} order by fix_time, id"
+    sql = f"{TRACK} where {SPAN} order by fix_time, id"
     async with aclosing(q.stream(sql, device_id, start, end, batch=batch)) as batches:
         async for rows in batches:
             yield rows
@@ -60,7 +62,7 @@ async def pages_of_track(
     after = (start, -1)
     while True:
         rows = await q.fetch(
-            f"{TRACK} where {_SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
+            f"{TRACK} where {SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
             device_id,
             after[0],
             end,
@@ -120,7 +122,7 @@ async def count_positions(q: Queries, device_id: int, start: datetime, end: date
     """Return how many positions a device has in a span, at most `most`."""
     return int(
         await q.fetch_value(
-            f"select count(*) from (select from positions where {_SPAN} limit $4) as found",  # noqa: S608 - constants
+            f"select count(*) from (select from positions where {SPAN} limit $4) as found",  # noqa: S608 - constants
             device_id,
             start,
             end,
@@ -132,7 +134,7 @@ async def count_positions(q: Queries, device_id: int, start: datetime, end: date
 async def first_fix_time(q: Queries, device_id: int, start: datetime, end: datetime) -> datetime | None:
     """Return the fix time of the first position in a span."""
     found: datetime | None = await q.fetch_value(
-        f"select fix_time from positions where {_SPAN} order by fix_time limit 1",  # noqa: S608 - constants
+        f"select fix_time from positions where {SPAN} order by fix_time limit 1",  # noqa: S608 - constants
         device_id,
         start,
         end,
@@ -150,7 +152,7 @@ async def pages_of_route(
     after = (start, -1)
     while True:
         rows = await q.fetch(
-            f"select longitude, latitude, fix_time, id from positions where {_SPAN}"  # noqa: S608 - constants
+            f"select longitude, latitude, fix_time, id from positions where {SPAN}"  # noqa: S608 - constants
             f" and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
             device_id,
             after[0],
@@ -180,7 +182,7 @@ async def period_ends(
     The span is cut at `cuts`, which are in order; an instant of a cut belongs to the period after it.
     """
     periods = await q.fetch(
-        f"select min(fix_time), max(fix_time), max(speed) from positions where {_SPAN}"  # noqa: S608 - constants
+        f"select min(fix_time), max(fix_time), max(speed) from positions where {SPAN}"  # noqa: S608 - constants
         " group by width_bucket(fix_time, $4::timestamptz[]) order by 1",
         device_id,
         start,

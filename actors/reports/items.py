@@ -9,7 +9,7 @@ import msgspec
 
 from motorpool.storage.records import Event, Position
 
-__all__ = ["CombinedItem", "GeofenceVisit", "ReportItem", "StopItem", "SummaryItem", "TripItem"]
+__all__ = ["CombinedItem", "GeofenceVisit", "Presence", "ReportItem", "StopItem", "SummaryItem", "TripItem"]
 
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -68,6 +68,16 @@ class GeofenceVisit(ReportItem, frozen=True, kw_only=True, rename="camel"):
     """A visit to a geofence, from the event of entering it to that of leaving; figures are 0."""
 
     geofence_id: int = 0
+
+
+class Presence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A stay of a device near a place."""
+
+    device_id: int
+    device_name: str
+    start_time: datetime
+    end_time: datetime
+    distance: float
 
 
 class CombinedItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -299,6 +299,7 @@ FIELDS: Mapping[str, str] = {
     "StopItem.address": "Where it was; null if unknown.",
     "StopItem.latitude": "Degrees, north positive.",
     "StopItem.longitude": "Degrees, east positive.",
+    "Presence.distance": "The least distance from the place, in metres.",
     "CombinedItem.events": "What happened at one of the positions.",
     "CombinedItem.positions": "Where the events happened.",
     "CombinedItem.route": "Longitude and latitude of each position, in degrees.",

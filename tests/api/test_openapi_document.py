@@ -48,6 +48,7 @@ OURS = {
     "get /media/{uniqueId}/{file}",
     "get /reports/geofences",
     "get /reports/history/{type}",
+    "get /reports/presence",
     "get /stream/{deviceId}/{channel}/snapshot.jpg",
     "get /stream/{deviceId}/{channel}/{index}.{part}.ts",
     "post /devices/{id}/image",

@@ -2,13 +2,23 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from quart import Response
 
 from motorpool.actors.reports.columns import REPORTS, Read
 from motorpool.actors.reports.events import geofence_visits
-from motorpool.actors.reports.items import CombinedItem, GeofenceVisit, StopItem, SummaryItem, TripItem
+from motorpool.actors.reports.items import (
+    CombinedItem,
+    GeofenceVisit,
+    Presence,
+    StopItem,
+    SummaryItem,
+    TripItem,
+)
+from motorpool.actors.reports.presence import Circle, presences
 from motorpool.actors.reports.routes import combined
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.api.engine.call import Call
@@ -22,6 +32,7 @@ from motorpool.api.resources.reports.requests import (
     EventQuery,
     GeofenceQuery,
     PeriodQuery,
+    PresenceQuery,
     begin_report,
 )
 from motorpool.api.resources.reports.workbooks import answer_workbook, wants_workbook
@@ -31,6 +42,9 @@ from motorpool.storage.report_rows import count_positions
 __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("reports")
+
+LONGEST_PRESENCE = timedelta(days=7)
+"""It reads all positions of all devices of the caller."""
 
 
 @OPERATIONS.operation("GET", "/reports/combined", query=PeriodQuery, answer=list[CombinedItem])
@@ -83,6 +97,17 @@ async def get_geofences_report(call: Call) -> Response:
     """Get the visits of devices to geofences that began and ended in a span of time."""
     query = await begin_report(call, "geofences", call.query(GeofenceQuery))
     return await _answer(call, geofence_visits, query)
+
+
+@OPERATIONS.operation("GET", "/reports/presence", query=PresenceQuery, answer=list[Presence])
+async def get_presence_report(call: Call) -> Response:
+    """Get which devices were near a place in a span of time of at most seven days, and when."""
+    sent = call.query(PresenceQuery)
+    if sent.end - sent.start > LONGEST_PRESENCE:
+        raise BadRequest(f"the span is longer than {LONGEST_PRESENCE.days} days")
+    query = await begin_report(call, "presence", sent)
+    circle = Circle(sent.latitude, sent.longitude, sent.radius)
+    return await _answer(call, partial(presences, circle=circle), query)
 
 
 async def _report(call: Call, name: str, sent: PeriodQuery) -> Response:

@@ -28,6 +28,7 @@ __all__ = [
     "EventQuery",
     "GeofenceQuery",
     "PeriodQuery",
+    "PresenceQuery",
     "begin_report",
 ]
 
@@ -83,6 +84,14 @@ class GeofenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
     geofence_id: Annotated[
         tuple[Id, ...], Meta(description="The geofences; without any the report is empty.")
     ] = ()
+
+
+class PresenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
+    """Of a report of devices near a place."""
+
+    latitude: Annotated[float, Meta(ge=-90, le=90)]
+    longitude: Annotated[float, Meta(ge=-180, le=180)]
+    radius: Annotated[float, Meta(ge=10, le=5000, description="Metres around the place.")] = 100.0
 
 
 Q = TypeVar("Q", bound=DeviceQuery)

@@ -499,3 +499,48 @@ async def test_addresses_are_looked_up_for_a_limited_time_of_a_report(starting, 
     assert (first["startAddress"], second["startAddress"]) == ("Road 52.0000", None)
     assert limits[0] == 0.01
     assert limits[1] < 0
+
+
+async def test_who_was_at_a_place(served):
+    passer, parked, far = [await served.device(served.admin, number) for number in "123"]
+    await served.report(*drive(served, passer))
+    hours = [MAY + hour * timedelta(hours=1) for hour in range(3)]
+    await served.report(*(served.position(parked, hour, latitude=52.05) for hour in hours))
+    await served.report(*(served.position(far, hour, latitude=52.06) for hour in hours))
+    place = {"latitude": 52.05, "longitude": 13.4, "radius": 222}
+    ann = await served.user("ann")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": passer})
+    found = await get(served.admin, f"/reports/presence?{span(**place)}")
+    # 1,112 m a minute: the circle takes 24 s, around the fix of the fifteenth minute.
+    assert [(each["deviceId"], each["deviceName"]) for each in found] == [
+        (passer, "Vehicle 1"),
+        (parked, "Vehicle 2"),
+    ]
+    assert found[0]["startTime"].startswith("2026-05-01T00:14:48.0")
+    assert found[0]["endTime"].startswith("2026-05-01T00:15:1")
+    assert found[0]["distance"] == pytest.approx(0, abs=0.1)
+    assert (found[1]["startTime"], found[1]["endTime"]) == ("2026-05-01T00:00:00Z", "2026-05-01T02:00:00Z")
+    assert [each["deviceId"] for each in await get(ann, f"/reports/presence?{span(**place)}")] == [passer]
+    early = span(MAY, MAY + 14 * MINUTE, **place)
+    assert [each["deviceId"] for each in await get(served.admin, f"/reports/presence?{early}")] == [parked]
+    around = {"latitude": 52.05, "longitude": -346.6 + 360, "radius": 10}
+    assert len(await get(served.admin, f"/reports/presence?{span(**around)}")) == 2
+    for wrong in (
+        span(MAY, MAY + timedelta(days=8), **place),
+        span(latitude=91, longitude=0),
+        span(latitude=0, longitude=0, radius=5001),
+        span(latitude=0),
+    ):
+        assert (await served.admin.get(f"/reports/presence?{wrong}")).status == 400, wrong
+
+
+async def test_a_place_at_the_antimeridian(served):
+    device_id = await served.device(served.admin, "1")
+    await served.report(
+        served.position(device_id, MAY, latitude=0, longitude=179.999),
+        served.position(device_id, MAY + MINUTE, latitude=0, longitude=-179.999),
+    )
+    found = await get(served.admin, f"/reports/presence?{span(latitude=0, longitude=180, radius=50)}")
+    assert [each["distance"] for each in found] == [pytest.approx(0, abs=0.1)]
+    # Zero degrees of longitude lie on the other side of the earth.
+    assert await get(served.admin, f"/reports/presence?{span(latitude=0, longitude=0, radius=50)}") == []

@@ -1,4 +1,5 @@
-import { useMemo } from "preact/hooks";
+import type { ComponentType } from "preact";
+import { useMemo, useState } from "preact/hooks";
 import { get } from "../../api/call";
 import { coordinates } from "../../format/coordinates";
 import { t } from "../../i18n/translate";
@@ -9,9 +10,10 @@ import { drawable, zonesAt } from "../../map/zoneShapes";
 import { Dialog } from "../../parts/Dialog";
 import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
+import { toast } from "../../parts/Toast";
 import { snapshot } from "../../state/fleet";
 import { useLoaded } from "../../state/saved";
-import { server, style } from "../../state/session";
+import { may, server, session, style } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { hasPlace } from "./filters";
 import { lengthText } from "./MeasureBar";
@@ -65,8 +67,33 @@ export function Here({ of, onClose }: { of: Spot; onClose: () => void }) {
           </dd>
         </div>
       </dl>
+      {may("reports") && !session.value?.temporary && <Who latitude={latitude} longitude={longitude} />}
     </Dialog>
   );
+}
+
+/** Who was here, asked for by a button and loaded then. */
+function Who(of: PlaceProps) {
+  const [List, setList] = useState<ComponentType<PlaceProps> | null>(null);
+  if (List) return <List {...of} />;
+  const load = async () => {
+    const { default: Loaded } = await import("./WhoWasHere");
+    setList(() => Loaded);
+  };
+  return (
+    <button
+      type="button"
+      onClick={() => void load().catch((problem: unknown) => toast(sentenceOf(problem), "bad"))}
+    >
+      <Icon name="history" size={18} />
+      {t("map.who")}
+    </button>
+  );
+}
+
+interface PlaceProps {
+  latitude: number;
+  longitude: number;
 }
 
 function Address({ latitude, longitude }: { latitude: number; longitude: number }) {
