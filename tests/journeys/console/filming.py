@@ -1,4 +1,4 @@
-"""Terminals whose cameras film while the server reads them, for journeys that watch live."""
+"""Terminals with cameras, and such as film while the server reads them, for journeys that watch."""
 
 import contextlib
 import socket
@@ -36,11 +36,46 @@ ROWS = """
 """
 
 
-class FilmingVehicle:
+class CameraVehicle:
+    """A signed-in terminal with cameras, whose threads serve it until `end`."""
+
+    def __init__(self, server, peer, cameras=2):
+        self.peer = peer
+        self._ended = threading.Event()
+        self._threads = []
+        with server.client() as client:
+            number = peer.terminal.identity.number.lstrip("0")
+            (self.device,) = client.get("/devices", params={"uniqueId": number}).json()
+            self.device["name"] = f"Van {number[-3:]}"
+            self.device["attributes"]["channels"] = cameras
+            assert client.put(f"/devices/{self.device['id']}", json=self.device).status_code == 200
+
+    @property
+    def id(self):
+        return self.device["id"]
+
+    @property
+    def name(self):
+        return self.device["name"]
+
+    def end(self):
+        self._ended.set()
+        # Closed by one thread, a socket does not wake another one that reads.
+        with contextlib.suppress(OSError):
+            self.peer.socket.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join(30)
+
+    def _run(self, serve, *args):
+        self._threads.append(threading.Thread(target=serve, args=args, daemon=True))
+        self._threads[-1].start()
+
+
+class FilmingVehicle(CameraVehicle):
     """A terminal that films with each camera that it is asked for and that works."""
 
     def __init__(self, server, peer, working, cameras=2):
-        self.peer = peer
+        super().__init__(server, peer, cameras)
         self.working = set(working)
         self.asked = []
         """Cameras, in the order of the requests."""
@@ -49,32 +84,16 @@ class FilmingVehicle:
         self.may_film = threading.Event()
         """Cameras that are asked for connect once it is set."""
         self.may_film.set()
-        self._ended = threading.Event()
-        with server.client() as client:
-            number = peer.terminal.identity.number.lstrip("0")
-            (self.device,) = client.get("/devices", params={"uniqueId": number}).json()
-            self.device["name"] = f"Van {number[-3:]}"
-            self.device["attributes"]["channels"] = cameras
-            assert client.put(f"/devices/{self.device['id']}", json=self.device).status_code == 200
-        self._threads = [threading.Thread(target=self._serve, daemon=True)]
-        self._threads[0].start()
-
-    @property
-    def name(self):
-        return self.device["name"]
+        self._run(self._serve)
 
     @property
     def path(self):
-        return f"/vehicles/{self.device['id']}/live"
+        return f"/vehicles/{self.id}/live"
 
     def end(self):
         self._ended.set()
         self.may_film.set()
-        # Closed by one thread, a socket does not wake another one that reads.
-        with contextlib.suppress(OSError):
-            self.peer.socket.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(30)
+        super().end()
 
     def _serve(self):
         # The socket ends with the test.
@@ -86,8 +105,7 @@ class FilmingVehicle:
                     continue
                 self.asked.append(asked.channel)
                 if asked.channel in self.working:
-                    self._threads.append(threading.Thread(target=self._film, args=(asked,), daemon=True))
-                    self._threads[-1].start()
+                    self._run(self._film, asked)
 
     def _film(self, asked):
         self.may_film.wait(120)

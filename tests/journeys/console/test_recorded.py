@@ -12,6 +12,7 @@ import httpx
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
+from tests.journeys.console.filming import CameraVehicle
 
 from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
@@ -30,6 +31,8 @@ FPS = 10
 FORMAT = VideoFormat(width=320, height=180, frames_per_second=FPS, kbps=200, sound=None, stamped=True)
 DRIVE = Drive(ROUND_TRIPS[0], seed=1)
 RESUME, FORWARD, SEEK = 0, 3, 5
+CODE_OF_8 = 4
+"""Code of eight times the speed (docs/protocols/jt808.md#video-requests)."""
 TO = "\N{EN DASH}"
 # The instant that the page shows, and the line of greys in which a picture says its time.
 SHOWN = """
@@ -60,36 +63,20 @@ def server(start_server):
         yield running
 
 
-class Recorder:
+class Recorder(CameraVehicle):
     """A terminal that has recorded all the time, and sends `seconds` of what it is asked for at once."""
 
     def __init__(self, server, peer, seconds):
-        self.peer = peer
+        super().__init__(server, peer)
         self.seconds = seconds
         self.hangs_up = True
         self.asked = []
         """What the server said, in order."""
         self.sent = {}
         """Pictures that were sent, by the start of the request."""
-        self._ended = threading.Event()
         self._sought = threading.Event()
         self._seek_to = None
-        with server.client() as client:
-            number = peer.terminal.identity.number.lstrip("0")
-            (self.device,) = client.get("/devices", params={"uniqueId": number}).json()
-            self.device["name"] = f"Van {number[-3:]}"
-            self.device["attributes"]["channels"] = 2
-            assert client.put(f"/devices/{self.device['id']}", json=self.device).status_code == 200
-        self._threads = [threading.Thread(target=self._serve, daemon=True)]
-        self._threads[0].start()
-
-    @property
-    def id(self):
-        return self.device["id"]
-
-    @property
-    def name(self):
-        return self.device["name"]
+        self._run(self._serve)
 
     def history(self, at):
         return f"/vehicles/{self.id}/history?at={at:%Y-%m-%dT%H:%M:%SZ}"
@@ -97,11 +84,7 @@ class Recorder:
     def end(self):
         self._ended.set()
         self._sought.set()
-        # Closed by one thread, a socket does not wake another one that reads.
-        with contextlib.suppress(OSError):
-            self.peer.socket.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(30)
+        super().end()
 
     def of(self, kind):
         return [each for each in self.asked if isinstance(each, kind)]
@@ -117,8 +100,7 @@ class Recorder:
                     self.peer.send(terminal.recordings(told.serial, self._recordings(told)))
                 elif isinstance(told, PlaybackRequest):
                     self.peer.send(terminal.recordings(told.serial, []))
-                    self._threads.append(threading.Thread(target=self._play, args=(told,), daemon=True))
-                    self._threads[-1].start()
+                    self._run(self._play, told)
                 else:
                     self.peer.send(terminal.general_response(told))
                     if told.control == SEEK:
@@ -342,11 +324,10 @@ def test_two_cameras_at_once_have_one_clock(server, visitor, recorder, eventuall
     rate.select_option("1")
     eventually(lambda: len(van.of(PlaybackControl)) == 4)
     controls = [(each.channel, each.control, each.speed) for each in van.of(PlaybackControl)]
-    assert controls == [(1, FORWARD, 8), (2, FORWARD, 8), (1, RESUME, 1), (2, RESUME, 1)]
+    assert controls == [(1, FORWARD, CODE_OF_8), (2, FORWARD, CODE_OF_8), (1, RESUME, 0), (2, RESUME, 0)]
 
     # Both rest at one instant, and the other one goes on with the clock.
     film.get_by_role("button", name="Pause").click()
-    page.keyboard.press("ArrowLeft")
     eventually(lambda: in_step(page) and in_step(page, 1))
     guest.assert_accessible()
     film.get_by_role("button", name="Camera 2 in front").click()
