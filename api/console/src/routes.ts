@@ -34,6 +34,8 @@ export interface RailEntry {
   under: readonly string[];
   /** A number beside the icon while it is not 0, and what it counts. */
   count?: { of: ReadonlySignal<number>; label: Key };
+  /** Whether it is under *More* in the bar of a phone. */
+  more?: boolean;
   /** Who sees it; without it all. */
   allowed?: () => boolean;
 }
@@ -86,6 +88,7 @@ const entries: readonly RailEntry[] = [
     label: "capture.title",
     under: ["/captures"],
     count: { of: recording, label: "capture.running" },
+    more: true,
   },
   { to: "/zones", icon: "zone", label: "zone.title", under: ["/zones"] },
   { to: "/events", icon: "events", label: "event.title", under: ["/events"], allowed: () => may("reports") },

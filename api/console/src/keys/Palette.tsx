@@ -1,17 +1,17 @@
 import { useState } from "preact/hooks";
+import type { Geofence } from "../api/types";
 import { t } from "../i18n/translate";
 import { Dialog } from "../parts/Dialog";
-import { type Pick, picked } from "../parts/Picker";
+import { OPTION_HEIGHT, type Pick, picked } from "../parts/Picker";
 import { Rows } from "../parts/Rows";
 import { go } from "../router";
 import { railEntries } from "../routes";
 import { snapshot } from "../state/fleet";
 import { may } from "../state/session";
+import { useZones } from "../state/zones";
 
-const ROW = 36;
-
-/** Everything that can be gone to, by name: places and vehicles. */
-function destinations(): readonly Pick[] {
+/** Everything that can be gone to, by name: places, vehicles and zones. */
+function destinations(zones: readonly Geofence[]): readonly Pick[] {
   const places = [
     ...railEntries(),
     ...(may("addDevices") ? [{ to: "/connect", label: "fleet.connect" } as const] : []),
@@ -24,6 +24,7 @@ function destinations(): readonly Pick[] {
       name: device.name,
       note: device.uniqueId,
     })),
+    ...zones.map(({ id, name }) => ({ id: `/zones/${id}`, name, note: t("keys.aZone") })),
   ];
 }
 
@@ -31,7 +32,7 @@ function destinations(): readonly Pick[] {
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = picked(destinations(), text);
+  const found = picked(destinations(useZones() ?? []), text);
 
   function choose(item: Pick | undefined) {
     if (!item) return;
@@ -71,7 +72,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             role="listbox"
             label={t("keys.palette")}
             count={found.length}
-            rowHeight={ROW}
+            rowHeight={OPTION_HEIGHT}
             current={at}
             keyOf={(index) => found[index]?.id ?? index}
             render={(index) => (

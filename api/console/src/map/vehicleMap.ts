@@ -38,6 +38,8 @@ export interface MapHandlers {
 interface MapOptions extends MapHandlers, BaseMapOptions {
   /** Whether the view stays as it is although a vehicle is chosen from the start. */
   keepsView: boolean;
+  /** Pixels at the left of the map that something covers. */
+  coveredLeft: () => number;
 }
 
 /** Where a vehicle that is chosen elsewhere is shown at least; without tiles there is little to see so near. */
@@ -45,6 +47,7 @@ const CHOSEN_ZOOM = 14;
 const CHOSEN_ZOOM_WITHOUT_TILES = 11;
 const FIT_ZOOM = 11;
 const MARGIN_PX = 60;
+const MARGINS = { top: MARGIN_PX, right: MARGIN_PX, bottom: MARGIN_PX, left: MARGIN_PX };
 /** A finger or mouse may miss a mark by so many pixels. */
 const SLACK_PX = 6;
 
@@ -149,7 +152,8 @@ export class VehicleMap {
     const places = this.#vehicles.map(({ longitude, latitude }) => [longitude, latitude] as const);
     if (places.length === 0) return;
     this.#isPlaced = true;
-    this.map.fitBounds(boundsOf(places), { padding: MARGIN_PX, maxZoom: FIT_ZOOM, animate: false });
+    const padding = { ...MARGINS, left: MARGINS.left + this.options.coveredLeft() };
+    this.map.fitBounds(boundsOf(places), { padding, maxZoom: FIT_ZOOM, animate: false });
   }
 
   /** The same by wish of the reader. */

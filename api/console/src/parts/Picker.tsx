@@ -2,6 +2,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { t } from "../i18n/translate";
 import { Icon } from "./Icon";
 import { Rows } from "./Rows";
+import { hasTouch } from "./touch";
 
 export interface Pick {
   id: string | number;
@@ -22,7 +23,8 @@ interface PickerProps {
   disabled?: boolean;
 }
 
-const ROW = 36;
+/** Pixels; a fingertip needs more. */
+export const OPTION_HEIGHT = hasTouch ? 44 : 36;
 
 /** Items whose name or note holds all words. */
 export function picked(items: readonly Pick[], text: string): readonly Pick[] {
@@ -129,7 +131,7 @@ export function Picker({
             role="listbox"
             label={label}
             count={found.length}
-            rowHeight={ROW}
+            rowHeight={OPTION_HEIGHT}
             current={at}
             keyOf={(index) => found[index]?.id ?? index}
             render={(index) => {

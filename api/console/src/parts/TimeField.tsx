@@ -7,6 +7,8 @@ import { readTime } from "../time/words";
 import { browserZone } from "../time/zones";
 import { Field } from "./Field";
 import { Icon, type IconName } from "./Icon";
+import { SpanPicker } from "./SpanPicker";
+import { hasTouch } from "./touch";
 
 interface TimeFieldProps {
   label: string;
@@ -20,7 +22,7 @@ interface TimeFieldProps {
 
 const HALF_HOUR = 1_800_000;
 
-/** A span by words, presets and arrows, with its time zone beside it. */
+/** A span by words, presets and arrows, with its time zone beside it; by pickers in place of words for fingers. */
 export function TimeField({ label, value, now, style, onSpan, onMoment }: TimeFieldProps) {
   const [text, setText] = useState<string | null>(null);
   const [wrong, setWrong] = useState(false);
@@ -50,20 +52,24 @@ export function TimeField({ label, value, now, style, onSpan, onMoment }: TimeFi
   const foreign = style.zone !== browserZone();
   return (
     <form class="time-field" onSubmit={enter}>
-      <Field
-        label={label}
-        placeholder={t("time.placeholder")}
-        value={text ?? (span ? spanText(span.from, span.to, now, style) : "")}
-        error={wrong ? t("time.unknown") : undefined}
-        onFocus={(event) => event.currentTarget.select()}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          setWrong(false);
-        }}
-        onBlur={() => {
-          if (!wrong) setText(null);
-        }}
-      />
+      {hasTouch ? (
+        <SpanPicker label={label} span={span} zone={style.zone} onSpan={onSpan} onMoment={onMoment} />
+      ) : (
+        <Field
+          label={label}
+          placeholder={t("time.placeholder")}
+          value={text ?? (span ? spanText(span.from, span.to, now, style) : "")}
+          error={wrong ? t("time.unknown") : undefined}
+          onFocus={(event) => event.currentTarget.select()}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setWrong(false);
+          }}
+          onBlur={() => {
+            if (!wrong) setText(null);
+          }}
+        />
+      )}
       <div class="button-row">
         <SpanButton
           icon="back"

@@ -22,7 +22,8 @@ export const fleet = {
   "fleet.standingFor": "standing {span}",
   "fleet.for": "for {span}",
   "fleet.menu": "What to do with {name}",
+  "fleet.sheet.folded": "Fold away",
+  "fleet.sheet.open": "Show",
+  "fleet.sheet.wide": "Larger",
   "fleet.hideList": "Fold the list",
-  "fleet.larger": "Larger list",
-  "fleet.smaller": "Smaller list",
 } as const;

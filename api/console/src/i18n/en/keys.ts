@@ -7,6 +7,7 @@ export const keys = {
   "keys.placeHistory": "In history",
   "keys.event": "On an event",
   "keys.zone": "On a zone",
+  "keys.aZone": "Zone",
   "keys.search": "Search vehicles",
   "keys.palette": "Go to anything by its name",
   "keys.help": "These keys",

@@ -22,7 +22,8 @@ export const fleet = {
   "fleet.standingFor": "parado há {span}",
   "fleet.for": "há {span}",
   "fleet.menu": "O que fazer com {name}",
+  "fleet.sheet.folded": "Recolher",
+  "fleet.sheet.open": "Mostrar",
+  "fleet.sheet.wide": "Maior",
   "fleet.hideList": "Recolher a lista",
-  "fleet.larger": "Lista maior",
-  "fleet.smaller": "Lista menor",
 } as const;

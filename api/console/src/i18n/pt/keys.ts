@@ -7,6 +7,7 @@ export const keys = {
   "keys.placeHistory": "No histórico",
   "keys.event": "Num evento",
   "keys.zone": "Numa zona",
+  "keys.aZone": "Zona",
   "keys.search": "Procurar veículos",
   "keys.palette": "Ir para qualquer coisa pelo nome",
   "keys.help": "Estas teclas",

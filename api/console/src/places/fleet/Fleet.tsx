@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { Group } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
@@ -9,7 +9,8 @@ import { VehiclePanel } from "../vehicle/VehiclePanel";
 import { FleetList } from "./FleetList";
 import { FleetMap } from "./FleetMap";
 import { filtersOf } from "./filters";
-import { listSize, setListSize } from "./listSize";
+import { drawerOpen, listSize, setDrawer, setListSize, showList } from "./listSize";
+import { SheetHandle } from "./SheetHandle";
 import { useFound } from "./useFound";
 import "./fleet.css";
 
@@ -23,19 +24,25 @@ export default function Fleet({ params }: { params: Record<string, string> }) {
   const groups =
     useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true })).value ?? null;
   const found = useFound(filtersOf(location.value.query), groups);
-  const classes = ["fleet", `list-${listSize.value}`, ...(id === null ? [] : ["with-vehicle"])];
+  // Who opens a vehicle wants to see it on the map, and comes back to the list.
+  useLayoutEffect(() => {
+    setDrawer(id === null);
+    if (id !== null && listSize.peek() === "wide") setListSize("open");
+  }, [id]);
+  const classes = ["fleet", `list-${listSize.value}`];
+  if (drawerOpen.value) classes.push("drawer-open");
+  if (id !== null) classes.push("with-vehicle");
   return (
     <div class={classes.join(" ")}>
       <FleetList chosen={id} found={found} groups={groups} />
       <div class="fleet-stage">
         <FleetMap chosen={id} found={found} />
-        {listSize.value === "folded" && (
-          <button type="button" class="fleet-unfold" onClick={() => setListSize("open")}>
-            <Icon name="list" size={18} />
-            {t("fleet.vehicles")}
-          </button>
-        )}
+        <button type="button" class="fleet-unfold" onClick={showList}>
+          <Icon name="list" size={18} />
+          {t("fleet.vehicles")}
+        </button>
       </div>
+      <SheetHandle />
       {id !== null && <VehiclePanel key={id} id={id} />}
     </div>
   );

@@ -13,7 +13,7 @@ import { deviceIds, loaded } from "../../state/fleet";
 import { may } from "../../state/session";
 import { FleetRow, ROW_HEIGHT } from "./FleetRow";
 import { type Filters, filtersOf } from "./filters";
-import { listSize, setListSize } from "./listSize";
+import { drawerOpen, foldList, listSize, showList } from "./listSize";
 import { type MenuAt, VehicleMenu } from "./VehicleMenu";
 
 const STATUSES = [
@@ -69,15 +69,16 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
   useKeys("anywhere", {
     search: () => {
       const focus = () => search.current?.select();
-      if (listSize.value !== "folded") return focus();
-      setListSize("open");
+      if (listSize.value !== "folded" && drawerOpen.value) return focus();
+      showList();
       // What was folded away can have the focus only once it is drawn.
       return requestAnimationFrame(focus);
     },
   });
   useEffect(() => {
     if (location.value.query.get("find") === null) return;
-    search.current?.focus();
+    showList();
+    requestAnimationFrame(() => search.current?.focus());
     go(addressOf(path, filters), { replace: true });
   }, [path]);
 
@@ -92,6 +93,7 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
             aria-label={t("fleet.search")}
             placeholder={t("common.search")}
             value={filters.keyword}
+            onFocus={showList}
             onInput={(event) => {
               setAt(-1);
               set({ keyword: event.currentTarget.value }, true);
@@ -117,7 +119,7 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
               <Icon name="plus" />
             </Link>
           )}
-          <SizeButtons />
+          <FoldButton />
         </div>
         <fieldset class="chips">
           <legend class="hidden">{t("fleet.status")}</legend>
@@ -178,32 +180,12 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
   );
 }
 
-/** On phones the list is a sheet of three heights, elsewhere it can be folded away. */
-function SizeButtons() {
-  const wide = listSize.value === "wide";
-  const resize = t(wide ? "fleet.smaller" : "fleet.larger");
-  const fold = t("fleet.hideList");
+function FoldButton() {
+  const label = t("fleet.hideList");
   return (
-    <>
-      <button
-        type="button"
-        class="icon-button fleet-resize"
-        aria-label={resize}
-        title={resize}
-        onClick={() => setListSize(wide ? "open" : "wide")}
-      >
-        <Icon name={wide ? "down" : "up"} />
-      </button>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={fold}
-        title={fold}
-        onClick={() => setListSize("folded")}
-      >
-        <Icon name="fold" />
-      </button>
-    </>
+    <button type="button" class="icon-button fleet-fold" aria-label={label} title={label} onClick={foldList}>
+      <Icon name="fold" />
+    </button>
   );
 }
 

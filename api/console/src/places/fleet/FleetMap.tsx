@@ -42,6 +42,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
       ...given,
       view: asked ?? preferredView(session.peek(), server.peek()),
       keepsView: asked !== null && "id" in location.peek().params,
+      coveredLeft: () => coveredBy(".fleet-list", container),
       title: t("map.title"),
       onClick: (spot) => {
         const [first, second] = spot.vehicles;
@@ -71,7 +72,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
     let timer = 0;
     const show = () => {
       timer = 0;
-      map.setChosen(vehicleOf(chosen) ?? null, coveredWidth(stage.element.current), follows);
+      map.setChosen(vehicleOf(chosen) ?? null, coveredBy(".vehicle-panel", stage.element.current), follows);
     };
     show();
     const end = effect(() => {
@@ -127,10 +128,8 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
   );
 }
 
-/** Pixels that the panel covers at the right of the map. */
-function coveredWidth(element: HTMLElement | null): number {
-  const panel = element?.closest(".fleet")?.querySelector(".vehicle-panel");
-  return panel && getComputedStyle(panel).position === "absolute"
-    ? panel.getBoundingClientRect().width + 10
-    : 0;
+/** Pixels that the panel covers at the right of the map, or the drawer at its left; 0 where they lie beside it. */
+function coveredBy(name: ".vehicle-panel" | ".fleet-list", map: HTMLElement | null): number {
+  const over = map?.closest(".fleet")?.querySelector(name);
+  return over && getComputedStyle(over).position === "absolute" ? over.getBoundingClientRect().width + 10 : 0;
 }

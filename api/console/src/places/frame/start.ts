@@ -12,7 +12,9 @@ import { checkSession, session, startSession } from "../../state/session";
 import { startClock } from "../../time/clock";
 import { startCaptures } from "../../video/recorded/captures";
 import { announceEvents } from "./alarms";
+import { keepFocus } from "./focus";
 import { applyTheme } from "./theme";
+import { linkWindows } from "./windows";
 
 /** What the start failed with, until it works. */
 export const failure = signal<unknown>(null);
@@ -32,10 +34,12 @@ export async function start(token: string | null): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, delayOf(attempt) * 1000));
     }
   }
+  keepFocus();
   startLive();
   startCaptures();
   announceEvents();
   followBuilds();
+  linkWindows();
   effect(() => applyTheme(session.value?.attributes["console.theme"]));
   // A page out of the back/forward cache may be one of before a log-out.
   window.addEventListener("pageshow", (event) => {

@@ -4,6 +4,7 @@ import { useKeys } from "../../keys/listen";
 import { Empty } from "../../parts/Empty";
 import { toast } from "../../parts/Toast";
 import { go, location } from "../../router";
+import { chooseVehicle, chosenElsewhere } from "../../state/linked";
 import { fullScreen, Tile } from "../../video/Tile";
 import {
   columnsOf,
@@ -33,6 +34,15 @@ export default function Live() {
   useEffect(() => {
     document.title = `${t("live.title")} · Motorpool`;
   }, []);
+
+  const chosen = chosenElsewhere.value;
+  useEffect(() => {
+    const index = tiles.findIndex(({ deviceId }) => deviceId === chosen?.vehicle);
+    const tile = wall.current?.children[index];
+    // Its first button, so that the keys of the player are those of this tile.
+    tile?.querySelector("button")?.focus();
+    tile?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
 
   function show(
     next: readonly TileId[],
@@ -90,7 +100,10 @@ export default function Live() {
                   if (dragged !== null) show(moved(tiles, dragged, index));
                   setDragged(null);
                 }}
-                onFocusCapture={() => setFocus(name)}
+                onFocusCapture={() => {
+                  setFocus(name);
+                  chooseVehicle(tile.deviceId);
+                }}
               >
                 <Tile
                   {...tile}

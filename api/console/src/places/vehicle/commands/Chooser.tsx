@@ -5,6 +5,7 @@ import { t } from "../../../i18n/translate";
 import { Check } from "../../../parts/Field";
 import { Icon } from "../../../parts/Icon";
 import { picked } from "../../../parts/Picker";
+import { hasTouch } from "../../../parts/touch";
 import { position } from "../../../state/fleet";
 import { may } from "../../../state/session";
 
@@ -38,7 +39,7 @@ export function Chooser({ id, offers, keep, onKeep, onChoose }: ChooserProps) {
   const current = Math.min(at, found.length - 1);
   // A phone's keyboard would cover what is to be chosen from.
   useEffect(() => {
-    if (!matchMedia("(pointer: coarse)").matches) input.current?.focus();
+    if (!hasTouch) input.current?.focus();
   }, []);
 
   function press(event: KeyboardEvent) {
