@@ -15,12 +15,13 @@ _BOOLEANS = "ignition motion charge archive armed blocked roaming lock door mock
 _TEXTS = (
     "alarm iccid imei vin driverUniqueId result image video audio geofence card phone"
     " command dtcs activity plate model operator ip antenna serial raw network imsi driver container password"
-    " lockPassword timezone cvn calid gSensor"
+    " lockPassword timezone cvn calid gSensor tilt cardCode cardAgency cardValidity"
 )
 _NUMBERS = {
     "": "index hdop vdop pdop sat satVisible rssi status flags input output steps priority acceleration"
     " axleWeight axisX axisY axisZ sleepMode faultCount sleep"
     " satGps satBeidou rotation lockCommand lockCard unlockResult lockStatus batteryAlarm uploadMode"
+    " cardStatus cardResult wakeSource"
     " externalAlarms hardAccelerationCount hardDecelerationCount hardCorneringCount tripNumber idlingCount",
     "bpm": "heartRate",
     "m": "odometer serviceOdometer tripOdometer totalDistance distance obdOdometer",

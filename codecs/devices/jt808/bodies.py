@@ -10,6 +10,8 @@ from motorpool.codecs.reports import Recording
 
 RECORDING_FORM = ">B6s6sQBBBI"
 RECORDING_BYTES = 28
+_ICCID_END = 2 + 5 + 20 + 7 + 10
+"""Where the ICCID of 0x0107 ends in the 2013 form: some trackers send nothing behind it."""
 
 
 def text(field: bytes) -> str:
@@ -41,18 +43,25 @@ def registration(body: bytes, *, is_2019: bool) -> Attributes:
 
 
 def authentication(body: bytes, *, is_2019: bool) -> Attributes:
-    """Read 0x0102: IMEI and software version in the 2019 form; the code is ignored."""
+    """Read 0x0102: IMEI and software version in the 2019 form; the code may be any text."""
     if not is_2019:
         return {}
     fields = ByteReader(body)
     if not fields.remaining or fields.uint8() + 35 > fields.remaining:
         return {}  # the code alone, as in 2013
     fields = ByteReader(body, 1 + body[0])
-    return _without_empty(imei=text(fields.take(15)), versionFw=text(fields.take(20)))
+    imei = text(fields.take(15))
+    if imei and not imei.isdecimal():
+        return {}  # in the middle of a long code
+    return _without_empty(imei=imei, versionFw=text(fields.take(20)))
 
 
 def terminal_attributes(body: bytes, *, is_2019: bool) -> Attributes:
-    """Read 0x0107; in 2019 the maker has 5 or 11 bytes, whichever fills the body exactly."""
+    """Read 0x0107; in 2019 the maker has 5 or 11 bytes, whichever fills the body exactly.
+
+    Raises:
+        Truncated: not even the ICCID is there.
+    """
     forms = ((11, 30, 30), (5, 30, 30), (5, 20, 7)) if is_2019 else ((5, 20, 7), (5, 8, 7))
     fallback: Attributes | None = None
     for sizes in forms:
@@ -76,6 +85,8 @@ def terminal_attributes(body: bytes, *, is_2019: bool) -> Attributes:
         if not fields.remaining:
             return attributes
         fallback = fallback or attributes
+    if fallback is None and not is_2019 and len(body) >= _ICCID_END:
+        return {"iccid": body[_ICCID_END - 10 : _ICCID_END].hex().strip("f")}
     if fallback is None:
         raise Truncated(f"terminal attributes of {len(body)} bytes")
     return fallback

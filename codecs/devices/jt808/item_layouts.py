@@ -73,11 +73,11 @@ def _read_later(_: object, __: Attributes, ___: Alarms) -> None:
 class ItemDecoder:
     """Reads the items of all devices whose models do not differ in them."""
 
-    __slots__ = ("_by_size", "_keeps_unknown", "_layouts", "_model")
+    __slots__ = ("_by_size", "_layouts", "_model", "keeps_unknown")
 
     def __init__(self, model: Model, *, keeps_unknown: bool) -> None:
         self._model = model
-        self._keeps_unknown = keeps_unknown
+        self.keeps_unknown = keeps_unknown
         self._layouts: dict[tuple[int, ...], _Layout] = {}
         self._by_size: dict[int, _Layout] = {}
         """The layout that is tried first, by the total size of the items."""
@@ -114,7 +114,7 @@ class ItemDecoder:
                 read(value, attributes, alarms)
         if not layout.record_steps:
             return alarms, None
-        record = ItemRecord(attributes, alarms, alarm_word=alarm_word, keeps_unknown=self._keeps_unknown)
+        record = ItemRecord(attributes, alarms, alarm_word=alarm_word, keeps_unknown=self.keeps_unknown)
         for place, reader in layout.record_steps:
             value = values[place]
             if reader is None or not reader(value, record):

@@ -18,6 +18,7 @@ from motorpool.codecs.devices.jt808.location import LOCATION_BYTES
 from motorpool.codecs.devices.jt808.parameters import read_parameters
 from motorpool.codecs.devices.jt808.responses import MEDIA, MEDIA_PACKETS, REGISTRATION, make_receipt
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage, device_information
+from motorpool.codecs.devices.jt808.vendors import lock_messages
 from motorpool.codecs.devices.jt808.vendors import messages as vendors
 from motorpool.codecs.devices.jt808.vendors.passthrough import read_passthrough
 from motorpool.codecs.devices.jt808.video_commands import LIST_QUERY, PLAYBACK_REQUEST
@@ -253,6 +254,7 @@ _READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
     RECORDINGS: _recordings,
     UPLOAD_DONE: _upload_done,
     **vendors.READERS,
+    **lock_messages.READERS,
 }
 
 

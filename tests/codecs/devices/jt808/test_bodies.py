@@ -102,3 +102,13 @@ def test_passengers_without_times():
 def test_short_bodies_are_truncated(read):
     with pytest.raises(Truncated):
         read(b"\0\0")
+
+
+def test_a_long_code_of_2019_holds_no_imei():
+    code = b"TWpVMk5qWTJOalky" * 10
+    assert bodies.authentication(code, is_2019=True) == {}
+
+
+def test_attributes_may_end_behind_the_iccid():
+    body = bytes(2) + bytes(32) + bytes.fromhex("89860012345678901234")
+    assert bodies.terminal_attributes(body, is_2019=False) == {"iccid": "89860012345678901234"}

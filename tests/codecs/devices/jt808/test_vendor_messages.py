@@ -200,3 +200,43 @@ def test_positions_of_a_message_are_of_the_model(codec, terminal):
     (report,) = received(codec, terminal, 0x0210, (bytes((len(body),)) + body).hex())
     assert isinstance(report, PositionReport)
     assert report.attributes["alarm"] == "removing"
+
+
+# Registration and authentication of small trackers
+
+
+def test_a_registration_of_2011_may_lack_the_plate(codec, terminal):
+    body = b"\0\x2c\1\x2c" + b"MAKER" + b"MODEL-11" + b"TID0001" + b"\2"
+    (login,) = codec.receive(terminal.message(0x0100, body))
+    assert (login.attributes["model"], login.attributes["terminalId"]) == ("MODEL-11", "TID0001")
+    assert "plate" not in login.attributes
+    assert codec.acknowledge([login.receipt])[1:3] == b"\x81\0"
+
+
+def test_a_registration_of_2019_may_end_with_zeros_and_hold_any_bytes(codec):
+    terminal = Terminal("13900001234", 2019)
+    body = b"\0\x2c\1\x2c" + b"\xff\xfe".ljust(11, b"\0") + b"M".ljust(30, b"\0") + b"T" * 30 + b"\1"
+    (login,) = codec.receive(terminal.message(0x0100, body + b"P1" + bytes(16)))
+    assert login.attributes["plate"] == "P1"
+
+
+@pytest.mark.parametrize("version", [2013, 2019])
+@pytest.mark.parametrize("code", [b"", b"13900001234", b"TWpVMk5qWTJOalky" * 20, bytes(range(256))])
+def test_any_code_authenticates(codec, code, version):
+    terminal = Terminal("13900001234", version)
+    (login,) = codec.receive(terminal.message(0x0102, code))
+    assert isinstance(login, Login)
+    assert answer_of(codec, login) == 0x8001
+
+
+def answer_of(codec, login):
+    return decode_frame(codec.acknowledge([login.receipt])[1:-1]).message_id
+
+
+def test_attributes_of_2013_hold_the_iccid(codec, terminal):
+    body = "0001" + "00" * 32 + "89860012345678901234" + "01" + "48" + "01" + "46" + "0301"
+    (report,) = received(codec, terminal, 0x0107, body)
+    assert report.attributes == {"iccid": "89860012345678901234", "versionHw": "H", "versionFw": "F"}
+    (report,) = received(codec, terminal, 0x0107, body[:88])
+    assert report.attributes == {"iccid": "89860012345678901234"}
+    assert answer_to(codec, report) == (0x8001, "0001010700")
