@@ -35,6 +35,11 @@ class DelimiterFramer:
         """Whether the next byte may begin a frame: after a delimiter, or at the start of the stream."""
         return not self._partial and not self._overflowed
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether a delimiter was seen and nothing behind the last one."""
+        return self._synchronized and not self._partial and not self._overflowed
+
     def release(self, prefix: bytes) -> bytes:
         """Remove and return the unfinished frame where it is a beginning of `prefix`; else return nothing.
 

@@ -85,7 +85,7 @@ def terminal_attributes(body: bytes, *, is_2019: bool) -> Attributes:
         if not fields.remaining:
             return attributes
         fallback = fallback or attributes
-    if fallback is None and not is_2019 and len(body) >= _ICCID_END:
+    if not is_2019 and len(body) == _ICCID_END:
         return {"iccid": body[_ICCID_END - 10 : _ICCID_END].hex().strip("f")}
     if fallback is None:
         raise Truncated(f"terminal attributes of {len(body)} bytes")

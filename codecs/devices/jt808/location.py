@@ -19,6 +19,7 @@ KNOTS = 1 / 18.52
 
 _FIXED = Struct(">IIIIhHH5sB")
 _TAIL = Struct(">4xIHIB3x")
+_TAIL_BYTES = 18
 _DOORS = 0x3E000
 """Status bits that are doors except for Holloo's trackers."""
 
@@ -49,7 +50,7 @@ def decode_location(
     words = model.words_2019 if is_2019 else model.words_2013
     attributes = (words.statuses.get(status) or words.decode_status(status)).copy()
     items_start = start + LOCATION_BYTES
-    if end - items_start == _TAIL.size and not _is_item_list(content, items_start, end):
+    if end - items_start == _TAIL_BYTES and not _is_item_list(content, items_start, end):
         raised: Alarms = []
         others = None
         _decode_tail(content, items_start, attributes)

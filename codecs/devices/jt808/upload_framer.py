@@ -11,7 +11,7 @@ from struct import Struct
 import msgspec
 
 from motorpool.codecs.devices.framing import rejected
-from motorpool.codecs.devices.jt808.frames import new_framer
+from motorpool.codecs.devices.jt808.frames import MAX_FRAME_BYTES, new_framer
 from motorpool.codecs.devices.jt808.vendors.port_framing import (
     OTHER_MARKS,
     E7Frame,
@@ -27,6 +27,7 @@ CHUNK_PART_BYTES = 1 << 16
 MAX_CHUNK_BYTES = 1 << 20
 """Longest chunk that is accepted; a greater length is noise, or media on the wrong port."""
 
+_OTHER_FIRST_BYTES = b"".join(OTHER_MARKS)
 _CHUNK_HEADER = Struct(">4s50sII")
 _EMPTY = bytearray()
 """Shared by the connections that receive no file; never changed."""
@@ -68,6 +69,7 @@ class UploadFramer:
         "_framer",
         "_has_begun",
         "_header_start",
+        "_is_idle",
         "_missing",
         "_name",
         "_offset",
@@ -78,6 +80,8 @@ class UploadFramer:
         self._framer = new_framer()
         self._port: PortFramer | None = None
         self._has_begun = False
+        self._is_idle = False
+        """Whether the next bytes begin behind the end of a frame, and nothing is held back."""
         self._header_start = b""
         """The beginning of a chunk's header."""
         self._name = b""
@@ -94,6 +98,20 @@ class UploadFramer:
 
     def receive(self, data: bytes) -> Sequence[UploadItem]:
         """Return the frames and chunks that are complete with these bytes, in order."""
+        if (
+            self._is_idle
+            and data.startswith(b"~")
+            and 2 <= data.find(b"~", 1) == len(data) - 1 <= MAX_FRAME_BYTES
+            and data[1] not in _OTHER_FIRST_BYTES
+        ):
+            return (data[1:-1],)  # one frame, as most reads are
+        items = self._receive(data)
+        self._is_idle = (
+            self._port is None and not self._missing and not self._header_start and self._framer.is_idle
+        )
+        return items
+
+    def _receive(self, data: bytes) -> Sequence[UploadItem]:
         if self._port is not None:
             return self._port.receive(data)
         if self._missing or self._header_start:
