@@ -15,7 +15,7 @@ from pathlib import Path
 
 from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, centres, read_levels
 
-__all__ = ["ages", "find_chromium", "watch"]
+__all__ = ["ages", "chromium_options", "find_chromium", "watch"]
 
 # Samples twice a second: a picture that does not advance while playing is a stall. The brightness of the
 # squares in the picture is recorded with the time.
@@ -85,6 +85,17 @@ def find_chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
+def chromium_options() -> list[str]:
+    """Return its options: drawing by software, for want of a graphics card, and no requests of its own."""
+    return [
+        *(["--no-sandbox"] if os.getuid() == 0 else []),
+        "--disable-gpu",
+        "--disable-quic",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
+
+
 def watch(
     url: str,
     email: str,
@@ -109,16 +120,7 @@ def watch(
     complaints: list[str] = []
     fetched: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=find_chromium(),
-            args=[
-                *(["--no-sandbox"] if os.getuid() == 0 else []),
-                "--disable-gpu",
-                "--disable-quic",
-                "--disable-background-networking",
-                "--disable-component-update",
-            ],
-        )
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=chromium_options())
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfinished", lambda request: fetched.append(request.url))

@@ -22,9 +22,14 @@ def _escaped(content: bytes) -> bytes:
     return content.replace(b"}", b"}\x01").replace(b"~", b"}\x02")
 
 
-def _place(number: int) -> tuple[int, int]:
-    # A slow drive north-east from the Brandenburger Tor, about 10 m a message; millionths of degrees.
-    return 52_516_280 + number % 5000 * 70, 13_377_700 + number % 5000 * 90
+_ORIGIN = 52.516_280, 13.377_700
+"""The Brandenburger Tor."""
+
+
+def _place(number: int, origin: tuple[float, float] = _ORIGIN) -> tuple[int, int]:
+    # A slow drive north-east, about 10 m a message; millionths of degrees.
+    latitude, longitude = origin
+    return round(latitude * 1e6) + number % 5000 * 70, round(longitude * 1e6) + number % 5000 * 90
 
 
 class LocationMessages:
@@ -55,15 +60,18 @@ class LocationMessages:
             content = bytes((0x02, 0x00, properties >> 8, properties & 0xFF)) + bytes.fromhex(phone.zfill(12))
         return b"~" + _escaped(content), xor8(content)
 
-    def frame(self, head: tuple[bytes, int], number: int) -> bytes:
-        """Message `number` of the terminal with that head."""
+    def frame(self, head: tuple[bytes, int], number: int, origin: tuple[float, float] | None = None) -> bytes:
+        """Message `number` of the terminal with that head, which drives from `origin`."""
+        if origin is not None:
+            body, check = self._body(number, origin)
+            return head[0] + body + _TAILS[head[1] ^ check]
         while number >= len(self._bodies):
             self._bodies.append(self._body(len(self._bodies)))
         body, check = self._bodies[number]
         return head[0] + body + _TAILS[head[1] ^ check]
 
-    def _body(self, number: int) -> tuple[bytes, int]:
-        latitude, longitude = _place(number)
+    def _body(self, number: int, origin: tuple[float, float] = _ORIGIN) -> tuple[bytes, int]:
+        latitude, longitude = _place(number, origin)
         local = (self.device_time(number) + _GMT8).astimezone(UTC)
         content = (
             (number & 0xFFFF).to_bytes(2, "big")

@@ -30,6 +30,8 @@ class TerminalLoad(msgspec.Struct, frozen=True, kw_only=True):
     rate: float = 0.0
     first_epoch: float = 0.0
     """Device time of each terminal's message 0, in seconds since 1970."""
+    origins: tuple[tuple[float, float], ...] = ()
+    """Latitude and longitude, north and east, where each terminal begins; none: at the Brandenburger Tor."""
 
 
 class Mark(msgspec.Struct, frozen=True, tag="mark"):

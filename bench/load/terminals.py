@@ -73,11 +73,16 @@ class Terminals:
 
     def send(self, index: int, instant: float) -> None:
         """Send the terminal's next message; its latency counts from `instant`."""
-        frame = self._echo if self._is_echo else self._messages.frame(self._heads[index], self.sent[index])
+        frame = self._echo if self._is_echo else self._frame(index)
         # One message outstanding never fills a socket's buffer.
         self._sockets[index].send(frame)
         self.sent[index] += 1
         self._sent_at[index] = instant
+
+    def _frame(self, index: int) -> bytes:
+        origins = self._load.origins
+        origin = origins[index] if origins else None
+        return self._messages.frame(self._heads[index], self.sent[index], origin)
 
     def receive(self, seconds: float) -> list[int]:
         """Wait at most so long for answers, and return the terminals that were answered."""

@@ -30,6 +30,16 @@ def test_each_message_is_a_right_frame_of_its_own_terminal_and_second(
     assert {"odometer", "fuel", "videoAlarm", "input", "rssi", "sat"} <= report.attributes.keys()
 
 
+def test_a_terminal_drives_from_where_it_begins() -> None:
+    head = MESSAGES.head("13500000001", modern=True)
+    places = []
+    for number in (0, 100):
+        _, report = Jt808().receive(MESSAGES.frame(head, number, (47.0, 8.0)))
+        assert isinstance(report, PositionReport)
+        places.append((report.latitude, report.longitude))
+    assert places == [(47.0, 8.0), (pytest.approx(47.007), pytest.approx(8.009))]
+
+
 @settings(max_examples=100, deadline=None)
 @given(phones, st.booleans(), st.integers(0, 3000))
 def test_the_servers_answer_is_taken_for_acceptance_and_its_refusal_is_not(

@@ -10,6 +10,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "api",
         "attack",
         "codecs",
+        "console",
         "events",
         "fuzz",
         "idle",
