@@ -14,6 +14,15 @@ from tests.journeys.test_ticket_of_an_alarm import SOS, photo
 from motorpool.codecs.devices.jt808.terminal import encode_location
 
 PHONE = "013900000801"
+# Pixels from the middle of the map to the vehicle on it.
+FROM_MIDDLE = """
+() => {
+  const [map, vehicle] = [".proof-map .map-canvas", ".route-marker"]
+    .map((each) => document.querySelector(each).getBoundingClientRect())
+    .map(({ left, top, width, height }) => ({ x: left + width / 2, y: top + height / 2 }));
+  return Math.hypot(vehicle.x - map.x, vehicle.y - map.y);
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +49,7 @@ def van(server, connected):
         yield peer, device["id"]
 
 
-def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server, visitor, van):
+def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server, visitor, van, eventually):
     peer, _ = van
     # Its recording is complete by now.
     pressed = present() - timedelta(seconds=60)
@@ -110,6 +119,11 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     expect(page.get_by_role("button", name="Make a ticket")).to_have_count(0)
     guest.assert_fits()
     guest.assert_accessible()
+
+    # The player begins at the event, which is in the middle of the map: within 20 m at 3.6 m a pixel.
+    films.get_by_role("button", name="Play what the vehicle has").click()
+    expect(page.get_by_role("img", name="The vehicle at this time")).to_be_visible()
+    eventually(lambda: page.evaluate(FROM_MIDDLE) <= 5)
 
 
 def test_lists_lead_to_events_and_to_vehicles(server, visitor, van, eventually):

@@ -211,6 +211,30 @@ def test_a_zone_is_made_without_a_mouse_and_two_edits_of_it_are_joined(server, v
     assert "Long quay" not in zones(server)
 
 
+def test_a_zone_that_is_opened_by_its_address_comes_into_view(server, visitor, eventually):
+    with server.client() as client:
+        far = {"name": "Far", "area": "CIRCLE (48.1 11.5, 9000)"}
+        near = {"name": "Near", "area": "CIRCLE (52.6 13.5, 300)"}
+        for body in (far, near):
+            found = client.post("/geofences", json=body).json()
+    guest = visitor(server)
+    page = guest.page
+    guest.log_in(f"/zones/{found['id']}")
+    expect(page.get_by_role("complementary", name="Zone").get_by_role("heading", name="Near")).to_be_visible()
+    page.locator(".maplibregl-canvas").hover()
+
+    def view():
+        # The address has what the map shows once it was moved by hand.
+        page.mouse.wheel(0, 1)
+        # A movement ends some tenths of a second after the wheel.
+        page.wait_for_timeout(700)
+        found = re.search(r"at=([\d.]+)/([\d.]+)/([\d.]+)", page.url)
+        zoom, *place = map(float, found.groups()) if found else (0,)
+        return zoom > 12 and place
+
+    assert metres(eventually(view), (52.6, 13.5)) < 1000
+
+
 def test_the_map_of_the_fleet_shows_zones_and_says_what_is_at_a_place(server, visitor, report, eventually):
     report(*place(0, 60))
     with server.client() as client:

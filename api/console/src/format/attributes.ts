@@ -39,11 +39,18 @@ const KINDS: Record<string, Kind> = {
   rpm: "rpm",
 };
 
+/** `fuelPercent` as `Fuel percent`; a name that is not of plain words is left as it is. */
+export function spaced(name: string): string {
+  if (!/^[a-z]{3,}([A-Z][a-z]+)*$/.test(name)) return name;
+  const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** A value as people read it; `yes` and `no` are the words of the language. */
 export function attributeText(name: string, value: unknown, style: Style, yes: string, no: string): string {
   if (typeof value === "boolean") return value ? yes : no;
   if (typeof value !== "number") return typeof value === "string" ? value : JSON.stringify(value);
-  switch (KINDS[name] ?? (/^temp\d+$/.test(name) ? "degrees" : undefined)) {
+  switch (KINDS[name] ?? kindByForm(name)) {
     case "distance":
       return distance(value, style);
     case "duration":
@@ -65,4 +72,9 @@ export function attributeText(name: string, value: unknown, style: Style, yes: s
     default:
       return number(value, Number.isInteger(value) ? 0 : 2, style);
   }
+}
+
+function kindByForm(name: string): Kind | undefined {
+  if (/^temp\d+$/.test(name)) return "degrees";
+  return name.endsWith("Percent") ? "percent" : undefined;
 }

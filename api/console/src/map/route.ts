@@ -1,6 +1,6 @@
 /** The route of a vehicle on a map: the line by speed, its direction, numbered stops, and where the vehicle was. */
 
-import { type MapMouseEvent, Marker } from "maplibre-gl";
+import type { MapMouseEvent } from "maplibre-gl";
 import type { Geofence } from "../api/types";
 import type { BaseMap } from "./baseMap";
 import { type Box, placeOf, WORLD_PX } from "./clusters";
@@ -10,6 +10,7 @@ import { type RouteStop, stopMarks } from "./stopMarks";
 import { MOST_FIXES } from "./thin";
 import { boundsOfTrack, nearestTo, type Track, type Whereabouts } from "./track";
 import type { TrackWorker } from "./trackWorker";
+import { VehicleMarker } from "./vehicleMarker";
 import { collection } from "./world";
 import { drawable } from "./zoneShapes";
 import { ZoneLayers, type ZonesShown } from "./zones";
@@ -25,20 +26,18 @@ const SLACK_PX = 12;
 const FOLLOWED = 0.3;
 const IN_VIEW = 0.47;
 const ARROW_PX = 24;
-const SVG = "http://www.w3.org/2000/svg";
 
 /** Draws a route on a map until `close`. */
 export class RouteOnMap {
   readonly #zones: ZoneLayers;
   #track: Track | null = null;
+  #width = 1;
   #worker: TrackWorker | null = null;
   #lines: RouteLines = { colored: collection([]), way: collection([]) };
   #stops: readonly RouteStop[] = [];
   /** The zoom that the marks of stops were made for. */
   #stopsZoom = Number.NaN;
-  readonly #marker: Marker;
-  readonly #element: HTMLElement;
-  #isShown = false;
+  readonly #marker: VehicleMarker;
   readonly #redraw = () => {
     this.#thin();
     this.#drawStops();
@@ -55,8 +54,7 @@ export class RouteOnMap {
     private readonly several: (count: number) => string,
     private readonly onInstant: (at: number) => void,
   ) {
-    this.#element = markerElement(title);
-    this.#marker = new Marker({ element: this.#element, rotationAlignment: "map" });
+    this.#marker = new VehicleMarker(base.map, title);
     this.#zones = new ZoneLayers(base.map);
     base.addDrawn(this.#zones);
     base.addDrawn({
@@ -70,9 +68,10 @@ export class RouteOnMap {
     base.map.on("click", this.#click);
   }
 
-  /** Draw a track; `worker` has it as well. The view shows all of it. */
-  setTrack(track: Track, worker: TrackWorker): void {
+  /** Draw a track; `worker` has it as well. A color is `width` knots wide. The view shows all of it. */
+  setTrack(track: Track, worker: TrackWorker, width: number): void {
     this.#track = track;
+    this.#width = width;
     this.#worker = worker;
     this.#lines = { colored: collection([]), way: collection([]) };
     this.fit();
@@ -81,6 +80,7 @@ export class RouteOnMap {
       this.#lines = routeLines(
         track,
         Array.from(track.at, (_, index) => index),
+        width,
       );
     }
     this.#draw();
@@ -99,17 +99,9 @@ export class RouteOnMap {
 
   /** Show where the vehicle was; with `follow` the map goes along, with `show` as far as it must. */
   setVehicle(at: Whereabouts | null, follow: boolean, show: boolean): void {
-    if (!at) {
-      if (this.#isShown) this.#marker.remove();
-      this.#isShown = false;
-      return;
-    }
-    const { longitude, latitude, course, speed, stale } = at;
-    this.#marker.setLngLat([longitude, latitude]).setRotation(speed > 0 ? course : 0);
-    this.#element.classList.toggle("moving", speed > 0);
-    this.#element.classList.toggle("stale", stale);
-    if (!this.#isShown) this.#marker.addTo(this.base.map);
-    this.#isShown = true;
+    this.#marker.set(at);
+    if (!at) return;
+    const { longitude, latitude } = at;
     if (follow) this.#show(longitude, latitude, FOLLOWED);
     else if (show) this.#show(longitude, latitude, IN_VIEW);
   }
@@ -126,7 +118,7 @@ export class RouteOnMap {
   }
 
   close(): void {
-    this.#marker.remove();
+    this.#marker.set(null);
     this.base.map.off("moveend", this.#redraw);
     this.base.map.off("click", this.#click);
   }
@@ -144,7 +136,7 @@ export class RouteOnMap {
     const track = this.#track;
     this.#worker?.thin(this.base.map.getZoom(), this.#box(), (indexes) => {
       if (track !== this.#track) return;
-      this.#lines = routeLines(track, indexes);
+      this.#lines = routeLines(track, indexes, this.#width);
       this.#draw();
     });
   }
@@ -178,20 +170,6 @@ export class RouteOnMap {
     const { x: east, y: north } = placeOf(bounds.getEast(), bounds.getNorth());
     return { west, north, east, south };
   }
-}
-
-function markerElement(title: string): HTMLElement {
-  const element = document.createElement("div");
-  element.className = "route-marker";
-  element.setAttribute("role", "img");
-  element.setAttribute("aria-label", title);
-  const arrow = document.createElementNS(SVG, "svg");
-  arrow.setAttribute("viewBox", "0 0 24 24");
-  const path = document.createElementNS(SVG, "path");
-  path.setAttribute("d", "M12 2.5L19.5 20L12 16L4.5 20Z");
-  arrow.append(path);
-  element.append(arrow);
-  return element;
 }
 
 function addLayers({ map }: BaseMap, colors: Colors, font: string[]): void {

@@ -6,13 +6,11 @@ import { collection } from "./world";
 
 /** Number of colors. */
 export const STEPS = 10;
-/** Kilometres an hour of each; the last one has all above. */
-export const STEP_KMH = 12;
-const KMH = 1.852;
 
-/** The color of a speed in knots, 0 to 9. */
-export function stepOf(knots: number): number {
-  return Math.max(0, Math.min(STEPS - 1, Math.floor((knots * KMH) / STEP_KMH)));
+/** The color of a speed in knots, 0 to 9, of which each has `width` knots; the last one has all above. */
+export function stepOf(knots: number, width: number): number {
+  // Speeds that were whole in another unit are not, in knots.
+  return Math.max(0, Math.min(STEPS - 1, Math.floor(knots / width + 1e-9)));
 }
 
 export interface RouteLines {
@@ -22,8 +20,8 @@ export interface RouteLines {
   way: GeoJSON.FeatureCollection;
 }
 
-/** The lines through the given fixes of a track. */
-export function routeLines(track: Track, indexes: readonly number[]): RouteLines {
+/** The lines through the given fixes of a track; `width` is of `stepOf`. */
+export function routeLines(track: Track, indexes: readonly number[], width: number): RouteLines {
   const colored: GeoJSON.Feature[] = [];
   const way: GeoJSON.Feature[] = [];
   let run: [number, number][] = [];
@@ -45,7 +43,7 @@ export function routeLines(track: Track, indexes: readonly number[]): RouteLines
     const [from, to] = [fixOf(track, previous), fixOf(track, index)];
     // Thinned fixes are far apart in time, but those between them were not.
     const gap = to.at - fixOf(track, index - 1).at > GAP_MS;
-    const next = stepOf((from.speed + to.speed) / 2);
+    const next = stepOf((from.speed + to.speed) / 2, width);
     if (next !== step || gap !== isGap || line.length === 0) {
       endLine();
       line = [placeAt(track, previous)];

@@ -77,6 +77,9 @@ describe("a track", () => {
   });
 });
 
+/** Of 12 km/h in knots. */
+const WIDTH = 12 / 1.852;
+
 describe("lines", () => {
   test("are of one color each, and gaps are lines of their own", () => {
     const slow = { speed: 5 };
@@ -88,12 +91,12 @@ describe("lines", () => {
       fix(15, 3, 0, fast),
       fix(60, 4, 0, fast),
     ]);
-    const { colored, way } = routeLines(track, [0, 1, 2, 3, 4]);
+    const { colored, way } = routeLines(track, [0, 1, 2, 3, 4], WIDTH);
     expect(colored.features.map(({ properties }) => properties)).toEqual([
-      { step: stepOf(5), gap: false },
-      { step: stepOf(17.5), gap: false },
-      { step: stepOf(30), gap: false },
-      { step: stepOf(30), gap: true },
+      { step: stepOf(5, WIDTH), gap: false },
+      { step: stepOf(17.5, WIDTH), gap: false },
+      { step: stepOf(30, WIDTH), gap: false },
+      { step: stepOf(30, WIDTH), gap: true },
     ]);
     expect(way.features).toHaveLength(1);
   });
@@ -104,7 +107,8 @@ describe("lines", () => {
     [6.5, 1],
     [1000, 9],
     [-1, 0],
-  ])("%s knots have the color %s", (knots, step) => expect(stepOf(knots)).toBe(step));
+    [5 * WIDTH, 5],
+  ])("%s knots have the color %s", (knots, step) => expect(stepOf(knots, WIDTH)).toBe(step));
 });
 
 describe("thinning", () => {

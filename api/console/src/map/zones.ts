@@ -95,17 +95,20 @@ function featureOf(zone: Zone): GeoJSON.Feature {
   return { type: "Feature", properties, geometry: geometryOf(shape) };
 }
 
-/** The point at which the name of a zone stands, and the zoom from which on it does. */
+/**
+ * The point at which the name of a zone stands, and the zoom from which on it does: above an area, since vehicles stand
+ * in the middle of it.
+ */
 function nameOf({ name, shape, halfWidth }: Zone): GeoJSON.Feature {
   const inLine = shape.kind === "corridor" ? shape.line[Math.floor(shape.line.length / 2)] : undefined;
-  const [latitude, longitude] = inLine ?? middleOf(shape);
   const [west, south, east, north] = boundsOf(shape, halfWidth);
+  const [latitude, longitude] = inLine ?? [north, middleOf(shape)[1]];
   const meters = Math.max(
     distanceBetween([south, west], [south, east]),
     distanceBetween([south, west], [north, west]),
   );
   const from = Math.log2(NAMED_PX / Math.max(1e-9, widthAtZoom0(meters, latitude)));
-  return point(longitude, latitude, { name, from });
+  return point(longitude, latitude, { name, from, anchor: inLine ? "center" : "bottom" });
 }
 
 function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
@@ -159,6 +162,7 @@ function layersOf(colors: Colors, font: string[]): LayerSpecification[] {
         "text-font": font,
         "text-size": 12,
         "text-max-width": 9,
+        "text-anchor": ["get", "anchor"],
       },
       paint: { "text-color": colors.ink, "text-halo-color": colors.card, "text-halo-width": 1.4 },
     },

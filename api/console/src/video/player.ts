@@ -201,6 +201,8 @@ export class LivePlayer {
       this.health.buffered(media, this.lastSegment);
       if (media > 0) this.kilobits = Math.round((stats.total * 8) / 1000 / media);
       segments += 1;
+      // From now on it needs no answer that is held.
+      this.endTurn();
       if (segments === SEGMENTS_AHEAD) void this.video.play().catch(() => {});
     });
     hls.on(Hls.Events.ERROR, (_, problem) => this.failed(hls, problem));

@@ -1,5 +1,6 @@
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { Problem as Refused } from "../../api/call";
 import { dateTime, utc } from "../../format/times";
 import { t } from "../../i18n/translate";
@@ -62,6 +63,14 @@ function Page({ proof, zones }: { proof: Proof; zones: Names }) {
   const films = useFilms(event);
   const tickets = useTickets(event);
   const [choosing, setChoosing] = useState(false);
+  /** The instant that a film shows, in milliseconds since 1970. */
+  const shown = useMemo(() => signal<number | null>(null), []);
+  const onAt = useCallback(
+    (at: number) => {
+      shown.value = at;
+    },
+    [shown],
+  );
   // One that is open is the answer already.
   const answered = tickets.kept.some(({ ticket }) => OPEN.has(ticket.statusKind));
   const name = nameOf(event.deviceId);
@@ -99,12 +108,12 @@ function Page({ proof, zones }: { proof: Proof; zones: Names }) {
         <p class="proof-note">{t("event.noHistory")}</p>
       ) : (
         <div class="proof-where">
-          <ProofMap event={event} track={track} at={around.then} />
+          <ProofMap event={event} track={track} at={around.then} shown={shown} />
           <ProofValues around={around} />
         </div>
       )}
       <ProofTickets kept={tickets.kept} />
-      <ProofEvidence proof={proof} films={films} tickets={tickets} />
+      <ProofEvidence proof={proof} films={films} tickets={tickets} onAt={onAt} />
     </article>
   );
 }

@@ -20,6 +20,8 @@ interface ProofEvidenceProps {
   proof: Proof;
   films: Films;
   tickets: Tickets;
+  /** Called with the instants that a film shows, in milliseconds since 1970. */
+  onAt: (at: number) => void;
 }
 
 const WORDS = {
@@ -31,7 +33,8 @@ const WORDS = {
 } as const satisfies Record<FilmState, string>;
 
 /** Films and pictures of an event, with size and checksum, and those that can be fetched. */
-export function ProofEvidence({ proof: { event, files, uniqueId }, films, tickets }: ProofEvidenceProps) {
+export function ProofEvidence({ proof, films, tickets, onAt }: ProofEvidenceProps) {
+  const { event, files, uniqueId } = proof;
   const { deviceId } = event;
   const of = { deviceId, uniqueId, tickets };
   const known = films.films ?? [];
@@ -49,12 +52,12 @@ export function ProofEvidence({ proof: { event, files, uniqueId }, films, ticket
         {films.problem !== null && <Problem problem={films.problem} onRetry={films.reload} />}
         {known.map((film) =>
           film.state === "kept" && film.fileName ? (
-            <KeptFilm key={film.fileName} of={film} {...of} />
+            <KeptFilm key={film.fileName} of={film} onAt={onAt} {...of} />
           ) : (
             <Coming key={`${film.channel} ${film.request?.id} ${film.captureId}`} film={film} />
           ),
         )}
-        {films.films && <Fetch event={event} films={films.films} />}
+        {films.films && <Fetch event={event} films={films.films} onAt={onAt} />}
       </section>
       <section class="proof-section" aria-label={t("event.pictures")}>
         <h2>{t("event.pictures")}</h2>
@@ -90,7 +93,7 @@ function attempt(act: Promise<unknown>): void {
 }
 
 /** A button for each camera of which there is no film, and the player of what the vehicle has. */
-function Fetch({ event, films }: { event: Event; films: readonly Film[] }) {
+function Fetch({ event, films, onAt }: { event: Event; films: readonly Film[]; onAt: (at: number) => void }) {
   const found = device(event.deviceId).value;
   const cameras = found ? camerasOf(found, position(event.deviceId).value) : [];
   const rest = camerasWithout(cameras, films);
@@ -114,18 +117,24 @@ function Fetch({ event, films }: { event: Event; films: readonly Film[] }) {
           <small class="faint">{t("event.fetchNote")}</small>
         </div>
       )}
-      <Player deviceId={event.deviceId} at={at} />
+      <Player deviceId={event.deviceId} at={at} onAt={onAt} />
     </>
   );
 }
 
+interface PlayerProps {
+  deviceId: number;
+  at: number;
+  onAt: (at: number) => void;
+}
+
 /** The film around the event as the vehicle has it; loaded when it is wanted. */
-function Player({ deviceId, at }: { deviceId: number; at: number }) {
-  const [Film, setFilm] = useState<ComponentType<{ deviceId: number; at: number }> | null>(null);
+function Player(of: PlayerProps) {
+  const [Film, setFilm] = useState<ComponentType<PlayerProps> | null>(null);
   if (Film) {
     return (
       <div class="proof-player">
-        <Film deviceId={deviceId} at={at} />
+        <Film {...of} />
       </div>
     );
   }

@@ -14,6 +14,9 @@ export function fileAddress(uniqueId: string, name: string): string {
   return address(`/media/${encodeURIComponent(uniqueId)}/${encodeURIComponent(name)}`);
 }
 
+/** A film that is as long as its span but for so many seconds was recorded without a gap. */
+const WHOLE_SECONDS = 2;
+
 interface FileProps {
   deviceId: number;
   uniqueId: string;
@@ -40,7 +43,7 @@ export function SentFile({ of, ...rest }: FileProps & { of: VehicleFile }) {
 }
 
 /** A film that is kept. */
-export function KeptFilm({ of, ...rest }: FileProps & { of: Film }) {
+export function KeptFilm({ of, onAt, ...rest }: FileProps & { of: Film; onAt: (at: number) => void }) {
   const { fileName } = of;
   if (!fileName) return null;
   const url = of.url ?? fileAddress(rest.uniqueId, fileName);
@@ -48,7 +51,17 @@ export function KeptFilm({ of, ...rest }: FileProps & { of: Film }) {
   return (
     <figure class="proof-file">
       {/* biome-ignore lint/a11y/useMediaCaption: terminals record no captions */}
-      <video src={url} controls preload="metadata" aria-label={label} />
+      <video
+        src={url}
+        controls
+        preload="metadata"
+        aria-label={label}
+        onTimeUpdate={({ currentTarget: { currentTime, duration } }) => {
+          // One that holds a seek does not say which instant it shows.
+          const isWhole = Math.abs(duration - (of.span.to - of.span.from) / 1000) <= WHOLE_SECONDS;
+          if (isWhole && currentTime > 0) onAt(of.span.from + currentTime * 1000);
+        }}
+      />
       <figcaption>
         <strong>{label}</strong>
         <FileFacts {...rest} name={fileName} url={url} />

@@ -1,5 +1,7 @@
+import type { ReadonlySignal } from "@preact/signals";
 import type { Event, Position } from "../../api/types";
 import { t } from "../../i18n/translate";
+import { trackOf, whereabouts } from "../../map/track";
 import { Empty } from "../../parts/Empty";
 import { useZones, zonesProblem } from "../../state/zones";
 import { MapStage } from "../map/MapStage";
@@ -12,10 +14,12 @@ interface ProofMapProps {
   event: Event;
   track: readonly Position[];
   at: Position | undefined;
+  /** The instant that a film shows: a marker stands where the vehicle was. */
+  shown: ReadonlySignal<number | null>;
 }
 
 /** The map of an event: the way two minutes before and after, its zone, and the place. */
-export function ProofMap({ event: { geofenceId }, track, at }: ProofMapProps) {
+export function ProofMap({ event: { geofenceId }, track, at, shown }: ProofMapProps) {
   const zones = useZones(geofenceId !== 0);
   if (!isPlace(at)) return <Empty icon="map" title={t("event.noPlace")} />;
   if (geofenceId && !zones && zonesProblem.value === null) return <div class="proof-map" />;
@@ -29,11 +33,19 @@ export function ProofMap({ event: { geofenceId }, track, at }: ProofMapProps) {
         printable
         onOpen={(map) => {
           let closed = false;
-          void parts().then(({ drawEvent, drawable }) => {
-            if (!closed) drawEvent(map, track.filter(isPlace), at, drawable(found));
+          let end = () => {};
+          void parts().then(({ drawEvent, drawable, VehicleMarker }) => {
+            if (closed) return;
+            drawEvent(map, track.filter(isPlace), at, drawable(found));
+            const marker = new VehicleMarker(map.map, t("history.vehicleThen"));
+            const fixes = trackOf(track);
+            end = shown.subscribe((instant) => {
+              marker.set(instant === null ? null : whereabouts(fixes, instant));
+            });
           });
           return () => {
             closed = true;
+            end();
           };
         }}
       />
@@ -43,9 +55,10 @@ export function ProofMap({ event: { geofenceId }, track, at }: ProofMapProps) {
 
 /** What draws an event; loaded with the library of the map, which is there by then. */
 async function parts() {
-  const [{ drawEvent }, { drawable }] = await Promise.all([
+  const [{ drawEvent }, { drawable }, { VehicleMarker }] = await Promise.all([
     import("../../map/eventMap"),
     import("../../map/zoneShapes"),
+    import("../../map/vehicleMarker"),
   ]);
-  return { drawEvent, drawable };
+  return { drawEvent, drawable, VehicleMarker };
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Position } from "../../api/types";
-import { attributeText } from "../../format/attributes";
+import { attributeText, spaced } from "../../format/attributes";
 import { hasText, t } from "../../i18n/translate";
 import { style } from "../../state/session";
 import { alarmName } from "../events/kinds";
@@ -49,10 +49,10 @@ export function Values({ of }: { of: Position }) {
   );
 }
 
-/** The name of a value; what the page does not know is shown as it is. */
+/** The name of a value; of what the page does not know, `fuelPercent` is shown as `Fuel percent`. */
 export function labelOf(name: string): string {
   const key = `value.${name}`;
-  return hasText(key) ? t(key) : name;
+  return hasText(key) ? t(key) : spaced(name);
 }
 
 /** A value as people read it; alarms by their names. */

@@ -18,6 +18,8 @@ import { useDrawing } from "./useDrawing";
 
 interface ZoneMapProps {
   zones: readonly Geofence[] | null;
+  /** Whether a zone is open, which `editing` has once it is loaded. */
+  isOpen: boolean;
   editing: Editing | null;
   onOpen: (address: string) => void;
   onHandles: (has: boolean) => void;
@@ -33,18 +35,22 @@ interface Opened {
 
 const ALL_VEHICLES = { keyword: "", status: "", groupId: null };
 
+const PLACED = { begins: false, comes: false };
 const MARGIN_PX = 60;
 const MOST_FIT_ZOOM = 15;
 /** A zone that is smaller than this on the map is brought nearer when it is opened. */
 const LEAST_SIZE_PX = 40;
 
 /** The map of all zones, on which one is drawn. */
-export function ZoneMap({ zones, editing, onOpen, onHandles, onView }: ZoneMapProps) {
+export function ZoneMap({ zones, isOpen, editing, onOpen, onHandles, onView }: ZoneMapProps) {
   const [opened, setOpened] = useState<Opened | null>(null);
   const [handles, setHandles] = useState(false);
   const latest = useRef({ editing, onOpen, onView });
   latest.current = { editing, onOpen, onView };
   const drawn = useMemo(() => drawable(zones ?? []), [zones]);
+  const asked = readView(location.peek().query.get("at")) !== null;
+  /** Whether the map begins with all zones, and whether the zone of the address has yet to come into view. */
+  const placing = useRef({ begins: !asked, comes: !asked && isOpen });
 
   const id = editing?.stored.value.record?.id ?? null;
   const record = editing?.record.value ?? null;
@@ -62,13 +68,15 @@ export function ZoneMap({ zones, editing, onOpen, onHandles, onView }: ZoneMapPr
     if (!document.hidden) opened?.marks.set(vehicles.flatMap((each) => vehicleOf(each) ?? []));
   }, [opened, vehicles]);
   useEffect(() => {
-    if (opened && !readView(location.peek().query.get("at"))) begin(opened.base, drawn);
+    if (opened && placing.current.begins) begin(opened.base, drawn);
   }, [opened, zones === null]);
   useEffect(() => {
     const { record: stored } = editing?.stored.peek() ?? {};
     const area = editing?.shape.peek();
     const zone = stored && area && { shape: area, halfWidth: halfWidthOf(stored) };
-    if (opened && zone && !isSeen(opened.base, zone)) showAll(opened.base, [zone]);
+    if (!opened || !zone) return;
+    if (placing.current.comes || !isSeen(opened.base, zone)) showAll(opened.base, [zone]);
+    placing.current = PLACED;
   }, [opened, id]);
   useDrawing(opened?.base ?? null, may("edit") ? editing : null, (has) => {
     setHandles(has);
@@ -93,6 +101,7 @@ export function ZoneMap({ zones, editing, onOpen, onHandles, onView }: ZoneMapPr
       const view = base.view();
       latest.current.onView(view);
       if (!("originalEvent" in event && event.originalEvent)) return;
+      placing.current = PLACED;
       const query = new URLSearchParams(location.peek().query);
       query.set("at", writeView(view));
       go(withQuery(location.peek().path, query), { replace: true });

@@ -62,6 +62,7 @@ export default function Zones({ params }: { params: Record<string, string> }) {
       <ZoneList zones={zones} chosen={id} onOpen={leave} />
       <ZoneMap
         zones={zones}
+        isOpen={isOpen}
         editing={editing}
         onOpen={leave}
         onHandles={setReshapable}

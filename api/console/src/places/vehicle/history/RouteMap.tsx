@@ -5,7 +5,7 @@ import { clockTime, duration } from "../../../format/times";
 import { number, speedIn, speedSign } from "../../../format/units";
 import { t } from "../../../i18n/translate";
 import type { RouteOnMap } from "../../../map/route";
-import { STEP_KMH, STEPS } from "../../../map/routeFeatures";
+import { STEPS } from "../../../map/routeFeatures";
 import { type Track, whereabouts } from "../../../map/track";
 import type { TrackWorker } from "../../../map/trackWorker";
 import { style } from "../../../state/session";
@@ -16,7 +16,8 @@ import { MapStage } from "../../map/MapStage";
 import { ZonesButton } from "../../map/ZonesButton";
 import { zonesShown } from "../../map/zonesShown";
 
-const KNOTS_PER_KMH = 1 / 1.852;
+/** The width of a color of the line, in each unit of speed. */
+const WIDTHS = { kmh: 12, mph: 8, kn: 6 };
 /** Steps that the legend names. */
 const NAMED = [0, 5, STEPS - 1];
 
@@ -38,8 +39,10 @@ export function RouteMap({ track, worker, stops, cursor, follow, onFollow }: Rou
   const zones = useZones(shown !== "none");
 
   useEffect(() => {
-    if (route && track && worker) route.setTrack(track, worker);
-  }, [route, track, worker]);
+    const look = style.value;
+    const width = WIDTHS[look.speedUnit] / speedIn(1, look);
+    if (route && track && worker) route.setTrack(track, worker, width);
+  }, [route, track, worker, style.value.speedUnit]);
   useEffect(() => {
     const look = style.value;
     route?.setStops(
@@ -107,7 +110,7 @@ function Legend() {
       </span>
       {NAMED.map((step) => (
         <span key={step}>
-          {number(Math.round(speedIn(step * STEP_KMH * KNOTS_PER_KMH, look)), 0, look)}
+          {number(step * WIDTHS[look.speedUnit], 0, look)}
           {step === STEPS - 1 && `+ ${speedSign(look)}`}
         </span>
       ))}
