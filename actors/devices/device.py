@@ -83,12 +83,9 @@ class DeviceActor(BaseDevice):
             self._device_id,
             session,
             self._database,
-            media=self._options.media,
-            has_text_channel=self._options.text_channel,
-            context=context,
-            publish=self._publish_event,
-            node=self._options.node,
-            clustered=self._options.clustered,
+            self._options,
+            context,
+            self._publish_event,
         )
         self._uploads = DeviceUploads(
             self._device_id,

@@ -17,6 +17,7 @@ from motorpool.actors.devices.command_validation import (
     refusal,
     text_refusal,
 )
+from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.messages.downlink import (
     ConnectionMessage,
     EncodingRefused,
@@ -53,7 +54,7 @@ from motorpool.actors.video.playback_control import parse_control, parse_time
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.reports import CommandResult, DeviceCommand, MediaAddress
+from motorpool.codecs.reports import CommandResult, DeviceCommand
 from motorpool.runtime import ActorError, ActorStopped, Context, Deferred, Failure, Ref
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -102,11 +103,9 @@ class DeviceCommands:
     """Validates, sends, queues and delivers the commands of one device."""
 
     __slots__ = (
-        "_clustered",
         "_context",
         "_device_id",
-        "_has_text_channel",
-        "_media",
+        "_options",
         "_session",
         "_ticket_references",
         "queue",
@@ -117,26 +116,18 @@ class DeviceCommands:
         device_id: int,
         session: DeviceSession,
         database: Database,
-        *,
-        media: MediaAddress,
-        has_text_channel: bool,
+        options: DeviceOptions,
         context: Context[DeviceMessage],
         publish: Callable[[str, dict[str, Any]], None],
-        node: int = 0,
-        clustered: bool = False,
     ) -> None:
-        """`publish` is called with the type and attributes of each event; `node` is this server's number, and
-        `clustered` says that there may be others.
-        """
+        """`publish` is called with the type and attributes of each event."""
         self._device_id = device_id
         self._session = session
-        self._media = media
-        self._has_text_channel = has_text_channel
+        self._options = options
         self._context = context
         self._ticket_references: dict[int, int] | None = None
         """Commands of tickets by what their answers repeat, the oldest first; None: there are none."""
-        self._clustered = clustered
-        self.queue = CommandQueue(device_id, database, context, publish, node)
+        self.queue = CommandQueue(device_id, database, context, publish, options.node)
 
     def types(self) -> tuple[str, ...]:
         """Return the command types that the protocol of the device supports."""
@@ -157,7 +148,7 @@ class DeviceCommands:
         if session.connection is None:
             if not (message.no_queue or message.attributes.get("noQueue") is True):
                 return self._queue_command(message)
-            if self._clustered:
+            if self._options.clustered:
                 return self._send_from_elsewhere(message)
             return CommandRefused("the device is offline", offline=True)
         if message.type in MEDIA_COMMANDS:
@@ -174,7 +165,7 @@ class DeviceCommands:
 
     def _send_text(self, row: Device, message: SendCommand) -> CommandRefused | Deferred[CommandOutcome]:
         """Have a command sent as a text message, whether or not the device is connected."""
-        if not self._has_text_channel:
+        if not self._options.text_channel:
             return CommandRefused("no SMS gateway is configured")
         if reason := text_refusal(message.type, message.attributes):
             return CommandRefused(reason)
@@ -280,12 +271,13 @@ class DeviceCommands:
 
     def _device_command(self, kind: str, attributes: Mapping[str, Any]) -> DeviceCommand:
         assert self._session.row is not None
+        media = self._options.media
         return DeviceCommand(
             type=kind,
             attributes=fill_placeholders(kind, attributes, self._session.row.unique_id),
             unique_id=self._session.row.unique_id,
             channels=self.channel_numbers(),
-            media=msgspec.structs.replace(self._media, host=self._media.host or self._session.local_host),
+            media=msgspec.structs.replace(media, host=media.host or self._session.local_host),
         )
 
     def channel_numbers(self) -> ChannelMap:
