@@ -316,11 +316,13 @@ def test_two_cameras_at_once_have_one_clock(server, visitor, recorder, eventuall
     film.get_by_label("Fetch the shown cameras at once").check()
     film.get_by_label("Keep as a file").uncheck()
     film.get_by_role("button", name="Fetch video").click()
-    eventually(lambda: shown(page))
+    # Before a camera has begun there is nothing that its vehicle could send faster.
+    eventually(lambda: shown(page) and shown(page, 1))
     assert [each.channel for each in van.of(PlaybackRequest)] == [1, 2]
     rate = page.get_by_label("Speed of the replay")
     rate.select_option("8")
     expect(film).to_contain_text("The vehicle sends it 8 times as fast, without sound")
+    eventually(lambda: len(van.of(PlaybackControl)) == 2)
     rate.select_option("1")
     eventually(lambda: len(van.of(PlaybackControl)) == 4)
     controls = [(each.channel, each.control, each.speed) for each in van.of(PlaybackControl)]
