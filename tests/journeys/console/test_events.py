@@ -1,5 +1,6 @@
 """Journey 8: from an alarm to a ticket with proof, and lists of events (docs/console.md#events)."""
 
+import contextlib
 import hashlib
 import re
 import threading
@@ -13,7 +14,6 @@ from tests.journeys.test_ticket_of_an_alarm import SOS, photo
 
 from motorpool.codecs.devices.jt808.terminal import encode_location
 
-PHONE = "013900000801"
 # Pixels from the middle of the map to the vehicle on it.
 FROM_MIDDLE = """
 () => {
@@ -41,16 +41,24 @@ def present():
 
 @pytest.fixture
 def van(server, connected):
-    """A signed-in terminal with one camera, as peer and device."""
-    with connected(server, PHONE) as peer, server.client() as client:
-        (device,) = client.get("/devices", params={"uniqueId": PHONE.lstrip("0")}).json()
-        device |= {"name": "Van 801", "attributes": {"channels": 1}}
-        assert client.put(f"/devices/{device['id']}", json=device).status_code == 200
-        yield peer, device["id"]
+    """`peer, device_id = van("801")`: a signed-in terminal with one camera, which no other test uses."""
+
+    @contextlib.contextmanager
+    def come(number):
+        phone = f"013900000{number}"
+        with connected(server, phone) as peer:
+            with server.client() as client:
+                (device,) = client.get("/devices", params={"uniqueId": phone.lstrip("0")}).json()
+                device |= {"name": f"Van {number}", "attributes": {"channels": 1}}
+                assert client.put(f"/devices/{device['id']}", json=device).status_code == 200
+            yield peer, device["id"]
+
+    with contextlib.ExitStack() as stack:
+        yield lambda number: stack.enter_context(come(number))
 
 
 def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server, visitor, van, eventually):
-    peer, _ = van
+    peer, _ = van("801")
     # Its recording is complete by now.
     pressed = present() - timedelta(seconds=60)
     guest = visitor(server)
@@ -127,7 +135,7 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
 
 
 def test_lists_lead_to_events_and_to_vehicles(server, visitor, van, eventually):
-    peer, device_id = van
+    peer, device_id = van("802")
     noon = present()
     peer.send(peer.terminal.location(encode_location(41.15, -8.61, noon)))
     peer.send(peer.terminal.location(encode_location(41.15, -8.61, noon, alarm=1 << 1, speed_kmh=90)))
@@ -139,7 +147,7 @@ def test_lists_lead_to_events_and_to_vehicles(server, visitor, van, eventually):
     page = guest.page
     guest.log_in("/events?type=alarm")
     rows = page.get_by_role("list", name="Events, the newest first").get_by_role("listitem")
-    expect(rows.first).to_contain_text("Van 801")
+    expect(rows.first).to_contain_text("Van 802")
     guest.assert_fits()
     guest.assert_accessible()
     page.get_by_role("button", name="Without All alarms").click()
@@ -153,7 +161,7 @@ def test_lists_lead_to_events_and_to_vehicles(server, visitor, van, eventually):
     expect(page.get_by_role("heading", name=re.compile("^Alarm"))).to_be_visible()
     guest.assert_fits()
     page.go_back()
-    rows.first.get_by_role("link", name="Van 801").click()
+    rows.first.get_by_role("link", name="Van 802").click()
     expect(page).to_have_url(re.compile(f"/vehicles/{device_id}"))
     # An address of a mail, and an event that is not there.
     guest.open("/event/999999")

@@ -85,6 +85,9 @@ def zones(server):
 def test_a_circle_with_a_notice_takes_seven_clicks_and_the_vehicle_that_leaves_is_announced(
     server, visitor, report
 ):
+    with server.client() as client:
+        for zone in zones(server).values():
+            assert client.delete(f"/geofences/{zone['id']}").status_code == 204
     report(*CENTER)
     guest = visitor(server)
     page = guest.page
