@@ -9,7 +9,9 @@ from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, Line, Measured
 from motorpool.codecs.devices.gl200.binary import read_binary
 from motorpool.codecs.devices.gl200.events import READERS
-from motorpool.codecs.devices.gl200.fields import Fields, time_of
+from motorpool.codecs.devices.gl200.fields import (
+    time_of,
+)
 from motorpool.codecs.devices.gl200.frames import HEADER_BYTES, is_binary, is_item_frame, measure
 from motorpool.codecs.devices.gl200.item_frames import read_items
 from motorpool.codecs.devices.gl200.models import model_of
@@ -26,6 +28,7 @@ from motorpool.codecs.reports import (
     Report,
     UnknownMessage,
 )
+from motorpool.codecs.text_fields import TextFields
 
 __all__ = ["Gl200"]
 
@@ -121,7 +124,7 @@ class Gl200(FramedCodec):
         message = Message(
             kind,
             self.model or model_of(version),
-            Fields(values[:end], 4 + bool(vin)),
+            TextFields(values[:end], 4 + bool(vin)),
             send_time,
             direction == "BUFF",
             bool(self.options.get("ignoreFixTime")),

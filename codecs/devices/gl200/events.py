@@ -8,20 +8,20 @@ from typing import Any, Final
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.gl200.fields import (
     STATES,
-    Fields,
     add_battery_level,
     hexadecimal,
     millivolts,
     put,
     put_kilometres,
     real,
-    whole,
     working_time,
 )
 from motorpool.codecs.devices.gl200.record import Message, Place, find_location, read_location
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
+from motorpool.codecs.text_fields import TextFields
 
 __all__ = ["READERS"]
 
@@ -39,7 +39,7 @@ _FATIGUE = 1
 _ACCESSORY_ITEMS: Final[tuple[tuple[str, Callable[[str], Any]], ...]] = (
     ("accessoryName", str),
     ("accessoryMac", str),
-    ("accessoryStatus", whole),
+    ("accessoryStatus", parse_whole),
     ("accessoryVoltage", millivolts),
     ("accessoryTemp", real),
     ("accessoryHumidity", real),
@@ -77,13 +77,13 @@ def _read_information(message: Message, reports: list[Report]) -> None:
     state = hexadecimal(fields.take())
     attributes |= STATES.get(state or 0, {})
     put(attributes, "iccid", fields.take() or None)
-    put(attributes, "rssi", whole(fields.take()))
+    put(attributes, "rssi", parse_whole(fields.take()))
     with suppress(CodecError):  # Some models say no more.
         _read_supply(attributes, fields, message.model)
     message.report((), reports)
 
 
-def _read_supply(attributes: dict[str, Any], fields: Fields, model: str) -> None:
+def _read_supply(attributes: dict[str, Any], fields: TextFields, model: str) -> None:
     fields.skip(2)  # errors of the signal, whether there is an external supply
     if _ADDRESS.fullmatch(fields.peek()) or _ADDRESS.fullmatch(fields.peek(1)):
         if not _ADDRESS.fullmatch(fields.peek()):
@@ -148,12 +148,12 @@ def _read_network(message: Message, reports: list[Report]) -> None:
     while at < len(values):
         if _ADDRESS.fullmatch(values[at]):
             if len(points) < _MAX_POINTS:
-                rssi = whole(values[at + 1]) if at + 1 < len(values) else None
+                rssi = parse_whole(values[at + 1]) if at + 1 < len(values) else None
                 points.append(access_point(values[at], rssi))
             at += 2
         elif message.kind != "WIF" and _is_cell(values[at : at + 4]):
             first_cell = at if first_cell < 0 else first_cell
-            rssi = whole(values[at + 4]) if at + 4 < len(values) else None
+            rssi = parse_whole(values[at + 4]) if at + 4 < len(values) else None
             if len(towers) < _MAX_CELLS:
                 country, operator, area, cell = values[at : at + 4]
                 towers.append(cell_tower(int(country), int(operator), int(area, 16), int(cell, 16), rssi))
@@ -194,7 +194,7 @@ def _read_accessory(message: Message, reports: list[Report]) -> None:
 
 
 def _read_fatigue(message: Message, reports: list[Report]) -> None:
-    warning, degree = whole(message.fields.take()), whole(message.fields.take())
+    warning, degree = parse_whole(message.fields.take()), parse_whole(message.fields.take())
     if warning == _FATIGUE:
         add_alarms(message.attributes, ("fatigueDriving",))
         put(message.attributes, "fatigueDegree", degree)
@@ -208,9 +208,9 @@ def _read_light(message: Message, reports: list[Report]) -> None:
     if places:
         fields, attributes = message.fields, message.attributes
         rest = [*fields.rest(), *[""] * 6]
-        put(attributes, "lightLevel", whole(rest[1]))
+        put(attributes, "lightLevel", parse_whole(rest[1]))
         add_battery_level(attributes, rest[2])
-        put(attributes, "mode", whole(rest[3]))
+        put(attributes, "mode", parse_whole(rest[3]))
         if rest[4]:
             attributes["motion"] = rest[4] == "1"
         put(attributes, "temp1", real(rest[5]))

@@ -1,17 +1,15 @@
-"""Fields of a text, and what several messages hold (docs/protocols/gl200.md#fields)."""
+"""Values of fields, and what several messages hold (docs/protocols/gl200.md#fields)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
 
-from motorpool.codecs.errors import Truncated
 from motorpool.codecs.numbers import parse_whole
 
 __all__ = [
     "STATES",
-    "Fields",
     "add_analog",
     "add_battery_level",
     "add_state",
@@ -22,7 +20,6 @@ __all__ = [
     "put_kilometres",
     "real",
     "time_of",
-    "whole",
     "working_time",
 ]
 
@@ -44,49 +41,6 @@ STATES: Final[Mapping[int, Mapping[str, bool]]] = {
 _IGNITION_OFF, _IGNITION_ON = 0x10, 0x20
 
 
-class Fields:
-    """Fields that are taken one after the other."""
-
-    __slots__ = ("at", "values")
-
-    def __init__(self, values: Sequence[str], at: int = 0) -> None:
-        self.values = values
-        self.at = at
-        """Place of the next."""
-
-    @property
-    def remaining(self) -> int:
-        """Number of fields not yet taken."""
-        return max(0, len(self.values) - self.at)
-
-    def take(self) -> str:
-        """Return the next field.
-
-        Raises:
-            Truncated: there is none.
-        """
-        at = self.at
-        if at >= len(self.values):
-            raise Truncated(f"{len(self.values)} fields are too few")
-        self.at = at + 1
-        return self.values[at]
-
-    def peek(self, ahead: int = 0) -> str:
-        """Return a field without taking it; empty beyond the end."""
-        at = self.at + ahead
-        return self.values[at] if at < len(self.values) else ""
-
-    def skip(self, count: int = 1) -> None:
-        """Leave out the next fields."""
-        self.at += count
-
-    def rest(self) -> list[str]:
-        """Return all remaining fields and take them."""
-        values = list(self.values[self.at :])
-        self.at = len(self.values)
-        return values
-
-
 def real(text: str) -> float | None:
     """Return a finite number, of ASCII characters; None for anything else."""
     if not text or "_" in text:
@@ -96,11 +50,6 @@ def real(text: str) -> float | None:
     except ValueError:
         return None
     return number if isfinite(number) else None
-
-
-def whole(text: str) -> int | None:
-    """Return a whole number; None for anything else."""
-    return parse_whole(text)
 
 
 def hexadecimal(text: str) -> int | None:

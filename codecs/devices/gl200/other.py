@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from motorpool.codecs.devices.attributes import add_alarms
-from motorpool.codecs.devices.gl200.fields import Fields, add_battery_level, hexadecimal, time_of, whole
+from motorpool.codecs.devices.gl200.fields import add_battery_level, hexadecimal, time_of
 from motorpool.codecs.devices.gl200.record import LOCATION_FIELDS, Message, read_location
+from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
+from motorpool.codecs.text_fields import TextFields
 
 __all__ = ["read_other"]
 
@@ -56,12 +58,12 @@ def read_other(message: Message, reports: list[Report]) -> bool:
         -1,
     )
     if at < 0:
-        _add_behaviour(message, whole(fields.peek(1)))
+        _add_behaviour(message, parse_whole(fields.peek(1)))
         if attributes:
             message.report((), reports)
         return bool(attributes)
     _add_behaviour(message, hexadecimal(values[at - 6]) if at - 6 >= start else None)
-    message.fields = Fields([*values, *[""] * LOCATION_FIELDS], at - 4)
+    message.fields = TextFields([*values, *[""] * LOCATION_FIELDS], at - 4)
     place = read_location(message)
     if place.located and len(values) > at + 7 and _LEVEL.fullmatch(values[-1]):
         add_battery_level(attributes, values[-1])

@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from motorpool.codecs.devices.gl200.fields import (
-    Fields,
     add_analog,
     add_battery_level,
     add_status,
@@ -15,12 +14,13 @@ from motorpool.codecs.devices.gl200.fields import (
     put,
     put_kilometres,
     real,
-    whole,
     working_time,
 )
 from motorpool.codecs.devices.gl200.record import Message, Place, find_location, is_location, read_location
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
+from motorpool.codecs.text_fields import TextFields
 
 __all__ = ["read_eri", "read_fri"]
 
@@ -60,11 +60,11 @@ def read_fri(message: Message, reports: list[Report]) -> None:
         at = find_location(values, fields.at + 1)
         if at < 0:
             raise CodecError("a report without a location")
-    supply = whole(fields.peek())
+    supply = parse_whole(fields.peek())
     if supply is not None and supply > _MIN_POWER:
         message.attributes["power"] = supply / 1000
     report_type = hexadecimal(values[at - 2]) or 0
-    count = whole(values[at - 1]) or 1
+    count = parse_whole(values[at - 1]) or 1
     fields.at = at
     places = [read_location(message)]
     while len(places) < min(count, _MAX_LOCATIONS) and is_location(values, fields.at):
@@ -81,7 +81,7 @@ def _read_tail(attributes: dict[str, Any], rest: Sequence[str], place: Place, re
     if len(rest) == _WITH_TEMPERATURE and None not in numbers[1:]:
         put(attributes, "battery", millivolts(rest[1]))
         add_battery_level(attributes, rest[2])
-        put(attributes, "mode", whole(rest[3]))
+        put(attributes, "mode", parse_whole(rest[3]))
         attributes["motion"] = bool(numbers[4])
         attributes["temp1"] = numbers[5]
         return
@@ -89,7 +89,7 @@ def _read_tail(attributes: dict[str, Any], rest: Sequence[str], place: Place, re
     if len(rest) > 1 and rest[-2]:
         if "." in rest[-2]:
             put_kilometres(attributes, "odometer", rest[-2])
-        elif (rssi := whole(rest[-2])) is not None:
+        elif (rssi := parse_whole(rest[-2])) is not None:
             attributes["rssi"] = rssi
             has_signal = True
     if rest:
@@ -125,7 +125,7 @@ def read_eri(message: Message, reports: list[Report]) -> None:
     mask = hexadecimal(fields.take()) or 0
     put(attributes, "power", millivolts(fields.take()))
     fields.skip()
-    count = min(whole(fields.take()) or 1, _MAX_LOCATIONS)
+    count = min(parse_whole(fields.take()) or 1, _MAX_LOCATIONS)
     places = [read_location(message, has_mask=True) for _ in range(count)]
     with suppress(CodecError):  # Firmware leaves fields at the end out.
         _read_inputs(attributes, fields, model, mask)
@@ -133,7 +133,7 @@ def read_eri(message: Message, reports: list[Report]) -> None:
     message.report(places, reports)
 
 
-def _read_inputs(attributes: dict[str, Any], fields: Fields, model: str, mask: int) -> None:
+def _read_inputs(attributes: dict[str, Any], fields: TextFields, model: str, mask: int) -> None:
     is_gl5, is_gl320 = model.startswith("GL5"), model == "GL320M"
     if not is_gl5:
         put_kilometres(attributes, "odometer", fields.take())
@@ -153,17 +153,17 @@ def _read_inputs(attributes: dict[str, Any], fields: Fields, model: str, mask: i
         return
     add_battery_level(attributes, fields.take())
     if is_gl5:
-        put(attributes, "mode", whole(fields.take()))
+        put(attributes, "mode", parse_whole(fields.take()))
         attributes["motion"] = fields.take() == "1"
     elif is_gl320:
         if mask & _EXTERNAL_BATTERY:
-            put(attributes, "externalBattery", whole(fields.take()))
+            put(attributes, "externalBattery", parse_whole(fields.take()))
     else:
         add_status(attributes, fields.take())
         fields.skip()  # what is connected to the serial port
 
 
-def _read_accessories(attributes: dict[str, Any], fields: Fields, model: str, mask: int) -> None:
+def _read_accessories(attributes: dict[str, Any], fields: TextFields, model: str, mask: int) -> None:
     if mask & _FUEL_SENSOR:
         put(attributes, "fuel", hexadecimal(fields.take()))
     if mask & _TEMPERATURES:
@@ -180,7 +180,7 @@ def _read_accessories(attributes: dict[str, Any], fields: Fields, model: str, ma
     if mask & _RADIO and model != "GL320M":
         for number in range(1, _count(fields) + 1):
             fields.skip()  # serial number
-            has_humidity = whole(fields.take()) == _RADIO_WITH_HUMIDITY
+            has_humidity = parse_whole(fields.take()) == _RADIO_WITH_HUMIDITY
             put(attributes, f"temp{number}", real(fields.take()))
             if has_humidity:
                 put(attributes, f"humidity{number}", real(fields.take()))
@@ -189,7 +189,7 @@ def _read_accessories(attributes: dict[str, Any], fields: Fields, model: str, ma
             _read_beacon(attributes, fields, model, number)
 
 
-def _read_fuel(attributes: dict[str, Any], fields: Fields, model: str, mask: int) -> None:
+def _read_fuel(attributes: dict[str, Any], fields: TextFields, model: str, mask: int) -> None:
     if model == "GV350M":
         fields.skip()  # number of the serial port
         put(attributes, "fuel", hexadecimal(fields.take()))
@@ -204,7 +204,7 @@ def _read_fuel(attributes: dict[str, Any], fields: Fields, model: str, mask: int
             put(attributes, "fuelVolume", real(fields.take()))
 
 
-def _read_beacon(attributes: dict[str, Any], fields: Fields, model: str, number: int) -> None:
+def _read_beacon(attributes: dict[str, Any], fields: TextFields, model: str, number: int) -> None:
     fields.skip(3)  # index, type and model
     if model.startswith("GV600M"):
         fields.skip()  # length of the data
@@ -224,5 +224,5 @@ def _read_beacon(attributes: dict[str, Any], fields: Fields, model: str, number:
                 put(attributes, name, real(text))
 
 
-def _count(fields: Fields) -> int:
-    return min(whole(fields.take()) or 0, _MAX_ACCESSORIES)
+def _count(fields: TextFields) -> int:
+    return min(parse_whole(fields.take()) or 0, _MAX_ACCESSORIES)

@@ -7,17 +7,17 @@ from datetime import datetime
 from typing import Any
 
 from motorpool.codecs.devices.gl200.fields import (
-    Fields,
     hexadecimal,
     put,
     put_kilometres,
     real,
     time_of,
-    whole,
 )
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import PositionReport, Report
+from motorpool.codecs.text_fields import TextFields
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
 __all__ = ["LOCATION_FIELDS", "Message", "Place", "find_location", "is_location", "read_location"]
@@ -57,7 +57,7 @@ class Message:
     kind: str
     """The three letters of its type."""
     model: str
-    fields: Fields
+    fields: TextFields
     """From the one after the device's name to the one before the send time."""
     send_time: datetime | None
     is_archived: bool
@@ -169,7 +169,7 @@ def read_location(message: Message, *, has_mask: bool = False) -> Place:
     return place
 
 
-def _read_access_points(fields: Fields) -> list[dict[str, Any]]:
+def _read_access_points(fields: TextFields) -> list[dict[str, Any]]:
     """Read access points, where a count of them is there."""
     text = fields.peek()
     if not 1 <= len(text) <= 2 or not text.isdecimal():
@@ -177,32 +177,32 @@ def _read_access_points(fields: Fields) -> list[dict[str, Any]]:
     fields.skip()
     points: list[dict[str, Any]] = []
     while len(points) < min(int(text), _MAX_ACCESS_POINTS) and _ADDRESS.fullmatch(fields.peek()):
-        points.append(access_point(fields.peek(), whole(fields.peek(1))))
+        points.append(access_point(fields.peek(), parse_whole(fields.peek(1))))
         fields.skip(_ACCESS_POINT_FIELDS)
     return points
 
 
-def _read_cell(fields: Fields) -> dict[str, Any] | None:
+def _read_cell(fields: TextFields) -> dict[str, Any] | None:
     country, operator, area, cell = (fields.take() for _ in range(4))
     if len(country) not in _COUNTRY_CODE_DIGITS:
         return None
-    mcc, mnc, lac, number = whole(country), whole(operator), hexadecimal(area), hexadecimal(cell)
+    mcc, mnc, lac, number = parse_whole(country), parse_whole(operator), hexadecimal(area), hexadecimal(cell)
     return None if None in (mcc, mnc) or lac is None or number is None else cell_tower(mcc, mnc, lac, number)
 
 
-def _read_appended(place: Place, fields: Fields, *, has_mask: bool) -> None:
+def _read_appended(place: Place, fields: TextFields, *, has_mask: bool) -> None:
     text = fields.take()
     if not text or text == "00":
         return
     if "." in text:
         put_kilometres(place.attributes, "odometer", text)
         return
-    number = whole(text)
+    number = parse_whole(text)
     if number is None:
         return
     if has_mask or (len(text) == len("00") and text[0] == "0"):
         if number & _HAS_SATELLITES:
-            put(place.attributes, "sat", whole(fields.take()))
+            put(place.attributes, "sat", parse_whole(fields.take()))
         if number & _HAS_TRIGGER:
             fields.skip()
     elif number:

@@ -3,41 +3,41 @@
 from typing import Any, Final
 
 from motorpool.codecs.devices.gl200.fields import (
-    Fields,
     hexadecimal,
     millivolts,
     put,
     put_kilometres,
     real,
     time_of,
-    whole,
 )
 from motorpool.codecs.devices.gl200.record import Message, Place, find_location, read_location
 from motorpool.codecs.devices.network import cell_tower, network_of
+from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
+from motorpool.codecs.text_fields import TextFields
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
 __all__ = ["read_can", "read_obd"]
 
 _OBD: Final = (
-    ("", whole),  # report type
-    ("", whole),  # mask
+    ("", parse_whole),  # report type
+    ("", parse_whole),  # mask
     ("vin", None),
-    ("", whole),  # connected
-    ("", whole),  # voltage
-    ("", whole),  # supported items
-    ("rpm", whole),
-    ("obdSpeed", whole),
+    ("", parse_whole),  # connected
+    ("", parse_whole),  # voltage
+    ("", parse_whole),  # supported items
+    ("rpm", parse_whole),
+    ("obdSpeed", parse_whole),
     ("temp1", real),
     ("fuelConsumption", real),
-    ("dtcsClearedDistance", whole),
-    ("", whole),
-    ("odbConnect", whole),
-    ("dtcsNumber", whole),
+    ("dtcsClearedDistance", parse_whole),
+    ("", parse_whole),
+    ("odbConnect", parse_whole),
+    ("dtcsNumber", parse_whole),
     ("dtcsCodes", None),
-    ("throttle", whole),
-    ("engineLoad", whole),
-    ("fuel", whole),
+    ("throttle", parse_whole),
+    ("engineLoad", parse_whole),
+    ("fuel", parse_whole),
 )
 """Names of the fields, empty where they are not read, and what reads them; None: text."""
 _TEXT, _WHOLE, _REAL, _HEX = range(4)
@@ -133,9 +133,9 @@ def _read_item(attributes: dict[str, Any], bit: int, text: str) -> None:
             elif text[:1] == "I":  # impulses
                 put(attributes, "obdImpulses", _scaled(text[1:], 1))
         case 4:
-            put(attributes, "obdSpeed", whole(text))
+            put(attributes, "obdSpeed", parse_whole(text))
         case 5:
-            put(attributes, "rpm", whole(text))
+            put(attributes, "rpm", parse_whole(text))
         case 7:
             put(attributes, "fuelConsumption", real(text.removeprefix("L/H").removeprefix("L/100km")))
         case 8:
@@ -171,14 +171,14 @@ def _put_item(attributes: dict[str, Any], item: tuple[str, int, int], text: str)
 
 
 def _scaled(text: str, factor: int) -> int | float | None:
-    number = whole(text)
+    number = parse_whole(text)
     if number is not None:
         return number * factor
     decimal = real(text)
     return None if decimal is None else decimal * factor
 
 
-def _read_place(place: Place, fields: Fields) -> None:
+def _read_place(place: Place, fields: TextFields) -> None:
     fields.skip()  # accuracy
     speed, course, altitude = (real(fields.take()) for _ in range(3))
     longitude, latitude = real(fields.take()), real(fields.take())
@@ -192,10 +192,10 @@ def _read_place(place: Place, fields: Fields) -> None:
     place.located = True
 
 
-def _read_cell(place: Place, fields: Fields) -> None:
+def _read_cell(place: Place, fields: TextFields) -> None:
     if fields.remaining < 4:
         return
-    country, operator = whole(fields.take()), whole(fields.take())
+    country, operator = parse_whole(fields.take()), parse_whole(fields.take())
     area, cell = hexadecimal(fields.take()), hexadecimal(fields.take())
     if country is not None and operator is not None and area is not None and cell is not None:
         place.network = network_of((cell_tower(country, operator, area, cell),))

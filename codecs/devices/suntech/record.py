@@ -1,7 +1,7 @@
 """One message while it is read, and its fields (docs/protocols/suntech.md)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
@@ -12,6 +12,7 @@ from motorpool.codecs.errors import CodecError, Truncated
 from motorpool.codecs.numbers import parse_real, parse_whole
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
+from motorpool.codecs.text_fields import TextFields
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
 __all__ = ["ALERTS", "Fields", "Record", "hexadecimal", "read_time", "real", "time_of", "whole"]
@@ -35,39 +36,22 @@ ALERTS: Final[Mapping[int, str]] = {
 _HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{1,16}")
 
 
-class Fields:
-    """The fields of a text, taken one after the other."""
+class Fields(TextFields):
+    """Fields of which blanks around them do not count; a text among them may hold the separator."""
 
-    __slots__ = ("_at", "_values")
-
-    def __init__(self, values: Sequence[str], start: int = 0) -> None:
-        self._values = values
-        self._at = start
-
-    @property
-    def remaining(self) -> int:
-        """Number of fields not yet taken."""
-        return max(0, len(self._values) - self._at)
+    __slots__ = ()
 
     def take(self) -> str:
-        """Return the next field, without blanks around it.
+        """As `TextFields.take`."""
+        return super().take().strip()
 
-        Raises:
-            Truncated: there is none.
-        """
-        if not self.remaining:
-            raise Truncated(f"{len(self._values)} fields are too few")
-        value = self._values[self._at]
-        self._at += 1
-        return value.strip()
+    def peek(self, ahead: int = 0) -> str:
+        """As `TextFields.peek`."""
+        return super().peek(ahead).strip()
 
-    def peek(self) -> str:
-        """Return the next field without taking it; empty at the end."""
-        return self._values[self._at].strip() if self.remaining else ""
-
-    def skip(self, count: int) -> None:
-        """Leave out the next fields."""
-        self._at += count
+    def rest(self) -> list[str]:
+        """As `TextFields.rest`."""
+        return [value.strip() for value in super().rest()]
 
     def take_sized(self, size: int) -> str:
         """Return a text of this many characters, which may hold the separator, and take it.
@@ -75,19 +59,13 @@ class Fields:
         Raises:
             Truncated: there are fewer.
         """
-        rest = ";".join(self._values[self._at :])
+        rest = ";".join(self.values[self.at :])
         if len(rest) < size:
             raise Truncated(f"a text of {size} characters expected, {len(rest)} left")
-        self._values = [*self._values[: self._at], *rest[size:].removeprefix(";").split(";")]
+        self.values = [*self.values[: self.at], *rest[size:].removeprefix(";").split(";")]
         if len(rest) == size:
-            self._at = len(self._values)
+            self.at = len(self.values)
         return rest[:size]
-
-    def rest(self) -> list[str]:
-        """Return all remaining fields and take them."""
-        values = [value.strip() for value in self._values[self._at :]]
-        self._at = len(self._values)
-        return values
 
 
 class Record:
