@@ -98,6 +98,17 @@ def visitor(chromium):
     assert [complaint for each in visitors for complaint in each.complaints] == []
 
 
+@pytest.fixture(scope="module")
+def server_with_alarms(start_server):
+    """A server with a company for tickets, and notices of SOS; cameras are soon given up."""
+    with start_server({"MOTORPOOL_VIDEO_START_SECONDS": "2"}) as running, running.client() as client:
+        company = client.post("/companies", json={"name": "North"}).json()
+        assert client.post("/tickets/defaults", json={"companyId": company["id"]}).status_code == 200
+        alarms = {"type": "alarm", "always": True, "notificators": "web", "attributes": {"alarms": "sos"}}
+        assert client.post("/notifications", json=alarms).status_code == 200
+        yield running
+
+
 @pytest.fixture
 def vehicle(server, connected):
     """`vehicle(phone, 1, 2)`: a signed-in terminal of which these cameras work."""

@@ -21,13 +21,8 @@ FOCUSED = "() => document.activeElement !== null && document.activeElement !== d
 
 
 @pytest.fixture(scope="module")
-def server(start_server):
-    with start_server({"MOTORPOOL_VIDEO_START_SECONDS": "2"}) as running, running.client() as client:
-        company = client.post("/companies", json={"name": "North"}).json()
-        assert client.post("/tickets/defaults", json={"companyId": company["id"]}).status_code == 200
-        alarms = {"type": "alarm", "always": True, "notificators": "web", "attributes": {"alarms": "sos"}}
-        assert client.post("/notifications", json=alarms).status_code == 200
-        yield running
+def server(server_with_alarms):
+    return server_with_alarms
 
 
 @pytest.fixture
