@@ -4,6 +4,8 @@ MAX_COMMANDS = 32
 """Commands that are remembered; the oldest is forgotten first."""
 TEXT_ANSWER_SECONDS = 120.0
 """How long the answer to a text is waited for: until then texts are answered in their order."""
+_NO_TEXTS: dict[int, float | None] = {}
+"""Shared by the connections on which no text was sent, which most are; never changed."""
 
 
 def command_reference(message_id: int, serial: int) -> int:
@@ -22,7 +24,7 @@ class SentCommands:
 
     def __init__(self) -> None:
         self._acknowledged: dict[int, bool] = {}
-        self._texts: dict[int, float | None] = {}
+        self._texts = _NO_TEXTS
         """Texts without an answer, with the first tick after they were sent."""
 
     def add(self, message_id: int, serial: int, *, is_text: bool = False) -> int:
@@ -36,6 +38,8 @@ class SentCommands:
             self._texts.pop(oldest, None)
         self._acknowledged[reference] = False
         if is_text:
+            if self._texts is _NO_TEXTS:
+                self._texts = {}
             self._texts[reference] = None
         return reference
 
