@@ -1,43 +1,30 @@
 import { useState } from "preact/hooks";
-import type { Geofence } from "../api/types";
 import { t } from "../i18n/translate";
 import { Dialog } from "../parts/Dialog";
-import { OPTION_HEIGHT, type Pick, picked } from "../parts/Picker";
+import { OPTION_HEIGHT, type Pick } from "../parts/Picker";
 import { Rows } from "../parts/Rows";
-import { go } from "../router";
-import { railEntries } from "../routes";
-import { snapshot } from "../state/fleet";
-import { may } from "../state/session";
-import { useZones } from "../state/zones";
 
-/** Everything that can be gone to, by name: places, vehicles and zones. */
-function destinations(zones: readonly Geofence[]): readonly Pick[] {
-  const places = [
-    ...railEntries(),
-    ...(may("addDevices") ? [{ to: "/connect", label: "fleet.connect" } as const] : []),
-    { to: "/account", label: "frame.account" } as const,
-  ];
-  return [
-    ...places.map((place) => ({ id: place.to, name: t(place.label) })),
-    ...snapshot().map(({ device }) => ({
-      id: `/vehicles/${device.id}`,
-      name: device.name,
-      note: device.uniqueId,
-    })),
-    ...zones.map(({ id, name }) => ({ id: `/zones/${id}`, name, note: t("keys.aZone") })),
-  ];
+/** What can be chosen. */
+export interface Choice extends Pick {
+  run: () => void;
 }
 
-/** Go to anything by a part of its name. */
-export function Palette({ onClose }: { onClose: () => void }) {
+interface PaletteProps {
+  /** What fits a text, best first. */
+  find: (text: string) => readonly Choice[];
+  onClose: () => void;
+}
+
+/** Go to anything, or do anything, by a part of its name. */
+export function Palette({ find, onClose }: PaletteProps) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = picked(destinations(useZones() ?? []), text);
+  const found = find(text);
 
-  function choose(item: Pick | undefined) {
+  function choose(item: Choice | undefined) {
     if (!item) return;
     onClose();
-    go(String(item.id));
+    item.run();
   }
 
   return (

@@ -9,7 +9,7 @@ export const keys = {
   "keys.zone": "On a zone",
   "keys.aZone": "Zone",
   "keys.search": "Search vehicles",
-  "keys.palette": "Go to anything by its name",
+  "keys.palette": "Search everything: places, vehicles, what to do",
   "keys.help": "These keys",
   "keys.alarm": "Newest alarm",
   "keys.goFleet": "To the fleet",

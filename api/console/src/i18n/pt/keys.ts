@@ -9,7 +9,7 @@ export const keys = {
   "keys.zone": "Numa zona",
   "keys.aZone": "Zona",
   "keys.search": "Procurar veículos",
-  "keys.palette": "Ir para qualquer coisa pelo nome",
+  "keys.palette": "Procurar tudo: locais, veículos, o que fazer",
   "keys.help": "Estas teclas",
   "keys.alarm": "Alarme mais recente",
   "keys.goFleet": "Para a frota",

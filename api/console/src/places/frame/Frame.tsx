@@ -5,9 +5,11 @@ import { useKeys } from "../../keys/listen";
 import { Palette } from "../../keys/Palette";
 import { go, location } from "../../router";
 import { type Route, routes } from "../../routes";
+import { useZones } from "../../state/zones";
 import { SharingDialog } from "../share/SharingDialog";
 import { openNewestAlarm } from "./alarms";
 import { BuildBar } from "./BuildBar";
+import { destinations } from "./destinations";
 import { LineBar } from "./LineBar";
 import { Outlet } from "./Outlet";
 import { Rail } from "./Rail";
@@ -49,7 +51,13 @@ export function Frame({ route }: { route: Route | undefined }) {
       </div>
       {over === "help" && <Help onClose={() => setOver(null)} />}
       <SharingDialog />
-      {over === "palette" && <Palette onClose={() => setOver(null)} />}
+      {over === "palette" && <Everything onHelp={() => setOver("help")} onClose={() => setOver(null)} />}
     </div>
   );
+}
+
+/** All places, vehicles, zones and acts. */
+function Everything({ onHelp, onClose }: { onHelp: () => void; onClose: () => void }) {
+  const zones = useZones() ?? [];
+  return <Palette find={(text) => destinations(text, zones, onHelp)} onClose={onClose} />;
 }

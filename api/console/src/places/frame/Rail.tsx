@@ -3,12 +3,11 @@ import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
 import { Icon } from "../../parts/Icon";
 import { Menu } from "../../parts/Menu";
-import { sentenceOf } from "../../parts/Problem";
-import { toast } from "../../parts/Toast";
 import { go, location } from "../../router";
 import { type RailEntry, railEntries } from "../../routes";
 import { linked, openLinked, setLinked } from "../../state/linked";
-import { logout, session } from "../../state/session";
+import { session } from "../../state/session";
+import { leave } from "./leave";
 
 /** The places: a rail at the left, on phones a bar at the bottom that has some of them under *More*. */
 export function Rail({ onHelp }: { onHelp: () => void }) {
@@ -120,8 +119,4 @@ function Count({ of: { count } }: { of: RailEntry }) {
 function isHere({ to, under }: RailEntry, path: string): boolean {
   const isUnder = under.some((each) => path === each || path.startsWith(`${each}/`));
   return isUnder || (path === "/" && to === "/fleet");
-}
-
-function leave(): void {
-  logout().catch((problem: unknown) => toast(t("frame.noLogout", { reason: sentenceOf(problem) }), "bad"));
 }
