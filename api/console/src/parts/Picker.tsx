@@ -27,7 +27,7 @@ interface PickerProps {
 export const OPTION_HEIGHT = hasTouch ? 44 : 36;
 
 /** Items whose name or note holds all words. */
-export function picked(items: readonly Pick[], text: string): readonly Pick[] {
+export function picked<T extends Pick>(items: readonly T[], text: string): readonly T[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return items;
   return items.filter((item) => {
