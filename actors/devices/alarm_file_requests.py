@@ -11,6 +11,8 @@ __all__ = ["AlarmFileRequests"]
 MAX_ALARMS = 64
 """Past it the oldest is forgotten."""
 _NO_LOCATION = PositionReport({}, located=False)
+_NO_REPORTS: dict[str, PositionReport] = {}
+"""Shared by the devices without alarms, which most are; never changed."""
 
 
 class AlarmFileRequests:
@@ -19,7 +21,7 @@ class AlarmFileRequests:
     __slots__ = ("_reports",)
 
     def __init__(self) -> None:
-        self._reports: dict[str, PositionReport] = {}
+        self._reports = _NO_REPORTS
 
     def select_new(self, labels: Sequence[str]) -> list[str]:
         """Return those labels that were not requested yet, each once."""
@@ -27,6 +29,8 @@ class AlarmFileRequests:
 
     def add(self, label: str, report: PositionReport) -> None:
         """Note that the files of the alarm, named by `report`, were requested."""
+        if self._reports is _NO_REPORTS:
+            self._reports = {}
         self._reports[label] = report
         if len(self._reports) > MAX_ALARMS:
             del self._reports[next(iter(self._reports))]

@@ -57,6 +57,7 @@ class DeviceSocket:
         hub: Hub | None = None,
         on_close: "Callable[[DeviceSocket], None] | None" = None,
         guard: PortGuard | None = None,
+        peer: str | None = None,
     ) -> None:
         """Take over `connected`.
 
@@ -68,6 +69,7 @@ class DeviceSocket:
             hub: the hub that reads; None if the owner calls `receive`.
             on_close: called once, when the connection has ended.
             guard: the limits of its port; None: those of a port of its own.
+            peer: the address of the peer; None: as the system says.
         """
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -87,11 +89,13 @@ class DeviceSocket:
         self.backlog_limit = backlog_limit
         self.reason = ""
         """Why the connection ended; empty while it lives."""
-        try:
-            # Interned, as is the local host: a fleet behind a gateway has one address.
-            self.peer: str = sys.intern(connected.getpeername()[0])
-        except OSError:
-            self.peer = ""
+        if peer is None:
+            try:
+                peer = connected.getpeername()[0]
+            except OSError:
+                peer = ""
+        # Interned, as is the local host: a fleet behind a gateway has one address.
+        self.peer: str = sys.intern(peer)
 
     @property
     def local_host(self) -> str:

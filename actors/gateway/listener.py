@@ -67,6 +67,8 @@ class Listener(Actor[None]):
         self._hub = hub
         self._is_recorded = is_recorded
         self._socket: trio.socket.SocketType | None = None
+        # One object for all sockets, not one for each.
+        self._on_close = self._release
 
     async def start(self) -> None:
         """Bind the port.
@@ -121,6 +123,9 @@ class Listener(Actor[None]):
             raise error
         await trio.sleep(min(PAUSE_SECONDS * 2 ** (failures - 1), MAX_PAUSE_SECONDS))
 
+    def _release(self, ended: DeviceSocket) -> None:
+        self._guard.connections.release(ended.peer)
+
     async def _admit(self, accepted: trio.socket.SocketType, peer: str) -> None:
         refusal = self._guard.connections.admit(peer)
         if refusal:
@@ -136,8 +141,9 @@ class Listener(Actor[None]):
             read_bytes=self._read_bytes,
             pause_seconds=self._pause_seconds,
             hub=self._hub,
-            on_close=lambda _: self._guard.connections.release(peer),
+            on_close=self._on_close,
             guard=self._guard,
+            peer=peer,
         )
         number = new_connection_number()
         tap = Tap(self.context.system.ref(RECORDER), number, self._name, peer) if self._is_recorded else None

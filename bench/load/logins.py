@@ -48,9 +48,14 @@ def _await_answer(connected: socket.socket, phone: str) -> None:
     """Read exactly one frame: a command may follow it."""
     delimiters = 0
     while delimiters < 2:
-        piece = connected.recv(1)
+        try:
+            piece = connected.recv(1)
+        except ConnectionResetError:
+            piece = b""
         if not piece:
-            raise ConnectionError(f"the server closed terminal {phone}")
+            raise ConnectionError(
+                f"the server closed terminal {phone}: does its limit of open files allow so many?"
+            )
         delimiters += piece == b"~"
 
 

@@ -225,7 +225,9 @@ class Jt808(DeviceCodec):
         identity = Identity(frame.phone, frame.is_2019, frame.is_e7)
         self._identity = identity
         self._choose_items()
-        self._identity_bits = identity.key << IDENTITY_SHIFT
+        key = identity.key
+        self._responses.expect(identity, key)
+        self._identity_bits = key << IDENTITY_SHIFT
         self._location_receipts = make_receipt(self._identity_bits, LOCATION, 0)
         if frame.message_id in UPLOAD_MESSAGES:
             self._phone = b""

@@ -48,6 +48,9 @@ def make_file_receipt(identity: Identity, response: bytes) -> bytes:
     return identity.key.to_bytes(_KEY_BYTES, "big") + response
 
 
+_NO_IDENTITY = Identity(bytes(6), is_2019=False)
+
+
 class ResponseEncoder:
     """Encodes responses and counts the platform's own serial."""
 
@@ -56,7 +59,11 @@ class ResponseEncoder:
     def __init__(self) -> None:
         self._serial = 0
         self._identity_key = -1
-        self._identity = Identity(bytes(6), is_2019=False)
+        self._identity = _NO_IDENTITY
+
+    def expect(self, identity: Identity, key: int) -> None:
+        """Keep the identity, with its key, that the next receipts probably belong to."""
+        self._identity, self._identity_key = identity, key
 
     def next_serial(self) -> int:
         """Return the next serial: 0 to 65535, wrapping."""

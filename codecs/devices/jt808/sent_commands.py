@@ -4,8 +4,9 @@ MAX_COMMANDS = 32
 """Commands that are remembered; the oldest is forgotten first."""
 TEXT_ANSWER_SECONDS = 120.0
 """How long the answer to a text is waited for: until then texts are answered in their order."""
+_NO_COMMANDS: dict[int, bool] = {}
 _NO_TEXTS: dict[int, float | None] = {}
-"""Shared by the connections on which no text was sent, which most are; never changed."""
+"""Shared by the connections on which none was sent, which most are; never changed."""
 
 
 def command_reference(message_id: int, serial: int) -> int:
@@ -23,13 +24,15 @@ class SentCommands:
     __slots__ = ("_acknowledged", "_texts")
 
     def __init__(self) -> None:
-        self._acknowledged: dict[int, bool] = {}
+        self._acknowledged = _NO_COMMANDS
         self._texts = _NO_TEXTS
         """Texts without an answer, with the first tick after they were sent."""
 
     def add(self, message_id: int, serial: int, *, is_text: bool = False) -> int:
         """Remember a command and return its reference; a text is answered by another text."""
         reference = command_reference(message_id, serial)
+        if self._acknowledged is _NO_COMMANDS:
+            self._acknowledged = {}
         self._acknowledged.pop(reference, None)
         self._texts.pop(reference, None)
         while len(self._acknowledged) >= MAX_COMMANDS:
