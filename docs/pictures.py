@@ -24,11 +24,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from picture_acts import ACTS
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Response,
+    sync_playwright,
+)
 
 from motorpool.bench.load.browser import find_chromium
-from motorpool.bench.server import LOG_FILE, run_server
+from motorpool.bench.server import EMAIL, LOG_FILE, run_server
 from motorpool.runtime.clock import SystemClock
 
 TARGET = Path(__file__).resolve().parent.parent / "build" / "pictures"
@@ -38,30 +47,55 @@ PHONE = 700
 """Narrower windows are those of a phone, with touch."""
 PLACES = {
     "login": "/login",
+    "login-refused": "/login",
     "fleet": "/fleet",
+    "sheet": "/fleet",
+    "menu": "/fleet",
+    "who": "/fleet",
+    "search": "/vehicles/{device}",
+    "keys": "/fleet",
+    "lost": "/vehicles/{device}",
     "vehicle": "/vehicles/{device}",
+    "offline": "/vehicles/{absent}",
+    "offline-live": "/vehicles/{absent}/live",
+    "missing": "/vehicles/999999",
+    "share-link": "/vehicles/{device}",
     "live": "/vehicles/{device}/live",
     "wall": "/live?tile={device}.1&tile={device}.2&tile={other}.1&tile={absent}.1&layout=2x2",
     "history": "/vehicles/{device}/history?from={from}&to={to}&at={at}",
     "film": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1",
+    "cameras": "/vehicles/{device}/history?from={from}&to={to}&at={at}&channel=1&channel=2",
     "captures": "/captures",
     "events": "/events",
+    "notices": "/events",
     "event": "/events/{event}",
+    "attach": "/events/{event}",
     "vehicle-events": "/vehicles/{device}/events",
     "commands": "/vehicles/{device}/commands",
+    "question": "/vehicles/{device}/commands",
     "settings": "/vehicles/{device}/settings",
     "zones": "/zones",
     "zone": "/zones/{zone}",
     "connect": "/connect",
+    "connect-set-up": "/connect",
     "share": "/share?token={share}",
     "account": "/account",
 }
-WITHOUT_LOGIN = {"login", "share"}
+EMPTY = {
+    "empty": "/fleet",
+    "empty-wall": "/live",
+    "empty-captures": "/captures",
+    "empty-events": "/events",
+    "empty-zones": "/zones",
+}
+"""Places of a server without vehicles."""
+WITHOUT_LOGIN = {"login", "login-refused", "share"}
 SETTLE_MS = 3000
 SLOW = {
     "live": 9000,
     "wall": 12000,
     "film": 12000,
+    "cameras": 14000,
     "history": 7000,
     "share": 6000,
     "event": 7000,
@@ -189,13 +223,14 @@ def picture_places(browser: Browser, access: Access, names: Sequence[str], subje
             for name in names:
                 if (name in WITHOUT_LOGIN) is is_open:
                     page = context.new_page()
+                    page.set_default_timeout(15_000)
                     watch(page, f"{name} {width} {scheme}")
-                    page.goto(access.url + PLACES[name].format_map(subjects))
-                    if name == "film":
-                        fetch_film(page)
+                    page.goto(access.url + (PLACES | EMPTY)[name].format_map(subjects))
+                    act(page, name)
                     page.wait_for_timeout(SLOW.get(name, SETTLE_MS))
                     page.screenshot(path=file_of(name, width, scheme))
                     page.close()
+                    context.set_offline(False)
             context.close()
     for name in names:
         files = [file_of(name, width, scheme) for width, _ in SIZES for scheme in SCHEMES]
@@ -203,12 +238,12 @@ def picture_places(browser: Browser, access: Access, names: Sequence[str], subje
         print(TARGET / f"{name}.png")
 
 
-def fetch_film(page: Page) -> None:
-    """Press the button that fetches the film around the cursor."""
-    button = page.get_by_role("button", name="Fetch video").first
-    button.click()
-    # The button may lie below the player.
-    page.locator("video").first.scroll_into_view_if_needed()
+def act(page: Page, name: str) -> None:
+    """Do what the place is to be shown with; one that fails is printed, and shows up in the picture."""
+    try:
+        ACTS.get(name, lambda _: None)(page)
+    except Error as error:
+        print(f"{name}: {error.message.splitlines()[0]}")
 
 
 def write_readme_pictures() -> None:
@@ -259,26 +294,25 @@ def write_sheet(files: list[Path], target: Path) -> None:
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Make pictures of the console's places.")
-    parser.add_argument("places", nargs="*", choices=[*PLACES, []], help="which; none: all")
+    parser.add_argument("places", nargs="*", choices=[*PLACES, *EMPTY, []], help="which; none: all")
     parser.add_argument("--readme", action="store_true", help="write those of the README as well")
     parser.add_argument("--server", help="URL of a server that runs; without it a demonstration is started")
     parser.add_argument("--email", default="demo@motorpool.local")
     options = parser.parse_args()
     TARGET.mkdir(parents=True, exist_ok=True)
-    running = (
-        contextlib.nullcontext(
-            Access(options.server, options.email, os.environ.get("MOTORPOOL_PASSWORD", ""))
-        )
-        if options.server
-        else demonstration()
-    )
-    with running as access, sync_playwright() as playwright:
+    names = options.places or [*PLACES, *EMPTY]
+    with sync_playwright() as playwright:
         arguments = ["--no-sandbox"] if os.getuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=arguments)
-        context = browser.new_context()
-        log_in(context, access)
-        subjects = find_subjects(context, access)
-        picture_places(browser, access, options.places or [*PLACES], subjects)
+        if shown := [name for name in names if name in PLACES]:
+            given = Access(options.server, options.email, os.environ.get("MOTORPOOL_PASSWORD", ""))
+            with contextlib.nullcontext(given) if options.server else demonstration() as access:
+                context = browser.new_context()
+                log_in(context, access)
+                picture_places(browser, access, shown, find_subjects(context, access))
+        if shown := [name for name in names if name in EMPTY]:
+            with run_server() as server:
+                picture_places(browser, Access(server.url, EMAIL, server.password), shown, {})
         browser.close()
     if options.readme:
         write_readme_pictures()

@@ -162,8 +162,14 @@ class Visitor:
         assert self.page.evaluate(_AXE) == []
 
     def assert_fits(self):
-        """Fail if the page can be scrolled sideways, or a button or label cuts its text off."""
+        """Fail if the page scrolls sideways, a field is beyond its edge, or a button or label is cut off."""
         assert self.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        beyond = self.page.evaluate(
+            """() => [...document.querySelectorAll("input, select, textarea")]
+              .filter((each) => each.getBoundingClientRect().right > innerWidth)
+              .map((each) => each.outerHTML.slice(0, 200))"""
+        )
+        assert beyond == []
         cut = self.page.evaluate(
             """() => [...document.querySelectorAll("button, label, h1, h2, dt, .rail-entry span")]
               .filter((each) => each.clientWidth > 1 && each.scrollWidth > each.clientWidth + 1)

@@ -32,6 +32,16 @@ def test_the_vehicle_that_is_chosen_in_one_window_is_shown_in_the_other(server, 
     expect(page).to_have_url(re.compile(f"/vehicles/{bus}"))
     expect(page.get_by_role("complementary", name="Vehicle")).to_contain_text("Bus")
 
+    # A wall keeps its cameras: the focus goes to those of the vehicle, and one that gets it is chosen.
+    other.goto(f"{server.url}/live?tile={bus}.1&tile={taxi}.1&layout=2x2")
+    of_taxi = other.get_by_role("article", name=re.compile("^Taxi"))
+    expect(of_taxi).to_be_visible()
+    page.get_by_role("link", name=re.compile("^Taxi")).click()
+    expect(of_taxi.get_by_role("button").first).to_be_focused()
+    other.get_by_role("article", name=re.compile("^Bus")).get_by_role("button").first.focus()
+    expect(page).to_have_url(re.compile(f"/vehicles/{bus}"))
+    assert "/live?tile=" in other.url
+
     # A place without a vehicle stays; so does a window that is not linked any more.
     page.keyboard.press("Control+k")
     page.keyboard.type("harb")
@@ -42,4 +52,35 @@ def test_the_vehicle_that_is_chosen_in_one_window_is_shown_in_the_other(server, 
     page.go_back()
     page.get_by_role("link", name=re.compile("^Taxi")).click()
     expect(page).to_have_url(re.compile(f"/vehicles/{taxi}"))
-    assert f"/vehicles/{bus}" in other.url
+    assert "/live?tile=" in other.url
+
+
+def test_on_a_window_of_middle_width_the_list_is_a_drawer_and_the_panel_lies_below_the_map(server, visitor):
+    with server.client() as client:
+        truck = client.post("/devices", json={"name": "Truck", "uniqueId": "truck"}).json()["id"]
+    guest = visitor(server, webgl=False, viewport={"width": 900, "height": 800})
+    page = guest.page
+    guest.log_in("/fleet")
+    drawer = page.get_by_role("region", name="Vehicles")
+    row = drawer.get_by_role("link", name=re.compile("^Truck"))
+    expect(row).to_be_visible()
+    guest.assert_fits()
+
+    row.click()
+    expect(page).to_have_url(re.compile(f"/vehicles/{truck}"))
+    panel = page.get_by_role("complementary", name="Vehicle")
+    expect(panel).to_contain_text("Truck")
+    expect(drawer).to_be_hidden()
+    stage, below = page.locator(".fleet-stage").bounding_box(), panel.bounding_box()
+    assert stage["y"] + stage["height"] <= below["y"] + 1
+    assert stage["width"] == below["width"]
+    guest.assert_fits()
+    guest.assert_accessible()
+
+    page.get_by_role("button", name="Vehicles").click()
+    expect(row).to_be_visible()
+    page.get_by_role("button", name="Fold the list").click()
+    expect(drawer).to_be_hidden()
+    # The fleet has its list again.
+    page.get_by_role("button", name="Close the vehicle").click()
+    expect(row).to_be_visible()
