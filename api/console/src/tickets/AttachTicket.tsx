@@ -74,6 +74,7 @@ function Choice({ deviceId, evidence, onAdded, onClose }: AttachProps & { onClos
       {found.value?.length === 0 && (
         <p class="faint">{t(keyword ? "ticket.noneFound" : "ticket.noneOfVehicle")}</p>
       )}
+      {found.value && found.value.length > 0 && <h3>{t(keyword ? "ticket.found" : "ticket.ofVehicle")}</h3>}
       <ul class="ticket-choice" aria-label={t("event.tickets")}>
         {found.value?.map((ticket) => (
           <li key={ticket.id}>

@@ -35,7 +35,7 @@ export const connect = {
   "connect.port": "Port ({transport})",
   "connect.message": "As a text message to the tracker",
   "connect.messageHint":
-    "With the password that the tracker comes with. Models differ: if it does not answer, look in its manual.",
+    "The usual text, with the password that the tracker comes with. Models differ: if it does not answer, look in its manual.",
   "connect.qrAddress": "The address, to be scanned",
   "connect.qrMessage": "The text message, to be scanned with a phone",
   "connect.phone": "Telephone number of the tracker's SIM",

@@ -171,6 +171,8 @@ export const events = {
   "alarm.removing": "removal",
   "ticket.attach": "Attach to ticket",
   "ticket.find": "Search by words of the ticket",
+  "ticket.ofVehicle": "Open tickets of the vehicle",
+  "ticket.found": "Open tickets with these words",
   "ticket.noneOfVehicle": "The vehicle has no open ticket.",
   "ticket.noneFound": "No open ticket has these words.",
   "ticket.new": "new",

@@ -39,7 +39,7 @@ export const connect = {
   "connect.port": "Porta ({transport})",
   "connect.message": "Como SMS ao localizador",
   "connect.messageHint":
-    "Com a palavra-passe de fábrica. Os modelos variam: se não responder, consulte o manual.",
+    "O texto habitual, com a palavra-passe de fábrica. Os modelos variam: se não responder, consulte o manual.",
   "connect.qrAddress": "O endereço, para ler com a câmara",
   "connect.qrMessage": "O SMS, para ler com um telefone",
   "connect.phone": "Número de telefone do SIM do localizador",

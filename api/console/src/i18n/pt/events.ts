@@ -172,6 +172,8 @@ export const events = {
   "alarm.removing": "remoção",
   "ticket.attach": "Juntar a um pedido",
   "ticket.find": "Procurar por palavras do pedido",
+  "ticket.ofVehicle": "Pedidos abertos do veículo",
+  "ticket.found": "Pedidos abertos com estas palavras",
   "ticket.noneOfVehicle": "O veículo não tem nenhum pedido aberto.",
   "ticket.noneFound": "Nenhum pedido aberto tem estas palavras.",
   "ticket.new": "novo",

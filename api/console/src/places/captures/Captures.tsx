@@ -101,7 +101,8 @@ function Entry({ of, at, children }: EntryProps) {
     <article class="captures-entry">
       <h3>
         <Link to={to} title={t(at === null ? "vehicle.open" : "capture.openHistory")}>
-          <Icon name="car" size={16} /> {vehicleOf(of)}
+          <Icon name="car" size={16} />
+          <span>{vehicleOf(of)}</span>
         </Link>
         {at !== null && <span class="faint">{dateTime(at, style.value)}</span>}
       </h3>

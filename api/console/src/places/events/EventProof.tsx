@@ -92,6 +92,9 @@ function Page({ proof, zones }: { proof: Proof; zones: Names }) {
   return (
     <article class="proof">
       <Head proof={proof} zones={zones}>
+        {!answered && (
+          <MakeTicket tickets={tickets} onMake={makeTicket} choosing={choosing} onChoose={setChoosing} />
+        )}
         <AttachTicket
           deviceId={event.deviceId}
           evidence={{
@@ -100,9 +103,6 @@ function Page({ proof, zones }: { proof: Proof; zones: Names }) {
           }}
           onAdded={tickets.reload}
         />
-        {!answered && (
-          <MakeTicket tickets={tickets} onMake={makeTicket} choosing={choosing} onChoose={setChoosing} />
-        )}
       </Head>
       {around === null ? (
         <p class="proof-note">{t("event.noHistory")}</p>

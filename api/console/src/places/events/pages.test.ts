@@ -65,3 +65,17 @@ test("files that a vehicle sent one after the other are one row", () => {
     [4, 0],
   ]);
 });
+
+test("answers to commands that say the same are one row", () => {
+  const answer = (id: number, result: string) => ({
+    ...event(id),
+    type: "commandResult",
+    attributes: { result },
+  });
+  const lines = linesOf([answer(9, "ok"), answer(8, "ok"), answer(7, "refused"), answer(6, "ok")]);
+  expect(lines.map((line) => [line.event.id, line.others])).toEqual([
+    [9, 1],
+    [7, 0],
+    [6, 0],
+  ]);
+});

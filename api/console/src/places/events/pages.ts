@@ -44,14 +44,26 @@ export interface EventLine {
   others: number;
 }
 
-/** The rows of a list: files that a vehicle sent one after the other are one row, that of the last. */
+/** Types of which several in a row say no more than one: each camera that is watched is a command with its answer. */
+const JOINED = new Set(["media", "commandResult"]);
+
+/** The rows of a list: files and answers that a vehicle sent one after the other are one row, that of the last. */
 export function linesOf(events: readonly Event[]): readonly EventLine[] {
   const lines: { event: Event; others: number }[] = [];
   for (const event of events) {
     const last = lines.at(-1);
-    if (event.type === "media" && last?.event.type === "media" && last.event.deviceId === event.deviceId) {
+    if (last && isSame(last.event, event)) {
       last.others += 1;
     } else lines.push({ event, others: 0 });
   }
   return lines;
+}
+
+function isSame(one: Event, other: Event): boolean {
+  return (
+    JOINED.has(other.type) &&
+    one.type === other.type &&
+    one.deviceId === other.deviceId &&
+    one.attributes.result === other.attributes.result
+  );
 }

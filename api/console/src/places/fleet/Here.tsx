@@ -43,7 +43,8 @@ export function Here({ of, onClose }: { of: Spot; onClose: () => void }) {
               {zones.slice(0, MOST_ZONES).map(({ id, name }) => (
                 <li key={id}>
                   <Link to={`/zones/${id}`}>
-                    <Icon name="zone" size={14} /> {name}
+                    <Icon name="zone" size={14} />
+                    <span>{name}</span>
                   </Link>
                 </li>
               ))}
@@ -58,7 +59,8 @@ export function Here({ of, onClose }: { of: Spot; onClose: () => void }) {
               {near.map(({ id, name, meters }) => (
                 <li key={id}>
                   <Link to={`/vehicles/${id}`}>
-                    <Icon name="car" size={14} /> {name}
+                    <Icon name="car" size={14} />
+                    <span>{name}</span>
                   </Link>{" "}
                   {lengthText(meters)}
                 </li>

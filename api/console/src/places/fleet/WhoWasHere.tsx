@@ -70,7 +70,8 @@ export default function WhoWasHere({ latitude, longitude }: { latitude: number; 
           return (
             <li key={`${each.deviceId} ${each.startTime}`}>
               <Link to={historyAt(each.deviceId, begin)}>
-                <Icon name="car" size={14} /> {each.deviceName}
+                <Icon name="car" size={14} />
+                <span>{each.deviceName}</span>
               </Link>{" "}
               {shortTime(begin, at, style.value)} – {shortTime(end, at, style.value)}
               <span class="faint"> · {lengthText(each.distance)}</span>
