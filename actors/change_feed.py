@@ -36,6 +36,7 @@ from motorpool.actors.messages.changes import (
     CompanyChanged,
     DeviceChanged,
     DeviceMoved,
+    DutyReleased,
     EverythingChanged,
     GeofenceChanged,
     GroupChanged,
@@ -50,6 +51,7 @@ from motorpool.actors.messages.changes import (
     TicketPriorityChanged,
     UserChanged,
 )
+from motorpool.actors.messages.duties import DUTY_KEEPER
 from motorpool.actors.messages.homes import HOMES
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.tickets import TICKET_RECALCULATIONS
@@ -170,6 +172,7 @@ FOLLOWERS: tuple[Follower, ...] = (
     _devices,
     _actor(DIRECTORY, _concerns_directory),
     _actor(HOMES, lambda change: isinstance(change, DeviceMoved)),
+    _actor(DUTY_KEEPER, lambda change: isinstance(change, DutyReleased)),
     _actor(TIMETABLE, _concerns_timetable),
     _actor(REPORT_TIMETABLE, _concerns_report_timetable),
     _actor(TIMED_EVENTS, _concerns_timed_events),

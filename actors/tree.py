@@ -20,6 +20,7 @@ from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
 from motorpool.actors.devices.protocol_attributes import read_assignments
 from motorpool.actors.devices.rule_catalog import RuleCatalog, rule_catalog_spec
+from motorpool.actors.duties import Duties
 from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import media_folder
@@ -137,6 +138,14 @@ def fleet_tree(
     business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
     ticket_mails = TicketMails(outgoing.mail, settings.console_url)
     ticket_batches = TicketBatches(business_calendars, ticket_mails)
+    duties = Duties(database, node if clustered else None)
+    retention_days = RetentionDays(
+        positions=settings.positions.retention_days or 0,
+        events=settings.events.retention_days or 0,
+        audit=settings.audit.retention_days or 0,
+        statistics=settings.statistics.retention_days or 0,
+        runs=settings.schedules.retention_days,
+    )
     return SupervisorSpec(
         name="system",
         strategy=Strategy.REST_FOR_ONE,
@@ -147,16 +156,8 @@ def fleet_tree(
                 intensity=None,
                 children=(
                     *((recorder_spec(settings.record),) if settings.record else ()),
-                    retention_spec(
-                        database,
-                        RetentionDays(
-                            positions=settings.positions.retention_days or 0,
-                            events=settings.events.retention_days or 0,
-                            audit=settings.audit.retention_days or 0,
-                            statistics=settings.statistics.retention_days or 0,
-                            runs=settings.schedules.retention_days,
-                        ),
-                    ),
+                    *duties.keeper_specs(),
+                    duties.only("retention", lambda held: retention_spec(held, retention_days)),
                     statistics_spec(database),
                     *(
                         (forwarder_spec(database, outgoing.http, settings.forward),)
@@ -259,18 +260,26 @@ def fleet_tree(
                         reconnect_grace_seconds=settings.schedules.reconnect_grace_seconds,
                         status_seconds=settings.device.status_seconds,
                         node=node,
+                        duties=duties,
                     ),
                     SupervisorSpec(
                         name="scheduled_reports",
                         strategy=Strategy.REST_FOR_ONE,
                         children=(
                             scheduled_report_mails_spec(database, outgoing, settings.console_url),
-                            timetable_spec(database, SCHEDULED_REPORTS),
+                            duties.only(
+                                "scheduled_reports", lambda held: timetable_spec(held, SCHEDULED_REPORTS)
+                            ),
                         ),
                     ),
-                    expiry_mails_spec(database, outgoing, settings.expirations),
+                    duties.only(
+                        "expiry_mails", lambda held: expiry_mails_spec(held, outgoing, settings.expirations)
+                    ),
                     webhook_sender_spec(database, outgoing, settings.tickets.webhook_log_days),
-                    timed_events_spec(database, settings.rules),
+                    duties.only(
+                        "timed_events",
+                        lambda held: timed_events_spec(held, settings.rules, clustered=clustered),
+                    ),
                     ticket_creator_spec(
                         database, business_calendars, ticket_mails, settings.tickets.created_per_hour
                     ),
@@ -304,9 +313,15 @@ def fleet_tree(
 
 
 def schedule_spec(
-    database: Database, *, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0, node: int = 0
+    database: Database,
+    *,
+    reconnect_grace_seconds: float = 0.0,
+    status_seconds: float = 0.0,
+    node: int = 0,
+    duties: Duties | None = None,
 ) -> SupervisorSpec:
     """Build the subtree of scheduled commands; a crash makes the children below it reload their rows."""
+    duties = duties or Duties(database, None)
     return SupervisorSpec(
         name="schedule",
         strategy=Strategy.REST_FOR_ONE,
@@ -316,8 +331,9 @@ def schedule_spec(
                 reconnect_grace_seconds=reconnect_grace_seconds,
                 status_seconds=status_seconds,
                 node=node,
+                duty=duties.duty("schedule"),
             ),
-            timetable_spec(database),
+            duties.only("schedule", timetable_spec),
         ),
     )
 

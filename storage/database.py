@@ -8,7 +8,7 @@ StorageUnavailable before and after.
 import copy
 import logging
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 
@@ -51,6 +51,8 @@ class Database(Statements):
         self._loop = loop
         self._server = server
         self._urgent = False
+        self._fence: Callable[[Queries], Awaitable[None]] | None = None
+        self._idle_milliseconds = 0
         self._answered = True
         self.pool: Pool[Connection] = Pool(
             settings.pool_size,
@@ -88,6 +90,18 @@ class Database(Statements):
         found._urgent = True
         return found
 
+    def fenced(self, fence: Callable[[Queries], Awaitable[None]], idle_seconds: float) -> "Database":
+        """Return this database with `fence(transaction)` as the end of every transaction, before its commit.
+
+        Where `fence` raises, the transaction is rolled back. One that waits for its next statement for more
+        than `idle_seconds` is ended by PostgreSQL, so that a frozen process keeps no locks. Statements
+        outside of transactions are not fenced.
+        """
+        found = copy.copy(self)
+        found._fence = fence
+        found._idle_milliseconds = math.ceil(idle_seconds * 1000)
+        return found
+
     async def check(self) -> None:
         """Ask the database for a sign of life. Raises StorageUnavailable."""
         await self.fetch_value("select 1")
@@ -122,7 +136,14 @@ class Database(Statements):
             async with Session(connection, self._settings.statement_seconds).transaction(
                 seconds=seconds
             ) as transaction:
-                yield transaction
+                if self._fence is None:
+                    yield transaction
+                else:
+                    await transaction.execute_with_next(
+                        f"set local idle_in_transaction_session_timeout = {self._idle_milliseconds}"
+                    )
+                    yield transaction
+                    await self._fence(transaction)
         finally:
             self.pool.release(connection, clean=connection.clean)
 

@@ -3,6 +3,7 @@
 __all__ = [
     "AlreadyRunning",
     "Conflict",
+    "DutyLost",
     "LockNotAvailable",
     "NotFound",
     "SetupFailed",
@@ -31,6 +32,10 @@ class LockNotAvailable(StorageUnavailable):
 
 class TookTooLong(StorageUnavailable):
     """A statement was cancelled, because it took longer than it may."""
+
+
+class DutyLost(StorageUnavailable):
+    """Another server does now what the transaction was for; nothing was written."""
 
 
 class NotFound(StorageError):

@@ -24,6 +24,7 @@ __all__ = [
     "DeviceChanged",
     "DeviceMoved",
     "DriverChanged",
+    "DutyReleased",
     "EverythingChanged",
     "GeofenceChanged",
     "GroupChanged",
@@ -190,6 +191,12 @@ class DeviceMoved(msgspec.Struct, frozen=True, gc=False, tag=True):
     device_id: int
 
 
+class DutyReleased(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A server that ends has left a duty to the others."""
+
+    name: str
+
+
 class EverythingChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """It is not known what was changed, or whether there was a commit at all."""
 
@@ -216,6 +223,7 @@ Change = (
     | TokenRevoked
     | QueueFilled
     | DeviceMoved
+    | DutyReleased
     | EverythingChanged
 )
 

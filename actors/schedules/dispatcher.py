@@ -4,10 +4,14 @@ Everything is a row before it acts (docs/decisions/0002). For an edge the record
 committed, the first ones marked `sending`; only then are these handed to the devices. Their outcomes are
 committed in batches, with the times of the steps that follow. Edges wait while the database is away; a run
 that a user asks for does not: it fails with StorageUnavailable.
+
+In a cluster every server has one, for the runs that its users ask for. Edges, what a dead server left, and
+what is overdue are the matter of the one that holds the duty SCHEDULE (docs/servers.md#duties).
 """
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from math import inf
@@ -15,6 +19,7 @@ from typing import NamedTuple, TypeVar, assert_never
 
 import trio
 
+from motorpool.actors.duties import Duty
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
     CheckDue,
@@ -26,6 +31,7 @@ from motorpool.actors.messages.scheduling import (
     StepsDue,
 )
 from motorpool.actors.schedules.delayed_steps import DelayedSteps
+from motorpool.actors.schedules.edge_queue import EdgeQueue
 from motorpool.actors.schedules.pending_run_replies import PendingRunReplies, Reply
 from motorpool.actors.schedules.step_outcomes import StepOutcomes, count_outcome
 from motorpool.actors.schedules.step_recovery import (
@@ -39,7 +45,7 @@ from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Timer
 from motorpool.storage import commands, edge_occurrences, runs, server
 from motorpool.storage.database import Database
 from motorpool.storage.edge_occurrences import EdgeOccurrence, StartedStep
-from motorpool.storage.errors import StorageError, StorageUnavailable
+from motorpool.storage.errors import DutyLost, StorageError, StorageUnavailable
 from motorpool.storage.queries import Queries
 from motorpool.storage.runs import DelayedStep
 
@@ -49,8 +55,6 @@ T = TypeVar("T")
 
 BATCH_ROWS = 500
 """Edge occurrences or steps of one transaction."""
-MAX_QUEUED_EDGES = 20_000
-"""Edge occurrences that wait for a transaction; beyond it the timetable waits."""
 MAX_QUEUED_RUNS = 100
 """Manual runs that wait for a transaction; beyond it they fail."""
 MANUAL_RUN_SECONDS = 5.0
@@ -83,15 +87,19 @@ class Dispatcher(Actor[DispatcherMessage]):
         reconnect_grace_seconds: float = 0.0,
         status_seconds: float = 0.0,
         node: int = 0,
+        duty: Duty | None = None,
     ) -> None:
         """For the grace after a start, devices seen `status_seconds` before the stop may be reconnecting.
 
-        `node` is the number of this server.
+        `node` is the number of this server, `duty` that of edges; None: this server is alone.
         """
         self._database = database
         self._node = node
+        self._duty = duty
+        self._take_over_due = False
+        """Whether this server has the duty now, and has not read what the one before it left."""
         self._status_seconds = status_seconds
-        self._edges: deque[EdgeOccurrence] = deque()
+        self._edges = EdgeQueue()
         self._manual_runs: deque[_ManualRun] = deque()
         self._delayed = DelayedSteps()
         self._delay_timer: Timer | None = None
@@ -115,7 +123,6 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._stopping = False
         self._edges_done = trio.Event()
         self._work_arrived = trio.Event()
-        self._room = trio.Event()
 
     async def start(self) -> None:
         """Search for overdue steps periodically."""
@@ -126,9 +133,9 @@ class Dispatcher(Actor[DispatcherMessage]):
         """Queue the work; waits, and with it every later sender, while too many edges are queued."""
         match message:
             case EdgeReached():
-                if len(self._edges) >= MAX_QUEUED_EDGES:
-                    return self._wait_for_room(message)
-                self._add_edge(message)
+                if self._edges.is_full:
+                    return self._add_edge_later(message)
+                self._edges.add(message)
             case StepsDue():
                 self._delay_timer = None
             case RunNow():
@@ -144,14 +151,9 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._work_arrived.set()
         return None
 
-    def _add_edge(self, edge: EdgeReached) -> None:
-        for schedule_id in edge.schedule_ids:
-            self._edges.append(EdgeOccurrence(schedule_id, edge.calendar_id, edge.at, edge.phase, edge.phase))
-
-    async def _wait_for_room(self, edge: EdgeReached) -> None:
-        while len(self._edges) >= MAX_QUEUED_EDGES:
-            await self._room.wait()
-        self._add_edge(edge)
+    async def _add_edge_later(self, edge: EdgeReached) -> None:
+        await self._edges.wait_for_room()
+        self._edges.add(edge)
         self._work_arrived.set()
 
     def _add_manual_run(self, message: RunNow) -> Reply | Failure:
@@ -173,6 +175,8 @@ class Dispatcher(Actor[DispatcherMessage]):
             nursery.start_soon(self._outcomes.run)
             nursery.start_soon(self._replies.run)
             nursery.start_soon(self._sender.run, self.context.system)
+            if self._duty is not None:
+                nursery.start_soon(self._follow_duty, self._duty)
             await self._process()
             self._edges_done.set()
             await trio.sleep_forever()
@@ -194,12 +198,41 @@ class Dispatcher(Actor[DispatcherMessage]):
                 )
             await self._outcomes.wait_until_done()
 
+    # The duty
+
+    async def _follow_duty(self, duty: Duty) -> None:
+        while True:
+            holding = await duty.held()
+            self._take_over_due = True
+            self._work_arrived.set()
+            await holding.lost.wait()
+            # Its edges and steps are those of another server now.
+            self._edges.clear()
+            self._delayed = DelayedSteps()
+            self._work_arrived.set()
+
+    def _held_database(self) -> Database | None:
+        """Return the database for what the duty decides; None if another server has the duty."""
+        if self._duty is None:
+            return self._database
+        holding = self._duty.holding
+        return None if holding is None else holding.database
+
+    async def _take_over(self) -> None:
+        """Settle what the holder of the duty before this one left, and take up the delayed steps."""
+        if (database := self._held_database()) is not None:
+            with suppress(DutyLost):
+                self._delay(await fail_interrupted(database, self.context, self._node, sending=False))
+                await self._expect_reconnections()
+        self._take_over_due = False
+
     # Edges, delayed steps and manual runs
 
     async def _process(self) -> None:
         while not self._stopping:
-            self._room.set()
-            self._work_arrived, self._room = trio.Event(), trio.Event()
+            self._work_arrived = trio.Event()
+            if self._take_over_due:
+                await self._retry.call(self._take_over)
             if self._check_due or self._commit_uncertain:
                 await self._retry.call(self._check)
             if self._expired_in_queue:
@@ -212,7 +245,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             elif self._delayed.next_due <= (now := self.context.clock.monotonic()):
                 await self._store(self._delayed.pop_due(now, BATCH_ROWS), self._start_delayed)
             elif self._edges:
-                await self._store(self._next_edges(), self._fire)
+                await self._store(self._edges.take(BATCH_ROWS), self._fire_edges)
             elif not self._commit_uncertain:
                 self._arm()
                 await self._work_arrived.wait()
@@ -225,14 +258,6 @@ class Dispatcher(Actor[DispatcherMessage]):
             except Exception as error:
                 await self._retry.resume(batch, store, error)
 
-    def _next_edges(self) -> list[EdgeOccurrence]:
-        """Remove the first occurrences from the queue, at most one of each scheduled command."""
-        chosen: dict[int, EdgeOccurrence] = {}
-        while self._edges and len(chosen) < BATCH_ROWS and self._edges[0].schedule_id not in chosen:
-            occurrence = self._edges.popleft()
-            chosen[occurrence.schedule_id] = occurrence
-        return list(chosen.values())
-
     async def _run_now(self, run: _ManualRun) -> None:
         """Begin a manual run. It is not retried: nothing would keep a retry from sending everything twice."""
         try:
@@ -240,7 +265,7 @@ class Dispatcher(Actor[DispatcherMessage]):
                 if self.context.clock.monotonic() - run.requested > MANUAL_RUN_SECONDS:
                     run.reply.answer(Failure(StorageUnavailable("too late: the database was busy or away")))
                     return
-                run_ids = await self._fire((run.occurrence,))
+                run_ids = await self._fire(self._database, (run.occurrence,))
         except StorageError as error:
             self._commit_uncertain = True
             run.reply.answer(Failure(error))
@@ -248,9 +273,16 @@ class Dispatcher(Actor[DispatcherMessage]):
             number = self._replies.add(run.reply, run_ids, self._outcomes.in_flight.intersection(run_ids))
             self.context.after(REPLY_SECONDS, ReplyDue(number))
 
-    async def _fire(self, occurrences: Sequence[EdgeOccurrence]) -> list[int]:
+    async def _fire_edges(self, occurrences: Sequence[EdgeOccurrence]) -> None:
+        database = self._held_database()
+        if database is not None:
+            # The server that has the duty now finds these edges in the rows.
+            with suppress(DutyLost):
+                await self._fire(database, occurrences)
+
+    async def _fire(self, database: Database, occurrences: Sequence[EdgeOccurrence]) -> list[int]:
         """Create the run records and send the first steps; return the ids of all records."""
-        async with self._database.transaction() as transaction:
+        async with database.transaction() as transaction:
             created = await edge_occurrences.create_runs(transaction, occurrences, self.context.clock.now())
             first = [record.id for record, number in created if number == 0]
             started, delayed = await self._start_steps(transaction, first)
@@ -258,9 +290,12 @@ class Dispatcher(Actor[DispatcherMessage]):
         return [record.id for record, _ in created]
 
     async def _start_delayed(self, run_ids: Sequence[int]) -> None:
-        async with self._database.transaction() as transaction:
-            started, delayed = await self._start_steps(transaction, run_ids)
-        self._send(started, delayed)
+        # A server without the duty has the steps of runs that its users asked for.
+        database = self._held_database() or self._database
+        with suppress(DutyLost):
+            async with database.transaction() as transaction:
+                started, delayed = await self._start_steps(transaction, run_ids)
+            self._send(started, delayed)
 
     async def _start_steps(
         self, q: Queries, run_ids: Sequence[int]
@@ -310,9 +345,15 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     async def _recover(self) -> None:
         """Settle what an earlier life of the server left, and take up its delayed steps."""
-        self._delay(await fail_interrupted(self._database, self.context, self._node))
-        self._outcomes.recently_connected = await recently_connected(self._database, self._status_seconds)
+        delayed = await fail_interrupted(self._database, self.context, self._node)
+        if self._duty is None:
+            self._delay(delayed)
+        await self._expect_reconnections()
         await server.mark_alive(self._database, self.context.clock.now())
+
+    async def _expect_reconnections(self) -> None:
+        """Begin the grace for the devices that were connected lately."""
+        self._outcomes.begin_grace(await recently_connected(self._database, self._status_seconds))
 
     async def _check(self) -> None:
         """Start the steps that are overdue: the wall clock has jumped, or a commit was uncertain."""
@@ -323,7 +364,12 @@ class Dispatcher(Actor[DispatcherMessage]):
         else:
             overdue_since -= timedelta(seconds=CHECK_SECONDS)
         await server.mark_alive(self._database, now)
-        await fail_lost_steps(self._database, self.context, self._node)
+        database = self._held_database()
+        if database is None and not self._commit_uncertain:
+            self._check_due = False
+            return
+        with suppress(DutyLost):
+            await fail_lost_steps(database or self._database, self.context, self._node)
         await self._expire(())
         overdue = await runs.overdue(self._database, overdue_since, BATCH_ROWS)
         for run_id in overdue:
@@ -345,12 +391,17 @@ class Dispatcher(Actor[DispatcherMessage]):
 
 
 def dispatcher_spec(
-    database: Database, *, reconnect_grace_seconds: float = 0.0, status_seconds: float = 0.0, node: int = 0
+    database: Database,
+    *,
+    reconnect_grace_seconds: float = 0.0,
+    status_seconds: float = 0.0,
+    node: int = 0,
+    duty: Duty | None = None,
 ) -> ChildSpec[DispatcherMessage]:
     """Return the child spec of the dispatcher."""
     return ChildSpec(
         kind=DISPATCHER,
-        factory=lambda: Dispatcher(database, reconnect_grace_seconds, status_seconds, node),
+        factory=lambda: Dispatcher(database, reconnect_grace_seconds, status_seconds, node, duty),
         resident=False,
         mailbox_size=1_000,
         shutdown_seconds=STOP_SECONDS + 2.0,

@@ -56,17 +56,23 @@ class StepOutcomes:
         self._on_delayed = on_delayed
         self._queue: deque[tuple[StartedStep, Outcome]] = deque()
         self._filled = trio.Event()
-        self.recently_connected: frozenset[int] = frozenset()
-        """Devices that were connected when the server stopped; emptied after the grace."""
+        self._reconnect_until = 0.0
+        """On the monotonic clock."""
+        self._recently_connected: frozenset[int] = frozenset()
+        """Devices that were connected when a server ended; emptied after the grace."""
         self.in_flight: set[int] = set()
         """Steps that are `sending` and whose outcome will be committed here."""
         self.changed = trio.Event()
         """Set, and replaced, whenever steps have left `in_flight`."""
 
     def start(self, context: Context[Any]) -> None:
-        """Begin the grace for devices to reconnect."""
+        """Note the actor that this is a part of; the grace begins by `begin_grace`."""
         self._context = context
-        self._reconnect_until = context.clock.monotonic() + self._reconnect_grace_seconds
+
+    def begin_grace(self, device_ids: frozenset[int]) -> None:
+        """Expect that these devices reconnect within the grace."""
+        self._recently_connected = device_ids
+        self._reconnect_until = self._context.clock.monotonic() + self._reconnect_grace_seconds
 
     def add(self, step: StartedStep, outcome: Outcome) -> None:
         """Queue the outcome of a step that was handed to its device."""
@@ -99,8 +105,8 @@ class StepOutcomes:
         """Whether to try again later: a restart of the server disconnects every device for a moment."""
         clock = self._context.clock
         if clock.monotonic() >= self._reconnect_until:
-            self.recently_connected = frozenset()
-        if step.phase == "manual" or step.device_id not in self.recently_connected:
+            self._recently_connected = frozenset()
+        if step.phase == "manual" or step.device_id not in self._recently_connected:
             return False
         return clock.now() + RECONNECT_RETRY <= step.due + MISSED_AFTER
 

@@ -24,8 +24,10 @@ DELIVERY_SECONDS = 60.0
 OUTCOME_UNKNOWN = "the server ended while it was being sent: the device may have it or not"
 
 
-async def fail_interrupted(database: Database, context: Context[Any], node: int = 0) -> list[DelayedStep]:
-    """Fail the steps that were being sent when an earlier life of this server, `node`, ended.
+async def fail_interrupted(
+    database: Database, context: Context[Any], node: int = 0, *, sending: bool = True
+) -> list[DelayedStep]:
+    """Fail the steps that were being sent when their server ended; with `sending` those of `node` as well.
 
     Return all steps that wait for their time.
     """
@@ -37,7 +39,7 @@ async def fail_interrupted(database: Database, context: Context[Any], node: int 
             OUTCOME_UNKNOWN,
             delivering_before=context.system.began,
             delivering_elsewhere_before=now - timedelta(seconds=DELIVERY_SECONDS),
-            sending=True,
+            sending=sending,
             node=node,
         )
         await _schedule_following(transaction, failed)

@@ -36,8 +36,17 @@ class Inactivity(TimedRule):
 
     kind = "deviceInactive"
 
-    def __init__(self, database: Database, system: System, configuration: RuleSettings) -> None:
+    def __init__(
+        self,
+        database: Database,
+        system: System,
+        configuration: RuleSettings,
+        *,
+        looks_again: bool = False,
+    ) -> None:
+        """`looks_again`: whether inactive devices may return without a message to this server."""
         super().__init__()
+        self._looks_again = looks_again
         self._database = database
         self._system = system
         self._configuration = configuration
@@ -71,17 +80,16 @@ class Inactivity(TimedRule):
 
     async def load(self, now: datetime) -> None:
         """Read the settings of the devices that were noted, or of all, unless there are none anywhere."""
-        del now
         reads_all, self._reads_all = self._reads_all, False
         changed, self._changed = self._changed, set()
         try:
-            await (self._read_all() if reads_all else self._read(sorted(changed)))
+            await (self._read_all(now) if reads_all else self._read(sorted(changed), now))
         except (ActorError, StorageError):
             self._reads_all |= reads_all
             self._changed |= changed
             raise
 
-    async def _read_all(self) -> None:
+    async def _read_all(self, now: datetime) -> None:
         known, last = set(self._spans), 0
         if self._configuration.device_inactivity_start > 0 or await timed_events.has_attribute(
             self._database, START
@@ -89,11 +97,11 @@ class Inactivity(TimedRule):
             while ids := await timed_events.device_ids_after(self._database, last, DEVICES_PER_READ):
                 last = ids[-1]
                 known.difference_update(ids)
-                await self._read(ids)
+                await self._read(ids, now)
         for device_id in known:
             self._forget(device_id)
 
-    async def _read(self, device_ids: Sequence[int]) -> None:
+    async def _read(self, device_ids: Sequence[int], now: datetime) -> None:
         for first in range(0, len(device_ids), DEVICES_PER_READ):
             ids = device_ids[first : first + DEVICES_PER_READ]
             found = await self._read_spans(ids)
@@ -109,6 +117,12 @@ class Inactivity(TimedRule):
                     self.instants.put(device_id, seen[device_id] + spans[0])
                 else:
                     self._returning.add(device_id)
+                    self._look_again(device_id, spans, now)
+
+    def _look_again(self, device_id: int, spans: tuple[timedelta, timedelta | None], now: datetime) -> None:
+        """Read later when the device was seen: its next message may reach another server."""
+        if self._looks_again:
+            self.instants.put(device_id, now + max(spans[0], MIN_PERIOD))
 
     def _forget(self, device_id: int) -> None:
         self._spans.pop(device_id, None)
@@ -155,6 +169,8 @@ class Inactivity(TimedRule):
             spans, moment = self._spans.get(device_id), seen.get(device_id)
             if spans is None or moment is None:
                 self.instants.discard(device_id)
+                if spans is not None:
+                    self._look_again(device_id, spans, now)
                 continue
             instant = newest_instant(moment + spans[0], spans[1], now)
             if instant is None:
@@ -170,7 +186,6 @@ class Inactivity(TimedRule):
 
     async def settle(self, batch: Batch, now: datetime) -> None:
         """Await the repetition, and the next message of the device."""
-        del now
         for device_id, instant in batch.due.items():
             spans = self._spans.get(device_id)
             self.instants.discard(device_id)
@@ -179,3 +194,5 @@ class Inactivity(TimedRule):
             self._returning.add(device_id)
             if spans[1] is not None:
                 self.instants.put(device_id, instant + max(spans[1], MIN_PERIOD))
+            else:
+                self._look_again(device_id, spans, now)

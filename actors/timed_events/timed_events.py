@@ -46,9 +46,12 @@ TIMED_EVENTS: Kind[None, TimedEventsMessage] = Kind("timed_events")
 class TimedEvents(Actor[TimedEventsMessage]):
     """The handler notes what has changed; a task of its own reads, waits and stores."""
 
-    def __init__(self, database: Database, configuration: RuleSettings = DEFAULTS) -> None:
+    def __init__(
+        self, database: Database, configuration: RuleSettings = DEFAULTS, *, clustered: bool = False
+    ) -> None:
         self._database = database
         self._configuration = configuration
+        self._clustered = clustered
         self._rules: tuple[TimedRule, ...] = ()
         self._changed: set[TimedRule] = set()
         self._stale: set[TimedRule] = set()
@@ -58,7 +61,9 @@ class TimedEvents(Actor[TimedEventsMessage]):
     async def start(self) -> None:
         """Begin to follow the messages of devices."""
         system = self.context.system
-        self._inactivity = Inactivity(self._database, system, self._configuration)
+        self._inactivity = Inactivity(
+            self._database, system, self._configuration, looks_again=self._clustered
+        )
         self._rules = (
             self._inactivity,
             OverdueMaintenance(self._database),
@@ -159,12 +164,15 @@ class TimedEvents(Actor[TimedEventsMessage]):
 
 
 def timed_events_spec(
-    database: Database, configuration: RuleSettings = DEFAULTS
+    database: Database, configuration: RuleSettings = DEFAULTS, *, clustered: bool = False
 ) -> ChildSpec[TimedEventsMessage]:
-    """Return the child spec of the actor; `configuration` is the last place where settings are looked up."""
+    """Return the child spec of the actor; `configuration` is the last place where settings are looked up.
+
+    `clustered` says that devices may be connected to other servers.
+    """
     return ChildSpec(
         kind=TIMED_EVENTS,
-        factory=lambda: TimedEvents(database, configuration),
+        factory=lambda: TimedEvents(database, configuration, clustered=clustered),
         resident=False,
         mailbox_size=1_000,
     )

@@ -20,6 +20,7 @@ from motorpool.actors.messages.changes import (
     DeviceChanged,
     DeviceMoved,
     DriverChanged,
+    DutyReleased,
     EverythingChanged,
     GeofenceChanged,
     GroupChanged,
@@ -66,6 +67,7 @@ EVERY_FACT = (
     TokenRevoked("token", 9),
     QueueFilled(20),
     DeviceMoved(21),
+    DutyReleased("schedule"),
     EverythingChanged(),
 )
 

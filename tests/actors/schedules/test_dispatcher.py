@@ -13,7 +13,7 @@ from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import DISPATCHER, EdgeReached, RunNow
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.schedules import dispatcher as module
-from motorpool.actors.schedules import step_sender
+from motorpool.actors.schedules import edge_queue, step_sender
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.step_recovery import OUTCOME_UNKNOWN
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
@@ -459,7 +459,7 @@ class TestFullQueues:
     @pytest.fixture
     def small(self, harness, monkeypatch):
         """A dispatcher of which three turns or steps may wait, and four messages in its mailbox."""
-        monkeypatch.setattr(module, "MAX_QUEUED_EDGES", 3)
+        monkeypatch.setattr(edge_queue, "MAX_QUEUED_EDGES", 3)
         return ChildSpec(
             kind=DISPATCHER,
             factory=lambda: module.Dispatcher(harness.database),

@@ -1,0 +1,8 @@
+"""Messages to the actor that takes duties, in a cluster (docs/servers.md#duties)."""
+
+from motorpool.actors.messages.changes import ApplyChanges
+from motorpool.runtime import Kind
+
+__all__ = ["DUTY_KEEPER"]
+
+DUTY_KEEPER: Kind[None, ApplyChanges] = Kind("duty_keeper")
