@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from motorpool.actors.devices.device_commands import DeviceSession
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice
+from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.linked_positions import linked_positions
 from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.position_writer import Append, AppendEvents, WriterMessage

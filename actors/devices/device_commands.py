@@ -17,6 +17,7 @@ from motorpool.actors.devices.command_validation import (
     refusal,
     text_refusal,
 )
+from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.messages.downlink import (
     ConnectionMessage,
@@ -60,7 +61,7 @@ from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, QueuedCommand
 
-__all__ = ["DeviceCommands", "DeviceSession"]
+__all__ = ["DeviceCommands"]
 
 PLAYBACK_SECONDS = 3.0
 """How long to wait for a playback to take a message; the caller of the command waits 5 s."""
@@ -80,23 +81,6 @@ class NotSent(msgspec.Struct, frozen=True):
 
     reason: str
     connection_ended: bool = False
-
-
-class DeviceSession:
-    """The row of the device and its current connection."""
-
-    __slots__ = ("connection", "local_host", "peer", "protocol", "row")
-
-    def __init__(self) -> None:
-        self.row: Device | None = None
-        """None if there is no such device."""
-        self.connection: Ref[ConnectionMessage] | None = None
-        self.protocol = ""
-        """Protocol of the connection or of the latest position; empty if unknown."""
-        self.peer = ""
-        """Address from which the device is connected."""
-        self.local_host = ""
-        """The server's address to which the device connected."""
 
 
 class DeviceCommands:

@@ -9,7 +9,8 @@ from typing import Protocol
 import msgspec
 
 from motorpool.actors.devices.alarm_file_requests import AlarmFileRequests
-from motorpool.actors.devices.device_commands import DeviceCommands, DeviceSession
+from motorpool.actors.devices.device_commands import DeviceCommands
+from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.files.media_files import save_media
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from motorpool.actors.devices.device_commands import DeviceSession
+from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.devices.protocol_attributes import attributes_of_protocols
 from motorpool.actors.messages.downlink import Close, ConfigureDecoder, ConnectionMessage, StopServing

@@ -171,7 +171,7 @@ class H02(FramedCodec):
             attributes["batteryLevel"] = level
         _add_status(attributes, status)
         north, east = flags & 4, flags & 8
-        position = checked_coordinates(_packed(latitude), _packed(longitude))
+        position = checked_coordinates(degrees(_with_point(latitude)), degrees(_with_point(longitude)))
         answer = self._answer("R12,%H%M%S") if self.options.get("ack") else None
         reports.append(
             PositionReport(
@@ -333,20 +333,18 @@ def _coordinate(text: str, hemisphere: str) -> float:
         whole, _, fraction = found[2].partition(".")
         text = f"{found[1]}{whole:0>2}.{fraction}"
     elif text.isdecimal() and len(text) > 4:
-        text = f"{text[:-4]}.{text[-4:]}"
+        text = _with_point(text)
     return degrees(text, hemisphere) if text else 0.0
 
 
-def _packed(digits: str) -> float:
-    """Return degrees from digits of degrees, two of minutes and four decimals of them."""
-    return degrees(f"{digits[:-4]}.{digits[-4:]}")
+def _with_point(digits: str) -> str:
+    """Put the point before the four decimals of the minutes."""
+    return f"{digits[:-4]}.{digits[-4:]}"
 
 
 def _battery_level(value: int) -> int | None:
-    if 1 <= value <= 3:
-        return (value - 1) * 10
-    if 4 <= value <= 6:
-        return (value - 1) * 20
+    if 1 <= value <= 6:
+        return (value - 1) * (10 if value <= 3 else 20)
     if 7 <= value <= 100:
         return value
     return value - 0xF0 if 0xF1 <= value <= 0xF6 else None
