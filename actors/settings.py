@@ -58,6 +58,11 @@ class DeviceSettings:
     connections_per_address: Annotated[int, Meta(ge=1, extra={"unit": "connections"})] = 20000
     """Most connections from one address (IPv6: one /64 network) to all device ports, and most of its ports
     that may send datagrams."""
+    proxy_protocol: bool = False
+    """Whether connections from `trusted_proxies` begin with a PROXY header, version 1 or 2, whose address
+    counts as the device's; other connections and datagrams have none."""
+    trusted_proxies: Annotated[tuple[str, ...], Meta(extra={"form": "networks"})] = ()
+    """Networks of the TCP proxies in front of the device ports and media ports; with `proxy_protocol`."""
     idle_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 1800.0
     """A device connection without a message is closed after this time."""
     login_seconds: Annotated[float, Meta(ge=0.1, extra={"unit": "s"})] = 30.0

@@ -35,6 +35,7 @@ from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
+from motorpool.actors.gateway.proxied_socket import TrustedProxies
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
 from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
@@ -390,6 +391,7 @@ def _listeners(
     guard = device_guard(settings.device.connections, settings.device.connections_per_address)
     datagrams = datagram_guard(settings.device.connections, settings.device.connections_per_address)
     media_ports = media_guard(settings.video.connections, settings.video.connections_per_address)
+    proxies = TrustedProxies(settings.device.trusted_proxies if settings.device.proxy_protocol else ())
     host, is_recorded = settings.device.host, settings.record is not None
     specs = []
     for name, codec in sorted(CODECS.items()):
@@ -398,7 +400,9 @@ def _listeners(
         port = codec.port + settings.port.offset
         connection = partial(_device_connection, codec, server_key, database, settings.device, uploads)
         specs.append(
-            listener_spec(name, host, port, connection, guard=guard, hub=hub, is_recorded=is_recorded)
+            listener_spec(
+                name, host, port, connection, guard=guard, hub=hub, is_recorded=is_recorded, proxies=proxies
+            )
         )
         if codec.udp:
             specs.append(
@@ -417,6 +421,7 @@ def _listeners(
                 is_recorded=settings.record is not None,
                 read_bytes=MEDIA_READ_BYTES,
                 pause_seconds=_media_pause(kind, settings.video.part_seconds),
+                proxies=proxies,
             )
             for kind, port in MEDIA_PORTS.items()
         ]

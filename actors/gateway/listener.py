@@ -5,6 +5,7 @@ import itertools
 import logging
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import trio
 
@@ -12,10 +13,22 @@ from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
+from motorpool.actors.gateway.proxied_socket import (
+    HEADER_SECONDS,
+    ProxiedSocket,
+    TrustedProxies,
+    receive_proxy_header,
+)
 from motorpool.actors.gateway.recorder import RECORDER, Tap
-from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED
+from motorpool.actors.messages.counters import (
+    ACCEPT_FAILURES,
+    CONNECTIONS_REFUSED,
+    PROXY_HEADERS_REJECTED,
+)
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
+from motorpool.codecs.errors import CodecError
+from motorpool.codecs.proxy_protocol import ProxyHeader
 from motorpool.runtime import Actor, ChildSpec, Kind
 
 __all__ = ["ConnectionFactory", "Listener", "listener_spec", "new_connection_number"]
@@ -56,6 +69,7 @@ class Listener(Actor[None]):
         pause_seconds: float,
         hub: Hub | None,
         is_recorded: bool,
+        proxies: TrustedProxies,
     ) -> None:
         self._name = name
         self._host = host
@@ -66,6 +80,7 @@ class Listener(Actor[None]):
         self._pause_seconds = pause_seconds
         self._hub = hub
         self._is_recorded = is_recorded
+        self._proxies = proxies
         self._socket: trio.socket.SocketType | None = None
         # One object for all sockets, not one for each.
         self._on_close = self._release
@@ -98,17 +113,62 @@ class Listener(Actor[None]):
     async def run(self) -> None:
         """Accept connections until stopped, then close the port; open connections stay."""
         assert self._socket is not None
-        failures = 0
         with self._socket as listening:
-            while True:
-                try:
-                    accepted, address = await listening.accept()
-                except OSError as error:
-                    failures += 1
-                    await self._pause(error, failures)
+            if self._proxies:
+                async with trio.open_nursery() as waiting:
+                    await self._accept(listening, waiting)
+            else:
+                await self._accept(listening, None)
+
+    async def _accept(self, listening: trio.socket.SocketType, waiting: trio.Nursery | None) -> None:
+        """Accept connections for ever; those that wait for their PROXY header do so in `waiting`."""
+        failures = 0
+        while True:
+            try:
+                accepted, address = await listening.accept()
+            except OSError as error:
+                failures += 1
+                await self._pause(error, failures)
+            else:
+                failures = 0
+                if waiting is not None and address[0] in self._proxies:
+                    self._await_header(accepted, address[0], waiting)
                 else:
-                    failures = 0
                     await self._admit(accepted, address[0])
+
+    def _await_header(self, accepted: trio.socket.SocketType, proxy: str, waiting: trio.Nursery) -> None:
+        """Read the header of a connection from a proxy, in a task of its own.
+
+        Meanwhile the connection counts as one of the port, but not as one of an address.
+        """
+        refusal = self._guard.connections.admit(proxy, is_shared=True)
+        if refusal:
+            self._refuse(accepted, proxy, refusal)
+        else:
+            waiting.start_soon(self._admit_proxied, accepted, proxy)
+
+    async def _admit_proxied(self, accepted: trio.socket.SocketType, proxy: str) -> None:
+        problem, header = "no PROXY header in time", None
+        try:
+            with trio.move_on_after(HEADER_SECONDS):
+                header = await receive_proxy_header(accepted)
+                problem = ""
+        except (CodecError, OSError) as error:
+            problem = str(error)
+        except BaseException:
+            accepted.close()
+            raise
+        finally:
+            self._guard.connections.release(proxy)
+        if header is not None:
+            await self._admit(accepted, header.client or proxy, header)
+            return
+        accepted.close()
+        if problem:
+            PROXY_HEADERS_REJECTED.labels(self._name).inc()
+            now = self.context.clock.monotonic()
+            text = "closed a connection from the proxy %s: %s"
+            self._guard.log.write(self.context.log, logging.WARNING, now, proxy, text, proxy, problem)
 
     async def _pause(self, error: OSError, failures: int) -> None:
         """Wait after a failed accept. A single one may concern a peer that has left already.
@@ -126,18 +186,27 @@ class Listener(Actor[None]):
     def _release(self, ended: DeviceSocket) -> None:
         self._guard.connections.release(ended.peer)
 
-    async def _admit(self, accepted: trio.socket.SocketType, peer: str) -> None:
+    def _refuse(self, accepted: trio.socket.SocketType, peer: str, refusal: str) -> None:
+        accepted.close()
+        CONNECTIONS_REFUSED.labels(self._name).inc()
+        now = self.context.clock.monotonic()
+        text = "refused a connection from %s: %s"
+        self._guard.log.write(self.context.log, logging.WARNING, now, peer, text, peer, refusal)
+
+    async def _admit(
+        self, accepted: trio.socket.SocketType, peer: str, header: ProxyHeader | None = None
+    ) -> None:
+        """Serve a connection of the address `peer`, unless a limit forbids it.
+
+        `header` is what its proxy said of it.
+        """
         refusal = self._guard.connections.admit(peer)
         if refusal:
-            accepted.close()
-            CONNECTIONS_REFUSED.labels(self._name).inc()
-            now = self.context.clock.monotonic()
-            text = "refused a connection from %s: %s"
-            self._guard.log.write(self.context.log, logging.WARNING, now, peer, text, peer, refusal)
+            self._refuse(accepted, peer, refusal)
             return
-        connected = socket.socket(fileno=accepted.detach())
-        device_socket = DeviceSocket(
-            connected,
+        make_socket = DeviceSocket if header is None else partial(ProxiedSocket, header=header)
+        device_socket = make_socket(
+            socket.socket(fileno=accepted.detach()),
             read_bytes=self._read_bytes,
             pause_seconds=self._pause_seconds,
             hub=self._hub,
@@ -167,11 +236,13 @@ def listener_spec(
     read_bytes: int = 16 * 1024,
     pause_seconds: float = 0.0,
     hub: Hub | None = None,
+    proxies: TrustedProxies | None = None,
 ) -> ChildSpec[None]:
     """Return the child spec of a listener.
 
     `guard` limits its connections, together with those of other ports; `is_recorded` sends what is received
-    to the recorder. `read_bytes`, `pause_seconds` and `hub` are those of `DeviceSocket`.
+    to the recorder. `read_bytes`, `pause_seconds` and `hub` are those of `DeviceSocket`. Connections from
+    `proxies` begin with a PROXY header; None: there is no proxy.
     """
     return ChildSpec(
         kind=Kind(f"listener:{name}"),
@@ -185,6 +256,7 @@ def listener_spec(
             pause_seconds=pause_seconds,
             hub=hub,
             is_recorded=is_recorded,
+            proxies=proxies or TrustedProxies(),
         ),
         resident=False,
     )

@@ -33,6 +33,7 @@ __all__ = [
     "POSITIONS_DROPPED",
     "POSITIONS_STORED",
     "POSITION_FLUSHES",
+    "PROXY_HEADERS_REJECTED",
     "RULE_EVENTS_DISCARDED",
     "SEGMENTS_MADE",
     "SMS_SENT",
@@ -90,6 +91,12 @@ CONNECTIONS_REFUSED = Counter(
 )
 ACCEPT_FAILURES = Counter(
     "motorpool_accept_failures", "Connections that could not be accepted.", ("port",), registry=None
+)
+PROXY_HEADERS_REJECTED = Counter(
+    "motorpool_proxy_headers_rejected",
+    "Connections of trusted proxies that were closed as their PROXY header was missing or malformed.",
+    ("port",),
+    registry=None,
 )
 LOG_LINES_SUPPRESSED = FastCounter(
     "motorpool_log_lines_suppressed", "Log lines about peers that were left out, as there were too many."
@@ -170,6 +177,7 @@ COUNTERS = (
     DATAGRAMS_DROPPED,
     DEVICES_REFUSED,
     CONNECTIONS_REFUSED,
+    PROXY_HEADERS_REJECTED,
     ACCEPT_FAILURES,
     LOG_LINES_SUPPRESSED,
     SEGMENTS_MADE,

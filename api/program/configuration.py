@@ -4,19 +4,24 @@ import difflib
 import functools
 import ipaddress
 import math
-import re
 import tomllib
 import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from msgspec import Meta
 
 from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
 from motorpool.actors.outgoing import Mail
+from motorpool.api.program.address_forms import (
+    is_destination,
+    is_service,
+    is_tiles,
+    is_topic,
+    is_url,
+)
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.private_files import is_readable_by_others
 from motorpool.api.program.settings import Settings
@@ -35,10 +40,15 @@ RENAMED: Mapping[tuple[str, str], tuple[str, str]] = {
 
 DEFAULT_FILE = Path("motorpool.toml")
 
-DEMO_DEVICE_HOST = "127.0.0.1"
+PAIRS = (
+    ("device", "proxy_protocol", "trusted_proxies"),
+    ("http", "tls_certificate", "tls_key"),
+    ("mail", "host", "address"),
+    ("openid", "issuer", "client_id"),
+)
+"""Section and names of settings that need each other."""
 
-TILES = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/[!-~]*(\{[zxy]\}[!-~]*|\.json(\?[!-~]*)?)")
-"""The host becomes part of a Content-Security-Policy; a query may hold a key."""
+DEMO_DEVICE_HOST = "127.0.0.1"
 
 Value = str | int | float | bool | Path | tuple[str, ...] | None
 
@@ -263,15 +273,15 @@ def _problem(key: Key, value: Value) -> str:
             name, mark, _ = text.partition("=")
             if not mark or not is_of_a_protocol(name.strip()):
                 return f"has {text!r}, which is no attribute of a protocol such as h02.ack=true"
-    if key.form == "url" and not _is_url(str(value)):
+    if key.form == "url" and not is_url(str(value)):
         return "is no address such as https://fleet.example.org"
-    if key.form == "service" and not _is_service(str(value)):
+    if key.form == "service" and not is_service(str(value)):
         return "is no address such as https://sms.example.org/send, without a user name"
-    if key.form == "forward" and not _is_destination(str(value)):
+    if key.form == "forward" and not is_destination(str(value)):
         return "is no address such as https://example.org/positions or mqtts://broker.example.org:8883"
-    if key.form == "topic" and not _is_topic(str(value)):
+    if key.form == "topic" and not is_topic(str(value)):
         return "is no topic such as motorpool/{uniqueId}/{kind}"
-    if key.form == "tiles" and not TILES.fullmatch(str(value)):
+    if key.form == "tiles" and not is_tiles(str(value)):
         return "is no address such as https://tiles.example.org/{z}/{x}/{y}.png or https://example.org/style.json"
     if key.form == "mailbox" and not Mail.can_reach(str(value)):
         return "is no mail address"
@@ -290,42 +300,6 @@ def _problem(key: Key, value: Value) -> str:
     return ""
 
 
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return (
-            parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
-        )
-    except ValueError:
-        return False
-
-
-def _is_service(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        return False
-
-
-def _is_destination(text: str) -> bool:
-    """Whether positions may be forwarded there; the address of a broker has no path."""
-    try:
-        parts = urlsplit(text)
-        is_broker = parts.scheme in {"mqtt", "mqtts"} and parts.port != 0
-        is_host_alone = (
-            bool(parts.hostname) and "@" not in parts.netloc and not (parts.query or parts.fragment)
-        )
-    except ValueError:
-        return False
-    return _is_service(text) or (is_broker and is_host_alone and parts.path in {"", "/"})
-
-
-def _is_topic(text: str) -> bool:
-    rest = re.sub(r"\{(?:uniqueId|deviceId|kind)\}", "", text)
-    return len(text) <= 1000 and text.isprintable() and not re.search(r"[+#{}]", rest)
-
-
 def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:
     # The fields are checked against their types above; the constructors take them by name.
     top: dict[str, typing.Any] = {name: value for (section, name), value in chosen.items() if not section}
@@ -337,13 +311,10 @@ def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:
     settings = Settings(**top)
     if (settings.admin.email is None) != (settings.admin.password is None):
         raise SettingsError("MOTORPOOL_ADMIN_EMAIL and MOTORPOOL_ADMIN_PASSWORD need each other")
-    if (settings.http.tls_certificate is None) != (settings.http.tls_key is None):
-        raise SettingsError("[http] tls_certificate and [http] tls_key need each other")
-    if (settings.mail.host is None) != (settings.mail.address is None):
-        raise SettingsError("[mail] host and [mail] address need each other")
+    for place, first, second in PAIRS:
+        if bool(getattr(top[place], first)) != bool(getattr(top[place], second)):
+            raise SettingsError(f"{_title(place, first)} and {_title(place, second)} need each other")
     openid = settings.openid
-    if (openid.issuer is None) != (openid.client_id is None):
-        raise SettingsError("[openid] issuer and [openid] client_id need each other")
     if openid.force and not openid.enabled:
         raise SettingsError("[openid] force needs [openid] issuer and [openid] client_id")
     return settings

@@ -121,6 +121,15 @@ def test_the_environment_wins_over_the_file(tmp_path):
         ("data = ''", "data: '' is not a text"),
         ("http = 5", "http is no setting"),
         ("[admin]\nemail = 'a@b'", "MOTORPOOL_ADMIN_EMAIL and MOTORPOOL_ADMIN_PASSWORD need each other"),
+        (
+            "[device]\nproxy_protocol = true",
+            "[device] proxy_protocol and [device] trusted_proxies need each other",
+        ),
+        (
+            "[device]\ntrusted_proxies = ['10.0.0.5']",
+            "[device] proxy_protocol and [device] trusted_proxies need each other",
+        ),
+        ("[device]\ntrusted_proxies = ['10.0.0.0/40']", "[device] trusted_proxies"),
         ("[http]\ntls_key = 'k'", "[http] tls_certificate and [http] tls_key need each other"),
         (
             "[public]\nurl = 'fleet.example.org'",
