@@ -37,7 +37,7 @@ from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.camera_control import CameraControl
 from motorpool.actors.video.live_reads import LiveReads
 from motorpool.actors.video.segment_builder import SegmentBuilder
-from motorpool.actors.video.sequence_allocator import SequenceAllocator
+from motorpool.actors.video.sequence_allocator import FIRST_INDEX_OF_PARTS, SequenceAllocator
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.fragments import MediaFragment
@@ -86,7 +86,8 @@ class Stream(Actor[StreamMessage]):
         self._camera = CameraControl(context, self._device_id, self._channel, settings.start_seconds)
         self._builder = SegmentBuilder(self._subscribers, SoundTranscoder(context.system), context.log)
         self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "live", context.log)
-        self._first_index, first_discontinuity = await self._numbers.load()
+        next_index, first_discontinuity = await self._numbers.load()
+        self._first_index = max(next_index, FIRST_INDEX_OF_PARTS if settings.part_seconds else 0)
         self._playlist = LivePlaylist(
             settings.window_segments,
             target_seconds=settings.segment_seconds,
@@ -98,7 +99,7 @@ class Stream(Actor[StreamMessage]):
         self._segmenter = Segmenter(
             settings.segment_seconds,
             part_seconds=settings.part_seconds,
-            discontinuity=self._first_index > 0,
+            discontinuity=next_index > 0,
         )
         context.every(CHECK_SECONDS, CheckStream())
 

@@ -655,14 +655,14 @@ class TestParts:
             assert read == []
             await stream.show(camera, film(2)[5:6])
             (playlist,) = read
-            assert [entry.uri for entry in playlist.segments] == ["0.ts"]
-            assert [part.uri for part in playlist.segments[0].parts] == ["0.0.ts", "0.1.ts", "0.2.ts"]
-            assert playlist.preload_hint.uri == "1.0.ts"
+            assert [entry.uri for entry in playlist.segments] == ["1.ts"]
+            assert [part.uri for part in playlist.segments[0].parts] == ["1.0.ts", "1.1.ts", "1.2.ts"]
+            assert playlist.preload_hint.uri == "2.0.ts"
 
     async def test_a_segment_is_its_parts(self, shown):
         stream, _, _ = shown
-        parts = [await stream.ref.ask(ReadPart(1, number)) for number in range(3)]
-        assert b"".join(parts) == await stream.ref.ask(ReadSegment(1))
+        parts = [await stream.ref.ask(ReadPart(2, number)) for number in range(3)]
+        assert b"".join(parts) == await stream.ref.ask(ReadSegment(2))
         assert [first_picture(part) for part in parts] == [(True, 2), (False, 2), (False, 1)]
 
     async def test_a_reload_is_held_until_its_part_is_there(self, shown, time):
@@ -674,24 +674,24 @@ class TestParts:
             read.append((index, part, m3u8.loads(found).preload_hint.uri))
 
         async with trio.open_nursery() as nursery:
-            for index, part in [(1, 0), (2, 0), (2, 1), (2, None), (3, 0)]:
+            for index, part in [(2, 0), (3, 0), (3, 1), (3, None), (4, 0)]:
                 nursery.start_soon(reload, index, part)
             await time.settle()
-            assert read == [(1, 0, "2.0.ts")]
+            assert read == [(2, 0, "3.0.ts")]
             await stream.show(camera, units[:2])
-            assert read[1:] == [(2, 0, "2.1.ts")]
+            assert read[1:] == [(3, 0, "3.1.ts")]
             await stream.show(camera, units[2:4])
-            assert read[2:] == [(2, 1, "2.2.ts")]
+            assert read[2:] == [(3, 1, "3.2.ts")]
             await stream.show(camera, units[4:5])
-            assert read[3:] == [(2, None, "3.0.ts")]
+            assert read[3:] == [(3, None, "4.0.ts")]
             await stream.show(camera, units[5:7])
-            assert read[4:] == [(3, 0, "3.1.ts")]
+            assert read[4:] == [(4, 0, "4.1.ts")]
 
     async def test_nobody_waits_for_what_is_far_ahead_or_longer_than_three_target_durations(
         self, shown, time
     ):
         stream, _, _ = shown
-        for index, part in [(4, None), (4, 0), (2, 8), (10**9, None)]:
+        for index, part in [(5, None), (5, 0), (3, 8), (10**9, None)]:
             assert await stream.ref.ask(AwaitPlaylist(index, part)) is WaitFailure.TOO_FAR_AHEAD
         read = []
 
@@ -699,9 +699,9 @@ class TestParts:
             read.append(await stream.ref.ask(AwaitPlaylist(index, part), seconds=60))
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(reload, 2, 0)
-            await time.passes(1)
             nursery.start_soon(reload, 3, 0)
+            await time.passes(1)
+            nursery.start_soon(reload, 4, 0)
             await time.passes(1.9)
             assert read == []
             await time.passes(0.2)
@@ -716,15 +716,15 @@ class TestParts:
         async def fetch(index, part):
             read.append(await stream.ref.ask(ReadPart(index, part), seconds=60))
 
-        for index, part in [(2, 1), (3, 0), (0, 3), (0, -1)]:
+        for index, part in [(3, 1), (4, 0), (0, 0), (1, 3), (1, -1)]:
             assert await stream.ref.ask(ReadPart(index, part)) is None
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(fetch, 2, 0)
+            nursery.start_soon(fetch, 3, 0)
             await time.settle()
             assert read == []
             await stream.show(camera, units[:2])
             assert first_picture(read[0]) == (True, 2)
-            nursery.start_soon(fetch, 2, 1)
+            nursery.start_soon(fetch, 3, 1)
             await time.passes(3.1)
             assert read[1:] == [None]
 
@@ -736,18 +736,18 @@ class TestParts:
             read.append(await stream.ref.ask(question, seconds=60))
 
         async with trio.open_nursery() as nursery:
-            for question in (AwaitPlaylist(2, 0), AwaitPlaylist(3, 0), ReadPart(2, 0)):
+            for question in (AwaitPlaylist(3, 0), AwaitPlaylist(4, 0), ReadPart(3, 0)):
                 nursery.start_soon(reload, question)
             await time.settle()
             await stream.ref.tell(PublisherLeft(camera))
             await time.settle()
         playlists = [m3u8.loads(text) for text in read if isinstance(text, str)]
         assert [[entry.uri for entry in each.segments] for each in playlists] == [
-            ["0.ts", "1.ts", "2.ts"]
+            ["1.ts", "2.ts", "3.ts"]
         ] * 2
         assert [first_picture(found) for found in read if isinstance(found, bytes)] == [(True, 1)]
         # And who comes later does not wait for what nobody sends.
-        assert isinstance(await stream.ref.ask(AwaitPlaylist(3, 0)), str)
+        assert isinstance(await stream.ref.ask(AwaitPlaylist(4, 0)), str)
 
     async def test_captures_take_parts_and_lose_no_picture(self, shown, film):
         stream, camera, units = shown

@@ -140,16 +140,16 @@ async def test_with_parts_a_player_waits_for_what_comes_next_and_fetches_it_by_i
         await shown(served, number, 5)
         live = f"/stream/{number}/1/live.m3u8"
         playlist = m3u8.loads((await served.admin.get(live)).text)
-        assert [entry.uri for entry in playlist.segments] == ["0.ts", "1.ts", None]
-        assert playlist.preload_hint.uri == "2.2.ts"
-        again = await served.admin.get(f"{live}?_HLS_msn=2&_HLS_part=1")
-        assert m3u8.loads(again.text).preload_hint.uri == "2.2.ts"
-        part = await served.admin.get(f"/stream/{number}/1/0.0.ts")
+        assert [entry.uri for entry in playlist.segments] == ["1.ts", "2.ts", None]
+        assert playlist.preload_hint.uri == "3.2.ts"
+        again = await served.admin.get(f"{live}?_HLS_msn=3&_HLS_part=1")
+        assert m3u8.loads(again.text).preload_hint.uri == "3.2.ts"
+        part = await served.admin.get(f"/stream/{number}/1/1.0.ts")
         assert (part.status, part.headers["Content-Type"]) == (200, "video/mp2t")
         assert "immutable" in part.headers["Cache-Control"]
-        for wrong in ("_HLS_part=0", "_HLS_msn=-1", "_HLS_msn=x", "_HLS_msn=5", "_HLS_msn=2&_HLS_part=99"):
+        for wrong in ("_HLS_part=0", "_HLS_msn=-1", "_HLS_msn=x", "_HLS_msn=6", "_HLS_msn=3&_HLS_part=99"):
             assert (await served.admin.get(f"{live}?{wrong}")).status == 400, wrong
-        for missing in ("0.9.ts", "9.0.ts", "2.3.ts"):
+        for missing in ("0.0.ts", "1.9.ts", "9.0.ts", "3.3.ts"):
             assert (await served.admin.get(f"/stream/{number}/1/{missing}")).status == 404, missing
 
 
@@ -159,7 +159,7 @@ async def test_a_reload_that_waits_too_long_is_503(starting, monkeypatch):
         number = await served.device(served.admin, "1")
         await shown(served, number, 5)
         live = f"/stream/{number}/1/live.m3u8"
-        answer = await served.admin.get(f"{live}?_HLS_msn=2&_HLS_part=2")
+        answer = await served.admin.get(f"{live}?_HLS_msn=3&_HLS_part=2")
         assert (answer.status, answer.text) == (503, "the camera sends nothing now")
         assert answer.headers["Retry-After"]
 
