@@ -43,6 +43,6 @@ export default defineConfig({
     // `npm run dev` against a server that runs on this machine (motorpool serve --demo).
     proxy: { "/api": { target: "http://127.0.0.1:8082", ws: true } },
   },
-  // One worker for all files: the tests change nothing global.
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], isolate: false },
+  // One worker for all files: the tests change nothing global. No test measures time, and the machine may be busy.
+  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], isolate: false, testTimeout: 60_000 },
 });

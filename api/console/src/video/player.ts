@@ -4,12 +4,12 @@ import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import workerPath from "hls.js/dist/hls.worker.js?url";
 import Hls, { type ErrorData, type HlsConfig } from "hls.js/light";
 import { type Figures, Health } from "./health";
+import { Pace } from "./pace";
+import { FIRST_FRACTION, shift } from "./reloads";
 import { begin, dueAt, type Event, type Phase, type State, step } from "./states";
 import { keepFrame } from "./still";
 import { protocolOfPage, takeLowLatency, turns } from "./turns";
 
-/** Segments before the first play: with one the picture would stop after it. */
-const SEGMENTS_AHEAD = 2;
 /** Seconds without a segment after which the stream is asked for anew, and after which an offline vehicle's has ended. */
 const SILENT_SECONDS = 20;
 const SILENT_OFFLINE_SECONDS = 5;
@@ -51,6 +51,7 @@ export class LivePlayer {
   /** Seconds that were just left out. */
   readonly skipped = signal(0);
   private health = new Health();
+  private pace = new Pace();
   private hls: Hls | null = null;
   private native = false;
   private endTurn = () => {};
@@ -80,7 +81,10 @@ export class LivePlayer {
       this.health.waits(false, seconds());
       this.dispatch({ type: "picture" });
     });
-    on("waiting", () => this.health.waits(true, seconds()));
+    on("waiting", () => {
+      this.health.waits(true, seconds());
+      if (!video.seeking && this.state.peek().phase.name === "playing") this.pace.waited();
+    });
     on("ended", () => this.dispatch({ type: "ended" }));
     on("error", () => {
       if (this.native) this.dispatch({ type: "broken", restarted: false });
@@ -100,7 +104,6 @@ export class LivePlayer {
 
   details(): Details {
     const { video, hls } = this;
-    const end = video.buffered.length > 0 ? video.buffered.end(video.buffered.length - 1) : 0;
     return {
       latency: hls?.latency ?? 0,
       width: video.videoWidth,
@@ -108,7 +111,7 @@ export class LivePlayer {
       framesPerSecond: this.frames.rate,
       kilobits: this.kilobits,
       dropped: video.getVideoPlaybackQuality().droppedVideoFrames,
-      buffer: Math.max(0, end - video.currentTime),
+      buffer: ahead(video),
       events: [...this.events],
     };
   }
@@ -177,6 +180,7 @@ export class LivePlayer {
 
   private load(): void {
     this.health = new Health();
+    this.pace = new Pace();
     this.figures.value = NO_FIGURES;
     this.lastSegment = seconds();
     if (!Hls.isSupported()) {
@@ -187,27 +191,51 @@ export class LivePlayer {
     this.endLowLatency = low ?? (() => {});
     const hls = new Hls(settings(low !== null));
     this.hls = hls;
-    let segments = 0;
+    let hasParts = false;
+    let begun = false;
     hls.on(Hls.Events.MANIFEST_PARSED, (_, { levels }) => {
+      const details = levels[0]?.details;
       // Where the playlist lists parts, it says itself how far from its end to play.
-      const nearest = levels[0]?.details?.partHoldBack;
-      if (!low || !nearest) return;
-      hls.targetLatency = nearest;
-      hls.config.maxLiveSyncPlaybackRate = CATCH_UP_RATE;
+      const nearest = low ? details?.partHoldBack : 0;
+      hasParts = Boolean(nearest);
+      if (nearest) {
+        hls.targetLatency = nearest;
+        hls.config.maxLiveSyncPlaybackRate = CATCH_UP_RATE;
+      } else if (details) {
+        details.requestScheduled = performance.now() + details.targetduration * FIRST_FRACTION * 1000;
+      }
+    });
+    hls.on(Hls.Events.LEVEL_LOADED, (_, { details, stats: { loading } }) => {
+      // The next request is planned already: this is counted from for the one after it.
+      if (!hasParts)
+        details.requestScheduled += 1000 * shift((loading.first - loading.start) / 1000, details.updated);
     });
     hls.on(Hls.Events.FRAG_BUFFERED, (_, { frag, part, stats }) => {
       const media = part?.duration ?? frag.duration;
       this.lastSegment = seconds();
       this.health.buffered(media, this.lastSegment);
       if (media > 0) this.kilobits = Math.round((stats.total * 8) / 1000 / media);
-      segments += 1;
       // From now on it needs no answer that is held.
       this.endTurn();
-      if (segments === SEGMENTS_AHEAD) void this.video.play().catch(() => {});
+      if (!begun) {
+        begun = true;
+        void this.video.play().catch(() => {});
+      } else if (!hasParts && frag.sn === hls.latestLevelDetails?.endSN) {
+        this.advance(frag.duration);
+      }
     });
     hls.on(Hls.Events.ERROR, (_, problem) => this.failed(hls, problem));
     hls.loadSource(this.url);
     hls.attachMedia(this.video);
+  }
+
+  /** The newest segment was buffered: play no further behind the camera than the line demands. */
+  private advance(length: number): void {
+    const { video } = this;
+    if (this.state.peek().phase.name !== "playing" || video.seeking) return;
+    const { jump, rate } = this.pace.arrived(Math.max(0, ahead(video) - length), length);
+    if (jump > 0) video.currentTime += jump;
+    video.playbackRate = rate;
   }
 
   private loadNatively(): void {
@@ -289,9 +317,17 @@ function settings(lowLatencyMode: boolean): Partial<HlsConfig> {
     workerPath,
     maxBufferLength: 10,
     backBufferLength: 10,
-    liveSyncDurationCount: 2,
+    // Media for the time until the next segment comes, and some to spare.
+    liveSyncDurationCount: 1.25,
     liveMaxLatencyDurationCount: 6,
   };
+}
+
+/** Seconds that can play without more media. */
+function ahead(video: HTMLVideoElement): number {
+  const { buffered, currentTime } = video;
+  const end = buffered.length > 0 ? buffered.end(buffered.length - 1) : 0;
+  return Math.max(0, end - currentTime);
 }
 
 function seconds(): number {
