@@ -24,6 +24,7 @@ from motorpool.api.http import console_files
 from motorpool.api.http.asgi import Application, DirectHandler
 from motorpool.api.http.compression import compress
 from motorpool.api.http.errors import HttpError, Unauthorized, Unavailable
+from motorpool.api.http.node_gate import sender_of
 from motorpool.api.http.responses import as_bytes, as_text
 from motorpool.api.json import encode
 from motorpool.api.program.version import program_version
@@ -153,7 +154,7 @@ def _direct_handler(
 
     async def serve_call(call: Call) -> Response:
         await _identify(call, operation)
-        if call.optional_caller is not None:
+        if call.optional_caller is not None and sender_of(call.request) is None:
             context.system.ref(STATISTICS).offer(RequestServed(call.optional_caller.id))
         if operation.method == "GET" or operation.raw_media_types:
             return await operation.serve(call)

@@ -16,6 +16,7 @@ from motorpool.actors.messages.changes import (
     CalendarChanged,
     Change,
     DeviceChanged,
+    DeviceMoved,
     EverythingChanged,
     GroupChanged,
     LinkChanged,
@@ -36,6 +37,7 @@ from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
+from motorpool.api.cluster.home_finder import HomeFinder
 from motorpool.api.open_sockets import OpenSockets
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
@@ -81,6 +83,8 @@ class ServerContext:
     """The server's settings as last read."""
     outgoing: OutgoingServices = field(default_factory=OutgoingServices)
     """Mail, text messages, the geocoder and HTTP to other servers."""
+    home_finder: HomeFinder | None = None
+    """Where devices are that another server serves; None where no request is forwarded."""
     setup_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Makes a client elsewhere the first user (api/auth/setup.py)."""
     closing: trio.Event = field(default_factory=trio.Event)
@@ -214,7 +218,11 @@ class ServerContext:
                     self.accounts.apply(change)
                 case ServerChanged():
                     self._server_changes += 1
+                case DeviceMoved() if self.home_finder is not None:
+                    self.home_finder.forget(change.device_id)
                 case EverythingChanged():
+                    if self.home_finder is not None:
+                        self.home_finder.forget_all()
                     self._server_changes += 1
                     self.devices.clear()
                     self.accounts.clear()

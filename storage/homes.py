@@ -2,10 +2,12 @@
 
 from collections.abc import Collection
 
+import msgspec
+
 from motorpool.storage import nodes
 from motorpool.storage.queries import Queries
 
-__all__ = ["claim", "connected_elsewhere", "release"]
+__all__ = ["Home", "claim", "connected_elsewhere", "find_elsewhere", "release"]
 
 # The server before is a column: read beside the update, in a common table expression, it would be outdated.
 _CLAIM = f"""
@@ -23,6 +25,26 @@ _ELSEWHERE = f"""
     where device_id = any($2::bigint[]) and node <> $1 and {nodes.is_live("homes.node")}
 """  # noqa: S608 - constants
 
+_FIND = f"""
+    select home.device_id, nodes.id, nodes.address, nodes.key, {nodes.responds()}
+    from homes home join nodes on nodes.id = coalesce(home.node, home.former)
+    where home.device_id = any($2::bigint[]) and nodes.id <> $1 and nodes.state <> 'dead'
+        and nodes.address is not null and nodes.key is not null
+"""  # noqa: S608 - constants
+
+
+class Home(msgspec.Struct, frozen=True, gc=False):
+    """The server that a device is connected to, or was last, where other servers reach it."""
+
+    node: int
+    """Its number."""
+    address: str
+    """Its URL, without a slash at the end."""
+    key: str
+    """What it wants to be shown."""
+    responds: bool
+    """Whether it has renewed its row lately."""
+
 
 async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]:
     """Note that these devices are connected to the server `node`.
@@ -33,9 +55,9 @@ async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]
 
 
 async def release(q: Queries, node: int, device_ids: Collection[int]) -> None:
-    """Note that these devices are not connected to the server `node` any more."""
+    """Note that these devices are not connected to the server `node` any more, which was their last."""
     await q.execute(
-        "update homes set node = null where device_id = any($2::bigint[]) and node = $1",
+        "update homes set node = null, former = $1 where device_id = any($2::bigint[]) and node = $1",
         node,
         list(device_ids),
     )
@@ -44,3 +66,12 @@ async def release(q: Queries, node: int, device_ids: Collection[int]) -> None:
 async def connected_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> frozenset[int]:
     """Return those of the devices that are connected to a server that lives and is not `node`."""
     return frozenset(row[0] for row in await q.fetch(_ELSEWHERE, node, list(device_ids)))
+
+
+async def find_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> dict[int, Home]:
+    """Return the homes of those devices that live, are not the server `node` and have an address.
+
+    A device that is connected nowhere has the one where it was last.
+    """
+    rows = await q.fetch(_FIND, node, list(device_ids))
+    return {row[0]: Home(row[1], row[2], row[3], row[4]) for row in rows}

@@ -30,18 +30,25 @@ LEAVE_SECONDS = 2.0
 
 @asynccontextmanager
 async def open_membership(
-    database: Database, cluster: str | None, release: str, *, on_dead: Callable[[], None]
+    database: Database,
+    cluster: str | None,
+    release: str,
+    *,
+    on_dead: Callable[[], None],
+    address: str | None = None,
+    key: str | None = None,
 ) -> AsyncIterator[int]:
     """Join the servers of the database for the body; the value is this server's number.
 
     `cluster` is the name that the servers of a database share; None: this one is alone. `on_dead` is called
-    once if others have declared this server dead: it must stop acting.
+    once if others have declared this server dead: it must stop acting. At `address` it answers other servers
+    that show it `key`.
 
     Raises:
         SetupFailed: another server uses the database, and the two are not of one cluster.
         StorageUnavailable: the database does not answer.
     """
-    membership = _Membership(database, cluster, release, on_dead)
+    membership = _Membership(database, cluster, release, on_dead, address, key)
     async with GroupUnwrapper() as unwrapper, trio.open_nursery() as nursery:
         try:
             with unwrapper.record():
@@ -54,12 +61,20 @@ async def open_membership(
 
 class _Membership:
     def __init__(
-        self, database: Database, cluster: str | None, release: str, on_dead: Callable[[], None]
+        self,
+        database: Database,
+        cluster: str | None,
+        release: str,
+        on_dead: Callable[[], None],
+        address: str | None,
+        key: str | None,
     ) -> None:
         self._database = database
         self._cluster = cluster
         self._release = release
         self._on_dead = on_dead
+        self._address = address
+        self._key = key
         self._node = 0
 
     async def run(self, task_status: trio.TaskStatus[int]) -> None:
@@ -90,7 +105,14 @@ class _Membership:
         deadline = trio.current_time() + WAIT_SECONDS
         while True:
             try:
-                return await nodes.join(session, self._cluster, socket.gethostname(), self._release)
+                return await nodes.join(
+                    session,
+                    self._cluster,
+                    socket.gethostname(),
+                    self._release,
+                    address=self._address,
+                    key=self._key,
+                )
             except SetupFailed:
                 if trio.current_time() > deadline:
                     raise

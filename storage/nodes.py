@@ -4,15 +4,29 @@ A server renews its row; one whose row is not renewed is declared dead, and what
 the others. The clock of the database alone counts.
 """
 
+from collections.abc import Collection
 from typing import Final
 
 from motorpool.storage.errors import SetupFailed
 from motorpool.storage.queries import Queries
 
-__all__ = ["LIFE_SECONDS", "bury", "is_live", "join", "leave", "living", "lock", "renew"]
+__all__ = [
+    "LIFE_SECONDS",
+    "bury",
+    "is_live",
+    "join",
+    "leave",
+    "living",
+    "lock",
+    "renew",
+    "responding",
+    "responds",
+]
 
 LIFE_SECONDS: Final = 8.0
 """A server that has not renewed its row for so long may be declared dead."""
+SILENT_SECONDS: Final = 4.0
+"""One that has not renewed it for so long, two times in a row, is not waited for."""
 
 _SESSION_LOCK = 0x6D70_6E6F_6465_0001
 """Held by a server that is alone; shared by those of a cluster."""
@@ -24,10 +38,12 @@ _NEIGHBOURS = f"""
 """  # noqa: S608 - constants
 _ALONE = f"select host, coalesce(cluster, '') from nodes where {_LIVE} limit 1"  # noqa: S608 - constants
 _INSERT = f"""
-    insert into nodes (cluster, host, release, state, started, seen_until)
-    values ($1, $2, $3, 'live', clock_timestamp(), clock_timestamp() + interval '{LIFE_SECONDS} seconds')
+    insert into nodes (cluster, host, release, address, key, state, started, seen_until)
+    values ($1, $2, $3, $4, $5,
+        'live', clock_timestamp(), clock_timestamp() + interval '{LIFE_SECONDS} seconds')
     returning id
 """  # noqa: S608 - constants
+_RESPONDS = f"nodes.seen_until > clock_timestamp() + interval '{LIFE_SECONDS - SILENT_SECONDS} seconds'"
 _RENEW = f"""
     update nodes set seen_until = clock_timestamp() + interval '{LIFE_SECONDS} seconds'
     where id = $1 and state <> 'dead' returning true
@@ -39,14 +55,38 @@ def is_live(column: str) -> str:
     return f"exists (select from nodes where nodes.id = {column} and nodes.state <> 'dead')"
 
 
+def responds() -> str:
+    """Return the SQL condition that the server of a row of `nodes` has renewed it lately."""
+    return _RESPONDS
+
+
+async def responding(q: Queries, numbers: Collection[int]) -> frozenset[int]:
+    """Return those of the servers that have renewed their rows lately."""
+    rows = await q.fetch(
+        f"select id from nodes where id = any($1::bigint[]) and state <> 'dead' and {_RESPONDS}",  # noqa: S608 - constants
+        list(numbers),
+    )
+    return frozenset(row[0] for row in rows)
+
+
 async def lock(session: Queries, cluster: str | None) -> bool:
     """Try to take the lock of servers for this session: alone, or shared with those of a cluster."""
     function = "pg_try_advisory_lock" if cluster is None else "pg_try_advisory_lock_shared"
     return await session.fetch_value(f"select {function}({_SESSION_LOCK})") is True
 
 
-async def join(session: Queries, cluster: str | None, host: str, release: str) -> int:
+async def join(
+    session: Queries,
+    cluster: str | None,
+    host: str,
+    release: str,
+    *,
+    address: str | None = None,
+    key: str | None = None,
+) -> int:
     """Take the lock and insert the row of a server that starts; return its number.
+
+    `address` is where other servers of the cluster reach this one, and `key` what they show it then.
 
     A server that is alone and gets the lock knows that all others have ended, however fresh their rows are.
     One that does not get it may start if no row is fresh: the session of a machine that lost its power lasts.
@@ -76,7 +116,7 @@ async def join(session: Queries, cluster: str | None, host: str, release: str) -
                 "delete from nodes"
                 " where state = 'dead' and seen_until < clock_timestamp() - interval '30 days'"
             )
-            node: int = await transaction.fetch_value(_INSERT, cluster, host, release)
+            node: int = await transaction.fetch_value(_INSERT, cluster, host, release, address, key)
             return node
         if locked:
             await transaction.execute(f"select pg_advisory_unlock_shared({_SESSION_LOCK})")

@@ -13,6 +13,7 @@ from motorpool.actors.outgoing import GeocoderService, OutgoingServices
 from motorpool.actors.settings import FleetSettings, ForwardSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
+from motorpool.api.cluster.home_requests import HOME_REQUESTS
 from motorpool.api.http.server import HTTP
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec, SupervisorSpec
 
@@ -42,7 +43,7 @@ def _rows(spec: Any, first: str = "", rest: str = "") -> list[tuple[str, str]]:
 
 def render_tree() -> list[tuple[str, str]]:
     """Return the whole tree with everything that is optional; children of one name family are one row."""
-    services = tuple(ChildSpec(kind=kind, factory=Actor) for kind in (PASSWORD_RESETS, HTTP))
+    services = tuple(ChildSpec(kind=kind, factory=Actor) for kind in (PASSWORD_RESETS, HOME_REQUESTS, HTTP))
     settings = FleetSettings(
         data=Path(tempfile.gettempdir()),
         record=Path("traffic"),

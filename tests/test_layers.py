@@ -44,8 +44,9 @@ PACKAGES = {
         "auth": {"http", "engine", "program"},
         "engine": {"http", "auth"},
         "exports": set(),
-        "resources": {"http", "auth", "engine", "exports", "program"},
-        "program": {"http", "auth"},
+        "cluster": {"http", "engine"},
+        "resources": {"http", "auth", "engine", "exports", "program", "cluster"},
+        "program": {"http", "auth", "cluster"},
         "console": set(),
     },
     "bench": {

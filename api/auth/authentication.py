@@ -24,6 +24,7 @@ from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read
 from motorpool.api.engine.call import Call
 from motorpool.api.http.addresses import is_trusted, peer_address
 from motorpool.api.http.errors import Forbidden, Unauthorized
+from motorpool.api.http.node_gate import Sender, sender_of
 from motorpool.api.server_context import ServerContext
 from motorpool.storage import sessions
 from motorpool.storage.records import Session, User
@@ -62,6 +63,9 @@ class OneTimeCodeRequired(Unauthorized):
 
 async def authenticate(context: ServerContext, request: Request | Websocket) -> Caller | None:
     """Return who sent the request; None is anonymous. An Authorization header overrides the cookie."""
+    sender = sender_of(request)
+    if sender is not None:
+        return await _caller_elsewhere(context, sender)
     header = request.headers.get("Authorization")
     if header is not None:
         scheme, _, credential = header.strip().partition(" ")
@@ -319,6 +323,19 @@ async def _authenticate_basic(
         return None
     await remember_address(context, request, user.id)
     return await find_caller(context, Credential(user_id=user.id, begun=context.clock.now()))
+
+
+async def _caller_elsewhere(context: ServerContext, sender: Sender) -> Caller | None:
+    """Return who sent a request to another server, which has identified them."""
+    if not sender.user_id:
+        return Caller(user=User(name="another server", administrator=True), server=context.server)
+    credential = Credential(
+        user_id=sender.user_id,
+        begun=context.clock.now(),
+        impersonator_id=sender.impersonator_id,
+        sharer_id=sender.sharer_id,
+    )
+    return await find_caller(context, credential)
 
 
 def _hash_secret(secret: str) -> str:

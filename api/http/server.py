@@ -3,31 +3,51 @@
 import contextlib
 import errno
 import logging
+import secrets
 import socket
 import ssl
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import trio
 from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ConnectionState
+from hypercorn.typing import ASGIFramework, ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
 from motorpool.actors.gateway.port_guard import HTTP_SHARE, descriptor_share
-from motorpool.api.http.listening_sockets import AbortableStream, Admission, ConnectionListener, tls_listener
+from motorpool.api.http.listening_sockets import (
+    AbortableStream,
+    Admission,
+    ConnectionListener,
+    bind,
+    tls_listener,
+)
+from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.tcp_server import ConnectionConfig, HttpConnection
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import Actor, ChildSpec, Kind, System
 
-__all__ = ["HTTP", "HttpServer", "ServedApp", "http_spec", "tls_context"]
+__all__ = [
+    "HTTP",
+    "HttpServer",
+    "NodeListener",
+    "ServedApp",
+    "http_spec",
+    "open_node_listener",
+    "tls_context",
+]
 
 HTTP: Kind[None, None] = Kind("http")
 
 GRACE_SECONDS = 2.0
 """At shutdown requests in progress may take so long to end, in seconds; then they are aborted."""
+
+NODE_CONNECTIONS = 4_000
+"""Of other servers of the cluster, each of which opens a thousand at most."""
 
 CHANGE_SECONDS = 3.0
 """After the grace time a request that changes something may take so long, in seconds; then its transaction is
@@ -47,6 +67,28 @@ class ServedApp:
     """Shields of requests that change something, which a client that disconnects does not cancel."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class NodeListener:
+    """Where other servers of the cluster reach this one."""
+
+    url: str
+    """Without a slash at the end."""
+    sockets: Sequence[socket.socket]
+    key: str
+    """What they show."""
+
+
+def open_node_listener(address: str) -> NodeListener:
+    """Bind at the URL that other servers reach this one at, with a new key. Raises OSError."""
+    parts = urlsplit(address)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    sockets = bind(parts.hostname, parts.port)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    url = f"http://{host}:{sockets[0].getsockname()[1]}"
+    return NodeListener(url=url, sockets=sockets, key=secrets.token_urlsafe(32))
+
+
 class HttpServer(Actor[None]):
     """Serves HTTP until stopped; stopping takes at most the grace time whatever clients do."""
 
@@ -55,17 +97,19 @@ class HttpServer(Actor[None]):
         app_factory: Callable[[System], ServedApp],
         sockets: Sequence[socket.socket],
         settings: HttpSettings,
+        nodes: NodeListener | None = None,
     ) -> None:
         self._app_factory = app_factory
         self._sockets = sockets
         self._settings = settings
+        self._nodes = nodes
         self._stopping = trio.Event()
         self._ended = trio.Event()
 
     async def start(self) -> None:
         """Create the application and listen; the bound sockets survive a restart of this actor."""
         self._served = self._app_factory(self.context.system)
-        for bound in self._sockets:
+        for bound in (*self._sockets, *(self._nodes.sockets if self._nodes is not None else ())):
             try:
                 bound.listen(self._settings.backlog)
             except OSError as error:
@@ -85,25 +129,32 @@ class HttpServer(Actor[None]):
             proxies=self._settings.trusted_proxies,
         )
         stall = self._settings.stall_seconds
-        listeners = [
+        public = [
             ConnectionListener(bound.dup(), admission=admission, stall_seconds=stall)
             for bound in self._sockets
         ]
+        internal = [] if self._nodes is None else _node_listeners(self._nodes, stall)
+        listeners = public + internal
         config = hypercorn_config(self._settings)
         context = WorkerContext(None)
         tls = tls_context(self._settings)
         accepting_from: list[trio.abc.Listener[Any]] = [
-            listener if tls is None else tls_listener(listener, tls) for listener in listeners
+            listener if tls is None else tls_listener(listener, tls) for listener in public
         ]
-        app = wrap_app(self._served.app, config.wsgi_max_body_size, "asgi")
-        serve = partial(self._serve, partial(HttpConnection, app, config, context))
+
+        def serve(served: ASGIFramework) -> Callable[[AbortableStream], Awaitable[None]]:
+            app = wrap_app(served, config.wsgi_max_body_size, "asgi")
+            return partial(self._serve, partial(HttpConnection, app, config, context))
+
         try:
             async with trio.open_nursery() as connections:
                 try:
                     async with trio.open_nursery() as accepting:
-                        accepting.start_soon(
-                            partial(trio.serve_listeners, serve, accepting_from, handler_nursery=connections)
-                        )
+                        accept = partial(trio.serve_listeners, handler_nursery=connections)
+                        accepting.start_soon(accept, serve(self._served.app), accepting_from)
+                        if self._nodes is not None:
+                            gate = NodeGate(self._served.app, self._nodes.key)
+                            accepting.start_soon(accept, serve(gate), internal)
                         await self._stopping.wait()
                         accepting.cancel_scope.cancel()
                     self._served.closing.set()
@@ -137,6 +188,14 @@ class HttpServer(Actor[None]):
         finally:
             with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
                 await trio.aclose_forcefully(stream)
+
+
+def _node_listeners(nodes: NodeListener, stall_seconds: float) -> list[ConnectionListener]:
+    admission = Admission(total=NODE_CONNECTIONS, per_client=NODE_CONNECTIONS, proxies=())
+    return [
+        ConnectionListener(bound.dup(), admission=admission, stall_seconds=stall_seconds)
+        for bound in nodes.sockets
+    ]
 
 
 def hypercorn_config(settings: HttpSettings) -> ConnectionConfig:
@@ -189,7 +248,10 @@ def tls_context(settings: HttpSettings) -> ssl.SSLContext | None:
 
 
 def http_spec(
-    app_factory: Callable[[System], ServedApp], sockets: Sequence[socket.socket], settings: HttpSettings
+    app_factory: Callable[[System], ServedApp],
+    sockets: Sequence[socket.socket],
+    settings: HttpSettings,
+    nodes: NodeListener | None = None,
 ) -> ChildSpec[None]:
-    """Return the child spec of the HTTP server."""
-    return ChildSpec(kind=HTTP, factory=lambda: HttpServer(app_factory, sockets, settings))
+    """Return the child spec of the HTTP server; at `nodes` other servers of the cluster are served."""
+    return ChildSpec(kind=HTTP, factory=lambda: HttpServer(app_factory, sockets, settings, nodes))

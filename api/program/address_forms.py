@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-__all__ = ["is_destination", "is_service", "is_tiles", "is_topic", "is_url"]
+__all__ = ["is_destination", "is_node", "is_service", "is_tiles", "is_topic", "is_url"]
 
 TILES = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/[!-~]*(\{[zxy]\}[!-~]*|\.json(\?[!-~]*)?)")
 """The host becomes part of a Content-Security-Policy; a query may hold a key."""
@@ -15,6 +15,21 @@ def is_url(text: str) -> bool:
         parts = urlsplit(text)
         return (
             parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
+        )
+    except ValueError:
+        return False
+
+
+def is_node(text: str) -> bool:
+    """Whether it is an address at which a server listens for others: not of all interfaces, with a port."""
+    try:
+        parts = urlsplit(text)
+        rest = (parts.username, parts.path.strip("/"), parts.query, parts.fragment)
+        return (
+            parts.scheme == "http"
+            and parts.hostname not in {None, "", "0.0.0.0", "::"}  # noqa: S104 - refused
+            and parts.port is not None
+            and not any(rest)
         )
     except ValueError:
         return False

@@ -17,6 +17,7 @@ from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
 from motorpool.actors.outgoing import Mail
 from motorpool.api.program.address_forms import (
     is_destination,
+    is_node,
     is_service,
     is_tiles,
     is_topic,
@@ -275,6 +276,8 @@ def _problem(key: Key, value: Value) -> str:
                 return f"has {text!r}, which is no attribute of a protocol such as h02.ack=true"
     if key.form == "url" and not is_url(str(value)):
         return "is no address such as https://fleet.example.org"
+    if key.form == "node" and not is_node(str(value)):
+        return "is no address such as http://10.0.0.5:8083, which other servers can reach"
     if key.form == "service" and not is_service(str(value)):
         return "is no address such as https://sms.example.org/send, without a user name"
     if key.form == "forward" and not is_destination(str(value)):
@@ -314,6 +317,8 @@ def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:
     for place, first, second in PAIRS:
         if bool(getattr(top[place], first)) != bool(getattr(top[place], second)):
             raise SettingsError(f"{_title(place, first)} and {_title(place, second)} need each other")
+    if settings.node.address is not None and settings.cluster.name is None:
+        raise SettingsError("[node] address needs [cluster] name")
     openid = settings.openid
     if openid.force and not openid.enabled:
         raise SettingsError("[openid] force needs [openid] issuer and [openid] client_id")

@@ -23,8 +23,10 @@ from motorpool.api.auth.password_rules import password_fault
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.setup import fetch_setup_token
 from motorpool.api.auth.signing_keys import open_keys
+from motorpool.api.cluster.home_finder import HomeFinder
+from motorpool.api.cluster.home_requests import home_requests_spec
 from motorpool.api.http.listening_sockets import bind
-from motorpool.api.http.server import ServedApp, http_spec, tls_context
+from motorpool.api.http.server import NodeListener, ServedApp, http_spec, open_node_listener, tls_context
 from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.demo import (
     Credentials,
@@ -92,11 +94,18 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
     loop_stops = LoopStops()
     _hide_data(settings.data)
     sockets = _bind(settings)
+    nodes: NodeListener | None = None
     try:
+        nodes = _bind_for_nodes(settings)
         async with (
             open_configured_database(settings, clock) as database,
             open_membership(
-                database, settings.cluster.name, program_version(), on_dead=state.restart_requested.set
+                database,
+                settings.cluster.name,
+                program_version(),
+                on_dead=state.restart_requested.set,
+                address=None if nodes is None else nodes.url,
+                key=None if nodes is None else nodes.key,
             ) as node,
         ):
             passwords = PasswordHasher(settings.login)
@@ -127,13 +136,15 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     setup_token=setup_token,
                     restart_requested=state.restart_requested,
                     outgoing=outgoing,
+                    home_finder=None if nodes is None else HomeFinder(database, node, clock.monotonic),
                     loop_stops=loop_stops,
                 )
                 return ServedApp(app=create_app(context), closing=context.closing, changes=context.changes)
 
             services: list[ChildSpec[Any]] = [
                 password_resets_spec(database, outgoing.mail, token_keys, settings),
-                http_spec(create_served_app, sockets, settings.http),
+                *(() if nodes is None else (home_requests_spec(database),)),
+                http_spec(create_served_app, sockets, settings.http, nodes),
             ]
             address = _address(sockets)
             if demo:
@@ -170,7 +181,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             raise
         raise StartFailed(error_line(wrong)) from group
     finally:
-        for bound in sockets:
+        for bound in (*sockets, *(nodes.sockets if nodes is not None else ())):
             bound.close()
     _log.info("stopped")
 
@@ -286,6 +297,13 @@ def _bind(settings: Settings) -> tuple[socket.socket, ...]:
         return bind(*settings.address)
     except OSError as error:
         raise StartFailed(error_line(error)) from None
+
+
+def _bind_for_nodes(settings: Settings) -> NodeListener | None:
+    """Bind where other servers of the cluster reach this one; None for a server that is alone."""
+    if settings.cluster.name is None or settings.node.address is None:
+        return None
+    return open_node_listener(settings.node.address)
 
 
 def _address(sockets: Sequence[socket.socket]) -> tuple[str, int]:

@@ -9,7 +9,7 @@ The docstring of a field is the sentence that `motorpool settings` prints; `Meta
 - `unit`: the unit of a number.
 - `choices`: the values allowed.
 - `form`: a further check of the text: "address", "url", "service", "mailbox", "networks", "zone",
-  "forward", "topic", "tiles" or "database".
+  "forward", "topic", "tiles", "node" or "database".
 - `key`: the attribute of devices and groups that goes before the setting.
 - `secret`: the value is never printed, not even in an error.
 """
@@ -57,6 +57,7 @@ __all__ = [
     "LoginSettings",
     "MailSettings",
     "MapSettings",
+    "NodeSettings",
     "OpenIdSettings",
     "PushoverSettings",
     "Settings",
@@ -86,6 +87,15 @@ class ClusterSettings:
 
     name: str | None = None
     """The same for all servers of a database; unset: this one is alone, and another one does not start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSettings:
+    """This server, as the others of its cluster see it."""
+
+    address: Annotated[str | None, Meta(extra={"form": "node"})] = None
+    """Where the others reach it for video, and where it listens for them: `http://10.0.0.5:8083`; with
+    `cluster.name`. The network between must be private: it is not encrypted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,6 +297,7 @@ class Settings:
     public: PublicSettings = field(default_factory=PublicSettings)
     port: PortSettings = field(default_factory=PortSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
+    node: NodeSettings = field(default_factory=NodeSettings)
     admin: AdminSettings = field(default_factory=AdminSettings)
     register: RegisterSettings = field(default_factory=RegisterSettings)
     webhook: WebhookSettings = field(default_factory=WebhookSettings)

@@ -26,6 +26,7 @@ from motorpool.actors.video.segment_store import segment_path
 from motorpool.actors.video.snapshot import SnapshotFailed, read_snapshot
 from motorpool.api.access import confirm_device, require_device
 from motorpool.api.auth.authentication import refuse_cross_site
+from motorpool.api.cluster.forwarding import answer_of_home
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
@@ -71,6 +72,13 @@ class Directives(msgspec.Struct, frozen=True):
     msn: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = msgspec.field(name="_HLS_msn", default=None)
     part: Annotated[int, msgspec.Meta(ge=0, le=10_000)] | None = msgspec.field(name="_HLS_part", default=None)
 
+    @property
+    def as_query(self) -> str:
+        """The query that asks for this."""
+        if self.msn is None:
+            return ""
+        return f"?_HLS_msn={self.msn}" + (f"&_HLS_part={self.part}" if self.part is not None else "")
+
 
 @OPERATIONS.operation(
     "GET",
@@ -92,6 +100,8 @@ async def get_live_playlist(call: Call) -> Response:
     wanted = call.query(Directives)
     if wanted.part is not None and wanted.msn is None:
         raise BadRequest("_HLS_part: of which segment? _HLS_msn is missing")
+    if (answer := await _answer_of_home(call, wanted.as_query)) is not None:
+        return answer
     found: str | WaitFailure
     if video.part_seconds and wanted.msn is not None:
         question = AwaitPlaylist(wanted.msn, wanted.part)
@@ -116,6 +126,8 @@ async def get_live_part(container: Container, call: Call) -> Response:
     404 once it has left the window, and where there are no parts.
     """
     stream = await _stream_key(call)
+    if (answer := await _answer_of_home(call)) is not None:
+        return answer
     question = ReadPart(call.path["index"], call.path["part"])
     content = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
     await confirm_device(call, stream[0])
@@ -128,6 +140,8 @@ async def get_live_part(container: Container, call: Call) -> Response:
 async def get_live_segment(container: Container, call: Call) -> Response:
     """A segment of the live stream; 404 once it has left the window."""
     stream = await _stream_key(call)
+    if (answer := await _answer_of_home(call)) is not None:
+        return answer
     content = await call.context.system.ref(STREAM, stream).ask(ReadSegment(call.path["index"]))
     if content is None:
         raise ResourceNotFound("the segment is no longer there")
@@ -154,6 +168,8 @@ async def get_snapshot(call: Call) -> Response:
     """
     refuse_cross_site(call)
     stream = await _stream_key(call)
+    if (answer := await _answer_of_home(call)) is not None:
+        return answer
     patience = call.context.settings.video.start_seconds + 5
     picture = await read_snapshot(call.context.system, stream, patience)
     await confirm_device(call, stream[0])
@@ -174,6 +190,8 @@ async def get_snapshot(call: Call) -> Response:
 async def get_playback_playlist(call: Call) -> Response:
     """The HLS playlist of what the latest videoPlayback has brought; reading starts nothing."""
     playback = await _stream_key(call)
+    if (answer := await _answer_of_home(call)) is not None:
+        return answer
     patience = call.context.settings.video.start_seconds + 5
     playlist = await call.context.system.ref(PLAYBACK, playback).ask(ReadPlayback(), seconds=patience)
     await confirm_device(call, playback[0])
@@ -184,6 +202,8 @@ async def get_playback_playlist(call: Call) -> Response:
 async def get_playback_segment(container: Container, call: Call) -> Response:
     """A segment of the playback; 404 once it is no longer kept."""
     playback = await _stream_key(call)
+    if (answer := await _answer_of_home(call)) is not None:
+        return answer
     index = call.path["index"]
     run = await call.context.system.ref(PLAYBACK, playback).ask(FindSegment(index))
     if run is None:
@@ -203,3 +223,10 @@ async def _stream_key(call: Call) -> tuple[int, int]:
     if channel not in CHANNELS:
         raise ResourceNotFound("cameras have the numbers 1 to 31")
     return device_id, channel
+
+
+async def _answer_of_home(call: Call, query: str = "") -> Response | None:
+    """Return the answer of the server that the device is connected to, if that is another one."""
+    if call.context.home_finder is None:
+        return None
+    return await answer_of_home(call, call.path["deviceId"], query=query)

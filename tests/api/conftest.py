@@ -20,9 +20,11 @@ from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import open_keys
+from motorpool.api.cluster.home_finder import HomeFinder
+from motorpool.api.cluster.home_requests import home_requests_spec
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import bind
-from motorpool.api.http.server import ServedApp, http_spec
+from motorpool.api.http.server import NodeListener, ServedApp, http_spec
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.serve import fleet_settings
 from motorpool.api.program.settings import LoginSettings, Settings
@@ -169,9 +171,20 @@ class Served:
 
 @asynccontextmanager
 async def start(
-    database: Database, *, listen: bool = False, protocols: tuple[str, ...] = (), **settings: Any
+    database: Database,
+    *,
+    listen: bool = False,
+    protocols: tuple[str, ...] = (),
+    node: int = 0,
+    nodes: NodeListener | None = None,
+    is_first: bool = True,
+    **settings: Any,
 ) -> AsyncIterator[Served]:
-    """Run a server on the database; with `listen` on a real socket too, with `protocols` on their ports."""
+    """Run a server on the database; with `listen` on a real socket too, with `protocols` on their ports.
+
+    With `node` it is that server of a cluster, which listens for the others at `nodes`. Only the first one
+    makes the administrator.
+    """
     chosen = Settings(**{"login": CHEAP_LOGIN, **settings})
     if chosen.login.password_min_length == LoginSettings().password_min_length:
         # Users of tests have short passwords, unless a test is about passwords.
@@ -195,6 +208,7 @@ async def start(
             token_keys=keys,
             server=row,
             outgoing=outgoing,
+            home_finder=HomeFinder(database, node, clock.monotonic) if nodes is not None else None,
         )
         contexts.append(context)
         apps.append(create_app(context))
@@ -204,27 +218,33 @@ async def start(
     outgoing = build_outgoing_services(chosen, clock)
     sockets = bind("127.0.0.1", 0) if listen else ()
     resets = password_resets_spec(database, outgoing.mail, keys, chosen)
-    services = (resets, *((http_spec(create_served_app, sockets, chosen.http),) if listen else ()))
+    services = (
+        resets,
+        *((home_requests_spec(database),) if nodes is not None else ()),
+        *((http_spec(create_served_app, sockets, chosen.http, nodes),) if listen else ()),
+    )
     try:
         tree = fleet_tree(
             database,
             replace(fleet_settings(chosen, None), protocols=protocols),
             outgoing=outgoing,
             services=services,
+            node=node,
+            clustered=bool(node),
         )
         async with open_system(tree, clock=clock) as system:
             app = create_served_app(system).app
             served = Served(contexts[0], app, clock, sockets[0].getsockname()[1] if sockets else 0)
-            first = served.client()
-            made = await first.post(
-                "/users", json={"name": "Admin", "email": "admin@example.org", "password": "admin"}
-            )
-            assert made.status == 200, made.text
-            served.admin_id = made.json()["id"]
+            if is_first:
+                made = await served.client().post(
+                    "/users", json={"name": "Admin", "email": "admin@example.org", "password": "admin"}
+                )
+                assert made.status == 200, made.text
+                served.admin_id = made.json()["id"]
             served.admin = await served.log_in("admin@example.org", "admin")
             yield served
     finally:
-        for bound in sockets:
+        for bound in (*sockets, *(nodes.sockets if nodes is not None else ())):
             bound.close()
 
 

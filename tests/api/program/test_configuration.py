@@ -130,6 +130,12 @@ def test_the_environment_wins_over_the_file(tmp_path):
             "[device] proxy_protocol and [device] trusted_proxies need each other",
         ),
         ("[device]\ntrusted_proxies = ['10.0.0.0/40']", "[device] trusted_proxies"),
+        ("[node]\naddress = 'http://10.0.0.5:8083'", "[node] address needs [cluster] name"),
+        ("[node]\naddress = 'http://10.0.0.5'", "[node] address: 'http://10.0.0.5' is no address such as"),
+        ("[node]\naddress = 'http://0.0.0.0:8083'", "which other servers can reach"),
+        ("[node]\naddress = 'https://a:8083'", "[node] address: 'https://a:8083' is no address such as"),
+        ("[node]\naddress = 'http://a:8083/x'", "[node] address: 'http://a:8083/x' is no address such as"),
+        ("[node]\naddress = 'http://a:99999'", "[node] address: 'http://a:99999' is no address such as"),
         ("[http]\ntls_key = 'k'", "[http] tls_certificate and [http] tls_key need each other"),
         (
             "[public]\nurl = 'fleet.example.org'",

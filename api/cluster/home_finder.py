@@ -1,0 +1,69 @@
+"""Which other server a device is connected to, remembered for a moment."""
+
+import math
+from collections.abc import Callable
+
+import trio
+
+from motorpool.storage import homes
+from motorpool.storage.database import Database
+from motorpool.storage.errors import StorageError
+from motorpool.storage.homes import Home
+
+__all__ = ["HomeFinder"]
+
+REMEMBER_SECONDS = 1.0
+"""A home is read so often at most; those of all devices that were asked for meanwhile in one statement."""
+
+
+class HomeFinder:
+    """Finds homes of devices. Without the database it goes on with what it knows."""
+
+    def __init__(self, database: Database, node: int, monotonic: Callable[[], float]) -> None:
+        """`node` is the number of this server."""
+        self._database = database
+        self._node = node
+        self._monotonic = monotonic
+        self._known: dict[int, Home | None] = {}
+        self._expires = -math.inf
+        self._used: set[int] = set()
+        """Devices that were asked for since all were read last."""
+        self._reading: trio.Event | None = None
+
+    async def find(self, device_id: int) -> Home | None:
+        """Return the home of a device if it is another server that lives; None: this server serves it."""
+        self._used.add(device_id)
+        while self._monotonic() >= self._expires or device_id not in self._known:
+            if self._reading is None:
+                self._used.add(device_id)
+                await self._read()
+            else:
+                await self._reading.wait()
+        return self._known[device_id]
+
+    def forget(self, device_id: int) -> None:
+        """Read the home of this device again: it has connected to another server."""
+        self._known.pop(device_id, None)
+
+    def forget_all(self) -> None:
+        """Read all homes again."""
+        self._expires = -math.inf
+
+    async def _read(self) -> None:
+        """Read the homes of the devices in use, or of those that are not known yet."""
+        self._reading = trio.Event()
+        outdated = self._monotonic() >= self._expires
+        wanted = frozenset(self._used if outdated else self._used - self._known.keys())
+        try:
+            found = await homes.find_elsewhere(self._database, self._node, wanted)
+        except StorageError:
+            found = {number: home for number, home in self._known.items() if home is not None}
+        finally:
+            # Whoever waits reads if this one was cancelled.
+            self._reading.set()
+            self._reading = None
+        if outdated:
+            self._known = {}
+            self._used -= wanted
+            self._expires = self._monotonic() + REMEMBER_SECONDS
+        self._known.update((number, found.get(number)) for number in wanted)

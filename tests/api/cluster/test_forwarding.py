@@ -1,0 +1,248 @@
+"""Video of devices that are connected to another server of the cluster (docs/servers.md#video)."""
+
+from collections import Counter
+from contextlib import asynccontextmanager
+
+import httpx
+import m3u8
+import pytest
+import trio
+from tests.api.conftest import start
+
+from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.messages.live_stream import STREAM, HoldStream
+from motorpool.actors.messages.publishing import Publish, UnitsPublished
+from motorpool.actors.settings import VideoSettings
+from motorpool.api.cluster import home_requests
+from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate
+from motorpool.api.http.server import open_node_listener
+from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.storage import homes
+from motorpool.storage.membership import open_membership
+
+KEYFRAME = b"\0\0\0\1\x67\x42\xc0\x1e\0\0\0\1\x68\xce\x38\x80\0\0\0\1\x65" + bytes(range(1, 200))
+"""Not decodable, which no segment needs to be."""
+
+
+@asynccontextmanager
+async def member(database, data, **settings):
+    """A server of a cluster that the others reach."""
+    listener = open_node_listener("http://127.0.0.1:0")
+    async with (
+        open_membership(
+            database, "north", "0", on_dead=lambda: None, address=listener.url, key=listener.key
+        ) as node,
+        start(database, data=data, listen=True, node=node, nodes=listener, **settings) as served,
+    ):
+        served.node, served.listener = node, listener
+        yield served
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    """How often each path was requested of a server by another one."""
+    counted = Counter()
+    serve = NodeGate.__call__
+
+    async def count(self, scope, receive, send):
+        query = scope["query_string"].decode()
+        counted[scope["path"].removeprefix("/api/stream/") + (f"?{query}" if query else "")] += 1
+        await serve(self, scope, receive, send)
+
+    monkeypatch.setattr(NodeGate, "__call__", count)
+    return counted
+
+
+@pytest.fixture
+async def servers(database, tmp_path):
+    """Two servers; the device of the second belongs to the administrator."""
+    settings = {"video": VideoSettings(part_seconds=0.5)}
+    async with (
+        member(database, tmp_path / "1", **settings) as one,
+        member(database, tmp_path / "2", is_first=False, **settings) as home,
+    ):
+        home.device_id = await home.device(home.admin, "1")
+        await homes.claim(database, home.node, [home.device_id])
+        yield one, home
+
+
+async def requested(requests):
+    """Wait until a server has been asked by another one."""
+    with trio.fail_after(30):
+        while not requests:  # noqa: ASYNC110 - a counter of the test
+            await trio.sleep(0.01)
+
+
+async def film(served, device_id, first, seconds):
+    """Two key frames a second come from the device's first camera."""
+    stream = served.context.system.ref(STREAM, (device_id, 1))
+    connection = served.context.system.ref(CONNECTION, 1)
+    if not first:
+        await stream.tell(HoldStream())
+        assert await stream.ask(Publish(connection))
+    units = [
+        AccessUnit(1, Coding.H264, True, 500 * count, KEYFRAME)
+        for count in range(2 * first, 2 * (first + seconds) + (not first))
+    ]
+    await stream.tell(UnitsPublished(connection, units))
+
+
+async def test_the_home_of_a_device_answers_what_another_server_is_asked(servers, requests):
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    path = f"/stream/{home.device_id}/1"
+    live = await one.admin.get(f"{path}/live.m3u8")
+    assert (live.status, live.text) == (200, (await home.admin.get(f"{path}/live.m3u8")).text)
+    assert live.headers["Content-Type"] == "application/vnd.apple.mpegurl"
+    assert live.headers["Cache-Control"] == "no-cache, no-store"
+    assert [entry.uri for entry in m3u8.loads(live.text).segments] == ["0.ts", "1.ts", None]
+    for name in ("0.ts", "0.0.ts"):
+        here, there = await one.admin.get(f"{path}/{name}"), await home.admin.get(f"{path}/{name}")
+        assert (here.status, here.body) == (200, there.body)
+        for header in ("Content-Type", "Cache-Control"):
+            assert here.headers[header] == there.headers[header]
+    # What is wrong is answered as at the home.
+    for name in ("live.m3u8?_HLS_msn=50", "77.ts", "snapshot.jpg", "playback.m3u8", "playback/0.ts"):
+        here, there = await one.admin.get(f"{path}/{name}"), await home.admin.get(f"{path}/{name}")
+        assert (here.status, here.text) == (there.status, there.text)
+    # What is wrong anyway does not leave this server.
+    before = requests.total()
+    for name in ("live.m3u8?_HLS_part=1", "live.m3u8?_HLS_msn=x"):
+        assert (await one.admin.get(f"{path}/{name}")).status == 400
+    assert (await one.admin.get(f"/stream/{home.device_id}/32/live.m3u8")).status == 404
+    assert requests.total() == before
+    # The home itself asks nobody.
+    assert (await home.admin.get(f"{path}/1.ts")).status == 200
+    assert requests.total() == before
+
+
+async def test_fifty_viewers_cost_one_request_for_a_segment_and_one_for_a_change(
+    servers, requests, monkeypatch
+):
+    # A viewer that comes late gets what the others got.
+    monkeypatch.setattr(home_requests, "PLAYLIST_SECONDS", 60.0)
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    path = f"/stream/{home.device_id}/1"
+    playlists, segments = [], []
+
+    async def view():
+        blocking = f"{path}/live.m3u8?_HLS_msn=2&_HLS_part=3"
+        playlists.append((await one.admin.get(blocking)).text)
+        segments.append((await one.admin.get(f"{path}/0.ts")).body)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(50):
+            nursery.start_soon(view)
+        await requested(requests)
+        await film(home, home.device_id, 5, 2)
+    assert len(playlists) == len(segments) == 50
+    assert len(set(playlists)) == len(set(segments)) == 1
+    assert requests[f"{home.device_id}/1/live.m3u8?_HLS_msn=2&_HLS_part=3"] == 1
+    assert requests[f"{home.device_id}/1/0.ts"] == 1
+
+
+async def test_a_viewer_who_leaves_does_not_end_the_request_of_the_others(servers, requests):
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    blocking = f"/stream/{home.device_id}/1/live.m3u8?_HLS_msn=2&_HLS_part=3"
+    answers = []
+
+    async def view():
+        answers.append((await one.admin.get(blocking)).status)
+
+    async with trio.open_nursery() as nursery:
+        with trio.CancelScope() as leaving:
+            async with trio.open_nursery() as first:
+                first.start_soon(one.admin.get, blocking)
+                await requested(requests)
+                nursery.start_soon(view)
+                leaving.cancel()
+        await film(home, home.device_id, 5, 2)
+    assert answers == [200]
+
+
+async def test_rights_are_checked_before_another_server_is_asked(servers, requests):
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    path = f"/stream/{home.device_id}/1"
+    assert (await one.admin.get(f"{path}/0.ts")).status == 200
+    before = requests.total()
+    ann = await one.user("ann")
+    for name in ("live.m3u8", "0.ts", "snapshot.jpg", "playback.m3u8"):
+        assert (await ann.get(f"{path}/{name}")).status == 404
+        assert (await one.client().get(f"{path}/{name}")).status == 401
+    assert requests.total() == before
+
+
+async def test_only_who_has_the_key_is_answered_and_only_about_video(servers):
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    right = {KEY_HEADER: home.listener.key}
+    path = f"/api/stream/{home.device_id}/1/0.ts"
+    async with httpx.AsyncClient(base_url=home.listener.url) as client:
+        assert (await client.get(path, headers=right)).status_code == 200
+        for wrong in ({}, {KEY_HEADER: one.listener.key}, {KEY_HEADER: ""}, {**right, CALLER_HEADER: "x"}):
+            answer = await client.get(path, headers=wrong)
+            assert (answer.status_code, answer.text) == (403, "for servers of a cluster")
+        for other in ("/api/devices", "/api/users", "/", "/metrics", "/api/captures?deviceId=1"):
+            assert (await client.get(other, headers=right)).status_code == 403
+        # A user is one who exists, and sees what they see.
+        assert (await client.get(path, headers={**right, CALLER_HEADER: '{"userId":99}'})).status_code == 401
+        ann = await home.user("ann")
+        headers = {**right, CALLER_HEADER: f'{{"userId":{ann.id}}}'}
+        assert (await client.get(path, headers=headers)).status_code == 404
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{home.port}") as client:
+        # The key opens nothing at the public address.
+        assert (await client.get(path, headers=right)).status_code == 401
+
+
+async def test_a_home_that_is_gone_is_a_503_until_the_device_is_elsewhere(servers, database):
+    one, home = servers
+    path = f"/stream/{home.device_id}/1/live.m3u8"
+    await database.execute("update nodes set address = 'http://127.0.0.1:9' where id = $1", home.node)
+    for _ in range(2):
+        answer = await one.admin.get(path)
+        assert (answer.status, answer.text) == (503, "the server of the device cannot be reached now")
+        assert answer.headers["Retry-After"] == "1"
+    await homes.claim(database, one.node, [home.device_id])
+
+    async def served_here():
+        return (await one.admin.get(path)).status == 200
+
+    with trio.fail_after(30):
+        while not await served_here():  # noqa: ASYNC110 - the server is asked
+            await trio.sleep(0.05)
+
+
+async def test_a_home_that_does_not_renew_its_row_is_not_waited_for(servers, database, requests):
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    blocking = f"/stream/{home.device_id}/1/live.m3u8?_HLS_msn=2&_HLS_part=3"
+    statuses = []
+
+    async def view():
+        statuses.append((await one.admin.get(blocking)).status)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(view)
+        await requested(requests)
+        with trio.fail_after(30):
+            while not statuses:
+                # As if it were frozen; its own renewal is undone.
+                await database.execute(
+                    "update nodes set seen_until = clock_timestamp() + interval '1 second' where id = $1",
+                    home.node,
+                )
+                await trio.sleep(0.05)
+    assert statuses == [503]
+
+
+async def test_a_request_is_forwarded_once_only(servers, database):
+    one, home = servers
+    right = {KEY_HEADER: home.listener.key}
+    await homes.claim(database, one.node, [home.device_id])
+    async with httpx.AsyncClient(base_url=home.listener.url) as client:
+        answer = await client.get(f"/api/stream/{home.device_id}/1/live.m3u8", headers=right)
+    assert (answer.status_code, answer.text) == (503, "the device has moved to another server")
+    assert answer.headers["Retry-After"] == "1"
