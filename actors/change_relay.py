@@ -10,9 +10,10 @@ import trio
 
 from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged
+from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.runtime import Actor, ChildSpec, Kind, Listener
 from motorpool.storage import nodes
-from motorpool.storage.broadcast import MAX_BYTES, BroadcastChannel, open_broadcast
+from motorpool.storage.broadcast import MAX_BYTES, BroadcastChannel, arrays, open_broadcast
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
@@ -33,21 +34,9 @@ _decoder = msgspec.json.Decoder(tuple[Change, ...])
 
 def texts_of(changes: list[Change]) -> list[str]:
     """Return JSON arrays of the facts, each of at most MAX_BYTES."""
-    texts: list[str] = []
-    packed: list[bytes] = []
-    size = 0
-    for change in changes:
-        each = _encoder.encode(change)
-        if len(each) + 2 > MAX_BYTES:
-            each = _encoder.encode(EverythingChanged())
-        if size + len(each) + len(packed) + 2 > MAX_BYTES:
-            texts.append(f"[{b','.join(packed).decode()}]")
-            packed, size = [], 0
-        packed.append(each)
-        size += len(each)
-    if packed:
-        texts.append(f"[{b','.join(packed).decode()}]")
-    return texts
+    encoded = (_encoder.encode(change) for change in changes)
+    unknown = _encoder.encode(EverythingChanged())
+    return arrays(each if len(each) + 2 <= MAX_BYTES else unknown for each in encoded)
 
 
 class ChangeRelay(Actor[None]):
@@ -86,6 +75,7 @@ class ChangeRelay(Actor[None]):
                     async with trio.open_nursery() as nursery:
                         nursery.start_soon(self._send, channel)
                         nursery.start_soon(self._receive, channel)
+                        nursery.start_soon(self._watch_servers)
                         await self._apply(EverythingChanged())
             except* StorageError as errors:
                 self.context.log.warning(
@@ -94,19 +84,20 @@ class ChangeRelay(Actor[None]):
             await trio.sleep(RETRY_SECONDS)
 
     async def _send(self, channel: BroadcastChannel) -> None:
-        living = await nodes.living(self._database)
         while True:
-            with trio.move_on_after(LOOK_SECONDS) as waiting:
-                await self._added.wait()
-            if waiting.cancelled_caught:
-                before, living = living, await nodes.living(self._database)
-                if before - living:
-                    # A server may have ended between a commit and its sending.
-                    await self._apply(EverythingChanged())
-                continue
+            await self._added.wait()
             changes, self._unsent, self._added = self._unsent, [], trio.Event()
-            for text in texts_of(changes):
-                await channel.send(text)
+            await channel.send(texts_of(changes))
+
+    async def _watch_servers(self) -> None:
+        living: frozenset[int] = frozenset()
+        while True:
+            before, living = living, await nodes.living(self._database)
+            self.context.system.topic(LIVING_SERVERS).publish(LivingServers(living))
+            if before - living:
+                # A server may have ended between a commit and its sending.
+                await self._apply(EverythingChanged())
+            await trio.sleep(LOOK_SECONDS)
 
     async def _receive(self, channel: BroadcastChannel) -> None:
         while True:

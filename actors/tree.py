@@ -15,6 +15,7 @@ from motorpool.actors.change_relay import change_relay_spec
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.devices.elsewhere import Elsewhere
 from motorpool.actors.devices.homes import homes_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
@@ -37,6 +38,7 @@ from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
 from motorpool.actors.gateway.proxied_socket import TrustedProxies
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
+from motorpool.actors.live_relay import live_relay_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
 from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
 from motorpool.actors.mailings.ticket_mails import TicketMails
@@ -136,6 +138,7 @@ def fleet_tree(
     hub = open_hub()
     catalog = RuleCatalog(database, settings.rules, read_assignments(settings.device.protocol_attributes))
     latest: dict[int, Position | None] = {}
+    elsewhere = Elsewhere() if clustered else None
     business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
     ticket_mails = TicketMails(outgoing.mail, settings.console_url)
     ticket_batches = TicketBatches(business_calendars, ticket_mails)
@@ -168,7 +171,7 @@ def fleet_tree(
                 ),
             ),
             position_writer_spec(database, is_urgent=True),
-            directory_spec(database, latest),
+            directory_spec(database, latest, elsewhere),
             access_spec(database),
             media_requests_spec(database),
             rule_catalog_spec(catalog, database),
@@ -187,6 +190,7 @@ def fleet_tree(
                     latest=latest,
                     node=node,
                     clustered=clustered,
+                    elsewhere=elsewhere,
                 ),
                 catalog,
             ),
@@ -232,6 +236,7 @@ def fleet_tree(
                 intensity=None,
                 children=(
                     *((change_relay_spec(database),) if clustered else ()),
+                    *((live_relay_spec(database, node, elsewhere),) if elsewhere is not None else ()),
                     capture_retention_spec(
                         database,
                         media_folder(settings.data),

@@ -25,7 +25,15 @@ from motorpool.actors.messages.changes import (
     TokenRevoked,
     UserChanged,
 )
-from motorpool.actors.messages.topics import DEVICES, LATEST_POSITIONS, POSITIONS, WEB_EVENTS, DeviceStatus
+from motorpool.actors.messages.topics import (
+    DEVICES,
+    LATEST_POSITIONS,
+    POSITIONS,
+    WEB_EVENTS,
+    DeviceStatus,
+    WebEvent,
+    WebEventsLost,
+)
 from motorpool.api.access import visible_device_ids
 from motorpool.api.auth.authentication import identify_socket_caller
 from motorpool.api.auth.caller import Caller
@@ -93,7 +101,7 @@ class LiveUpdates:
         await self._follow(POSITIONS, self._add_positions, task_status)
 
     async def follow_latest(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take each position that is a device's latest again, after newer ones were deleted."""
+        """Take each position that is a device's latest again, or that another server has stored."""
         await self._follow(LATEST_POSITIONS, self._add_positions, task_status)
 
     async def follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -110,8 +118,7 @@ class LiveUpdates:
                 except Lagged:
                     self._events_lost = True
                 else:
-                    self._events += [each.event for each in published if self._caller.id in each.user_ids]
-                    self._events_lost = len(self._events) > MAX_PENDING_EVENTS
+                    self._add_events(published)
                 if self._events_lost or self._events:
                     self._events_pending.set()
                     self._pending.set()
@@ -250,6 +257,14 @@ class LiveUpdates:
         for live in devices:
             if live.device_id in self._visible_ids:
                 self._devices[live.device_id] = live
+
+    def _add_events(self, published: Iterable[WebEvent | WebEventsLost]) -> None:
+        for each in published:
+            if isinstance(each, WebEventsLost):
+                self._events_lost = True
+            elif self._caller.id in each.user_ids:
+                self._events.append(each.event)
+        self._events_lost |= len(self._events) > MAX_PENDING_EVENTS
 
     async def _follow(
         self, topic: TopicName[T], add: Callable[[T], None], task_status: trio.TaskStatus[None]

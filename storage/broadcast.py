@@ -4,7 +4,7 @@ A text reaches the servers that listen when it is sent. Who loses the connection
 meanwhile.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -15,12 +15,13 @@ from motorpool.storage.database import Database
 from motorpool.storage.driver import Foreign
 from motorpool.storage.errors import StorageUnavailable
 
-__all__ = ["MAX_BYTES", "BroadcastChannel", "open_broadcast"]
+__all__ = ["MAX_BYTES", "BroadcastChannel", "arrays", "open_broadcast"]
 
 MAX_BYTES: Final = 7_900
 """Longest text, in bytes of UTF-8; PostgreSQL takes less than 8,000."""
 MAX_UNREAD = 10_000
 """Texts that wait to be received; beyond it the channel is lost."""
+_SEND = "select pg_notify($1, each) from unnest($2::text[]) as texts (each)"
 
 
 class BroadcastChannel:
@@ -34,10 +35,13 @@ class BroadcastChannel:
         self._seconds = seconds
         self._received = received
 
-    async def send(self, text: str) -> None:
-        """Send a text of at most MAX_BYTES to all others that listen. Raises StorageUnavailable."""
+    async def send(self, texts: Sequence[str]) -> None:
+        """Send texts of at most MAX_BYTES each, all or none, to all others that listen.
+
+        Of equal texts one is sent. Raises StorageUnavailable.
+        """
         await self._connection.call(
-            self._seconds, self._connection.driver.execute, "select pg_notify($1, $2)", self._name, text
+            self._seconds, self._connection.driver.execute, _SEND, self._name, list(texts)
         )
 
     async def receive(self) -> str:
@@ -50,6 +54,25 @@ class BroadcastChannel:
             return await self._received.receive()
         except trio.EndOfChannel:
             raise StorageUnavailable("the connection is lost, and with it what others sent") from None
+
+
+def arrays(items: Iterable[bytes], max_bytes: int = MAX_BYTES) -> list[str]:
+    """Return JSON arrays of these items, in their order, each array of at most `max_bytes`.
+
+    An item that is too long for an array of its own makes one that is too long.
+    """
+    found: list[str] = []
+    packed: list[bytes] = []
+    size = 1
+    for item in items:
+        if packed and size + len(item) + 1 > max_bytes:
+            found.append(f"[{b','.join(packed).decode()}]")
+            packed, size = [], 1
+        packed.append(item)
+        size += len(item) + 1
+    if packed:
+        found.append(f"[{b','.join(packed).decode()}]")
+    return found
 
 
 @asynccontextmanager

@@ -220,7 +220,13 @@ class DeviceActor(BaseDevice):
 
     def _connected_elsewhere(self) -> None:
         if self._connections.replaced() and self._session.row is not None:
-            self._presence.announce("offline")
+            self._presence.leave()
+
+    def _status_changed(self, status: str) -> None:
+        elsewhere = self._options.elsewhere
+        # A device that is online at another server has moved, or reports to both.
+        if elsewhere is None or not elsewhere.is_online(self._device_id):
+            super()._status_changed(status)
 
     async def _read_row(self, change: DeviceChanged) -> None:
         old = self._session.row

@@ -5,17 +5,21 @@ and the status changes that device actors send. The latest position of a device 
 requested. Last updates are saved every SAVE_SECONDS, which is how much of them a crash loses.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import assert_never
 
 import msgspec
 
+from motorpool.actors.devices.elsewhere import Elsewhere, apply_updates
 from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
+from motorpool.actors.messages.homes import LivingServers
+from motorpool.actors.messages.remote import ApplyRemoteUpdates, GetLoadedDevices
 from motorpool.actors.messages.topics import (
     ADDRESSED_POSITIONS,
     DEVICES,
     LATEST_POSITIONS,
+    LOCAL_STATUSES,
     POSITIONS,
     DeviceStatus,
 )
@@ -52,6 +56,8 @@ class GetDeviceStatuses(msgspec.Struct, Request[dict[int, DeviceStatus]], frozen
     """Return the status of each of these devices, by device id."""
 
     device_ids: tuple[int, ...]
+    here: bool = False
+    """Whether the status at this server is asked for, and not that in the cluster."""
 
 
 class GetLastUpdates(msgspec.Struct, Request[dict[int, datetime]], frozen=True, gc=False):
@@ -89,6 +95,9 @@ DirectoryMessage = (
     | GetLastUpdates
     | GetLatestPositions
     | GetDirectorySizes
+    | GetLoadedDevices
+    | ApplyRemoteUpdates
+    | LivingServers
     | _PositionsStored
     | _PositionsAddressed
     | _SaveDue
@@ -99,8 +108,11 @@ DIRECTORY: Kind[None, DirectoryMessage] = Kind("directory")
 class Directory(Actor[DirectoryMessage]):
     """Answers requests from memory; reads the latest position of each device once."""
 
-    def __init__(self, database: Database, latest: dict[int, Position | None]) -> None:
+    def __init__(
+        self, database: Database, latest: dict[int, Position | None], elsewhere: Elsewhere | None
+    ) -> None:
         self._database = database
+        self._elsewhere = elsewhere
         self._status: dict[int, str] = {}
         self._last_update: dict[int, datetime] = {}
         self._latest = latest
@@ -110,6 +122,8 @@ class Directory(Actor[DirectoryMessage]):
         """Load the last updates and subscribe to stored positions."""
         # What it held before a crash may be outdated.
         self._latest.clear()
+        if self._elsewhere is not None:
+            self._elsewhere.clear()
         try:
             self._last_update = await device_states.all_last_updates(self._database)
         except StorageError as error:
@@ -132,7 +146,7 @@ class Directory(Actor[DirectoryMessage]):
             case DeviceStatusChanged():
                 return self._status_changed(message.status)
             case GetDeviceStatuses():
-                return self._get_statuses(message.device_ids)
+                return self._get_statuses(message)
             case GetLatestPositions():
                 return self._get_latest(message.device_ids)
             case GetLastUpdates():
@@ -144,6 +158,12 @@ class Directory(Actor[DirectoryMessage]):
                 return self._apply(message.changes)
             case _SaveDue():
                 return self._save()
+            case ApplyRemoteUpdates():
+                return self._apply_remote(message)
+            case LivingServers():
+                return self._forget_servers(message.numbers)
+            case GetLoadedDevices():
+                return tuple(self._latest)
             case _:
                 assert_never(message)
 
@@ -159,7 +179,7 @@ class Directory(Actor[DirectoryMessage]):
                 last_update[device_id] = position.server_time
             unsaved.add(device_id)
             touched[device_id] = None
-        self.context.system.topic(DEVICES).publish(tuple(self._status_of(device_id) for device_id in touched))
+        self._publish_statuses(touched)
 
     def _positions_addressed(self, addressed: Sequence[Position]) -> None:
         latest: list[Position] = []
@@ -173,11 +193,35 @@ class Directory(Actor[DirectoryMessage]):
 
     def _status_changed(self, status: DeviceStatus) -> None:
         device_id = status.device_id
-        self._status[device_id] = status.status
+        shown = status.status
+        if self._elsewhere is not None:
+            shown = self._elsewhere.set_here(device_id, shown)
+            self.context.system.topic(LOCAL_STATUSES).publish(status)
+        self._status[device_id] = shown
         if status.last_update is not None:
             self._last_update[device_id] = status.last_update
             self._unsaved.add(device_id)
-        self.context.system.topic(DEVICES).publish((self._status_of(device_id),))
+        self._publish_statuses((device_id,))
+
+    def _apply_remote(self, message: ApplyRemoteUpdates) -> tuple[Position, ...]:
+        assert self._elsewhere is not None
+        found = apply_updates(message, self._elsewhere, self._status, self._last_update, self._latest)
+        self._publish_statuses(update.device_id for update in message.updates)
+        return found
+
+    def _forget_servers(self, living: frozenset[int]) -> None:
+        assert self._elsewhere is not None
+        shown = self._elsewhere.keep(living)
+        if shown:
+            self._status |= shown
+            # What the dead server had not saved yet.
+            self._unsaved |= shown.keys()
+            self._publish_statuses(shown)
+
+    def _publish_statuses(self, device_ids: Iterable[int]) -> None:
+        self.context.system.topic(DEVICES).publish(
+            tuple(self._status_of(device_id) for device_id in device_ids)
+        )
 
     def _status_of(self, device_id: int) -> DeviceStatus:
         latest = self._latest.get(device_id)
@@ -196,17 +240,21 @@ class Directory(Actor[DirectoryMessage]):
             "last updates not saved yet": len(self._unsaved),
         }
 
-    def _get_statuses(self, device_ids: tuple[int, ...]) -> object:
-        if any(device_id not in self._latest for device_id in device_ids):
-            return self._load_then_statuses(device_ids)
-        return {device_id: self._status_of(device_id) for device_id in device_ids}
+    def _get_statuses(self, asked: GetDeviceStatuses) -> object:
+        if any(device_id not in self._latest for device_id in asked.device_ids):
+            return self._load_then_statuses(asked)
+        return self._statuses_of(asked)
 
-    async def _load_then_statuses(self, device_ids: tuple[int, ...]) -> dict[int, DeviceStatus] | Failure:
+    async def _load_then_statuses(self, asked: GetDeviceStatuses) -> dict[int, DeviceStatus] | Failure:
         try:
-            await self._load(device_ids)
+            await self._load(asked.device_ids)
         except StorageError as error:
             return Failure(error)
-        return {device_id: self._status_of(device_id) for device_id in device_ids}
+        return self._statuses_of(asked)
+
+    def _statuses_of(self, asked: GetDeviceStatuses) -> dict[int, DeviceStatus]:
+        found = {device_id: self._status_of(device_id) for device_id in asked.device_ids}
+        return self._elsewhere.only_here(found) if asked.here and self._elsewhere is not None else found
 
     def _get_latest(self, device_ids: tuple[int, ...]) -> object:
         if any(device_id not in self._latest for device_id in device_ids):
@@ -242,6 +290,8 @@ class Directory(Actor[DirectoryMessage]):
                     self._status.pop(change.id, None)
                     self._last_update.pop(change.id, None)
                     self._unsaved.discard(change.id)
+                    if self._elsewhere is not None:
+                        self._elsewhere.forget(change.id)
                 case PositionsDeleted():
                     self._latest.pop(change.device_id, None)
                     reloaded.append(change.device_id)
@@ -258,9 +308,7 @@ class Directory(Actor[DirectoryMessage]):
             self.context.log.warning("cannot load the latest positions: %s", error)
             return
         self.context.system.topic(LATEST_POSITIONS).publish(tuple(self._known_latest(device_ids)))
-        self.context.system.topic(DEVICES).publish(
-            tuple(self._status_of(device_id) for device_id in device_ids)
-        )
+        self._publish_statuses(device_ids)
 
     async def _save(self) -> None:
         unsaved = {
@@ -279,14 +327,20 @@ class Directory(Actor[DirectoryMessage]):
 
 
 def directory_spec(
-    database: Database, latest: dict[int, Position | None] | None = None
+    database: Database,
+    latest: dict[int, Position | None] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> ChildSpec[DirectoryMessage]:
     """Return the child spec of the directory.
 
     `latest` is where it keeps the latest positions by device id, of those devices that were requested; others
-    may read it at any time. None: in a table of its own.
+    may read it at any time. None: in a table of its own. `elsewhere` is where it keeps the status of devices
+    at other servers of the cluster; None: there are none.
     """
     table: dict[int, Position | None] = {} if latest is None else latest
     return ChildSpec(
-        kind=DIRECTORY, factory=lambda: Directory(database, table), resident=False, mailbox_size=10_000
+        kind=DIRECTORY,
+        factory=lambda: Directory(database, table, elsewhere),
+        resident=False,
+        mailbox_size=10_000,
     )

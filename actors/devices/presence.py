@@ -96,16 +96,23 @@ class Presence:
         else:
             self._set_timer()
 
+    def leave(self) -> None:
+        """Announce that the device is online at another server now, which is no change of its status."""
+        self._report("offline")
+
     def announce(self, status: str) -> None:
         """Change the status and report it to the directory."""
         has_changed = status != self.status
+        self._report(status)
+        if has_changed:
+            self._on_change(status)
+
+    def _report(self, status: str) -> None:
         self.status = status
         self._announced_at = self._context.clock.monotonic()
         self._context.system.ref(DIRECTORY).offer(
             DeviceStatusChanged(DeviceStatus(self._device_id, status, self.last_update, 0))
         )
-        if has_changed:
-            self._on_change(status)
 
     def _set_timer(self) -> None:
         self._is_timer_set = True

@@ -125,7 +125,9 @@ class FootageRequests(Actor[FootageRequestsChanged]):
         while True:
             page = await footage_requests.ROWS.due(self._database, now=now, after=last, limit=PAGE)
             ids = tuple({request.device_id for request in page})
-            statuses = await self.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids)) if ids else {}
+            statuses = (
+                await self.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids, here=True)) if ids else {}
+            )
             for request in page:
                 status = statuses.get(request.device_id)
                 if status is None or status.status == "offline" or request.device_id in busy:

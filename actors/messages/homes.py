@@ -3,9 +3,16 @@
 import msgspec
 
 from motorpool.actors.messages.changes import ApplyChanges
-from motorpool.runtime import Kind
+from motorpool.runtime import Kind, TopicName
 
-__all__ = ["HOMES", "DeviceConnected", "DeviceDisconnected", "HomesMessage"]
+__all__ = [
+    "HOMES",
+    "LIVING_SERVERS",
+    "DeviceConnected",
+    "DeviceDisconnected",
+    "HomesMessage",
+    "LivingServers",
+]
 
 
 class DeviceConnected(msgspec.Struct, frozen=True, gc=False):
@@ -20,5 +27,15 @@ class DeviceDisconnected(msgspec.Struct, frozen=True, gc=False):
     device_id: int
 
 
+class LivingServers(msgspec.Struct, frozen=True, gc=False):
+    """The servers of the cluster that are not dead."""
+
+    numbers: frozenset[int]
+    """As of storage/nodes.py."""
+
+
 HomesMessage = DeviceConnected | DeviceDisconnected | ApplyChanges
 HOMES: Kind[None, HomesMessage] = Kind("homes")
+
+LIVING_SERVERS: TopicName[LivingServers] = TopicName("living servers")
+"""The servers that are not dead, every few seconds; only in a cluster."""

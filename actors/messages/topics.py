@@ -13,6 +13,7 @@ __all__ = [
     "DEVICE_TRAFFIC",
     "EVENTS",
     "LATEST_POSITIONS",
+    "LOCAL_STATUSES",
     "POSITIONS",
     "RECEIVERS_PAUSED",
     "UNMATCHED_EVENTS",
@@ -22,6 +23,7 @@ __all__ = [
     "DeviceTraffic",
     "ReceiverPaused",
     "WebEvent",
+    "WebEventsLost",
     "WebhookDisabled",
 ]
 
@@ -44,6 +46,12 @@ class WebEvent(msgspec.Struct, frozen=True, gc=False):
     user_ids: frozenset[int]
     event: Event
     """With the text in its attribute `message`; id 0 if it is not stored."""
+    is_remote: bool = False
+    """Whether another server has sent it to this one."""
+
+
+class WebEventsLost(msgspec.Struct, frozen=True, gc=False):
+    """Events of other servers of the cluster may be missing."""
 
 
 class DeviceTraffic(msgspec.Struct, frozen=True, gc=False):
@@ -85,13 +93,16 @@ POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
 
 LATEST_POSITIONS: TopicName[tuple[Position, ...]] = TopicName("latest")
 """The latest positions of devices, published once more: older ones that became the latest because newer ones
-were deleted, and those whose address was found since they were stored."""
+were deleted, those whose address was found since they were stored, and what other servers have stored."""
 
 ADDRESSED_POSITIONS: TopicName[tuple[Position, ...]] = TopicName("addressed")
 """Stored positions with the address that was found and committed since."""
 
 DEVICES: TopicName[tuple[DeviceStatus, ...]] = TopicName("devices")
 """Devices whose status or last update changed; at most a few times a second for each."""
+
+LOCAL_STATUSES: TopicName[DeviceStatus] = TopicName("local statuses")
+"""Status and last update of devices at this server, as they change; only in a cluster, for `Topic.listen`."""
 
 DEVICE_TRAFFIC: TopicName[DeviceTraffic] = TopicName("device traffic")
 """What devices send, while anybody follows it."""
@@ -102,7 +113,7 @@ EVENTS: TopicName[tuple[Event, ...]] = TopicName("events")
 UNMATCHED_EVENTS: TopicName[int] = TopicName("unmatched events")
 """How many events were just committed that wait to be matched with notifications."""
 
-WEB_EVENTS: TopicName[WebEvent] = TopicName("web events")
+WEB_EVENTS: TopicName[WebEvent | WebEventsLost] = TopicName("web events")
 """Events that notifications and announcements send through the notificator `web`."""
 
 RECEIVERS_PAUSED: TopicName[ReceiverPaused] = TopicName("receivers paused")

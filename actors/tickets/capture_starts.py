@@ -77,7 +77,7 @@ class CaptureStarts:
         while len(found) < PAGE:
             page = await ticket_captures.ROWS.due(self._database, now=now, after=last, limit=PAGE)
             ids = tuple({capture.device_id for capture in page})
-            statuses = await self._system.ref(DIRECTORY).ask(GetDeviceStatuses(ids)) if ids else {}
+            statuses = await self._system.ref(DIRECTORY).ask(GetDeviceStatuses(ids, here=True)) if ids else {}
             for capture in page:
                 status = statuses.get(capture.device_id)
                 if status is None or status.status == "offline":
