@@ -15,6 +15,8 @@ def van(server):
         device["attributes"] = {"plate": "007", "seats": 5, "speedLimit": 20}
         made = client.post("/devices", json=device).json()
         yield lambda: client.get(f"/devices/{made['id']}").json()
+        # Of a vehicle that its test has deleted as well.
+        assert client.delete(f"/devices/{made['id']}").status_code == 204
 
 
 def test_settings_are_saved_on_top_of_another_edit_and_deleted(server, visitor, van):
