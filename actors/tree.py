@@ -117,6 +117,7 @@ def fleet_tree(
     server_key: bytes | None = None,
     node: int = 0,
     clustered: bool = False,
+    quota: DeviceQuota | None = None,
 ) -> SupervisorSpec:
     """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
     message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`),
@@ -133,7 +134,7 @@ def fleet_tree(
         MEDIA_PORTS["playback"] + offset,
         Jt808.port + offset,
     )
-    quota = DeviceQuota(settings.files.device_quota_bytes or 0, exempt=None)
+    quota = quota or DeviceQuota(settings.files.device_quota_bytes or 0, exempt=None)
     outgoing = outgoing or OutgoingServices()
     hub = open_hub()
     catalog = RuleCatalog(database, settings.rules, read_assignments(settings.device.protocol_attributes))

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import trio
 
+from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.gateway.limits import MemoryBudget
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.changes import (
@@ -85,6 +86,8 @@ class ServerContext:
     """Mail, text messages, the geocoder and HTTP to other servers."""
     home_finder: HomeFinder | None = None
     """Where devices are that another server serves; None where no request is forwarded."""
+    file_quota: DeviceQuota | None = None
+    """Of the files of each device, which devices and users add; None: none."""
     setup_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Makes a client elsewhere the first user (api/auth/setup.py)."""
     closing: trio.Event = field(default_factory=trio.Event)

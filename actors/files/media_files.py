@@ -21,6 +21,7 @@ from motorpool.storage.durable_files import make_folder, sync_folder, write_file
 __all__ = [
     "FOLDER_MODE",
     "MEDIA",
+    "STILL",
     "device_folder",
     "folder_name",
     "measure",
@@ -38,6 +39,8 @@ __all__ = [
 MEDIA = "media"
 """Name of the folder of all files of devices, in the data folder."""
 PICTURES = frozenset({".jpg", ".jpeg", ".png"})
+STILL = ".still"
+"""Before the extension of pictures that a user took of a video, also of an old one."""
 IMAGE = "device"
 """File name of a device's image, without the extension."""
 FOLDER_MODE = 0o700
@@ -68,14 +71,15 @@ def media_name(now: datetime, extension: str) -> str:
 
 
 def newest_picture(folder: Path, oldest: datetime) -> tuple[Path, datetime] | None:
-    """Return the newest picture named by `media_name`, and when; None without one since `oldest`. Blocks."""
+    """Return the newest picture that the device sent, and when; None without one since `oldest`. Blocks."""
     found = ""
     since = f"{oldest:{NAME_TIME}}"
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(folder):
             time, dash, _ = name.partition("-")
-            if dash and time.isdecimal() and len(time) == len(since) and Path(name).suffix in PICTURES:
-                found = max(found, name)
+            *earlier, suffix = Path(name).suffixes or [""]
+            if dash and time.isdecimal() and len(time) == len(since) and suffix in PICTURES:
+                found = found if STILL in earlier else max(found, name)
     if found < since:
         return None
     return folder / found, datetime.strptime(found.partition("-")[0], NAME_TIME).replace(tzinfo=UTC)

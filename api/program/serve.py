@@ -14,6 +14,7 @@ from typing import Any
 
 import trio
 
+from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
@@ -123,6 +124,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             fleet = await with_retention(database, fleet_settings(settings, record))
 
             outgoing = build_outgoing_services(settings, clock)
+            quota = DeviceQuota(fleet.files.device_quota_bytes or 0, exempt=None)
 
             def create_served_app(system: System) -> ServedApp:
                 context = ServerContext(
@@ -137,6 +139,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     restart_requested=state.restart_requested,
                     outgoing=outgoing,
                     home_finder=None if nodes is None else HomeFinder(database, node, clock.monotonic),
+                    file_quota=quota,
                     loop_stops=loop_stops,
                 )
                 return ServedApp(app=create_app(context), closing=context.closing, changes=context.changes)
@@ -159,6 +162,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     server_key=server_key,
                     node=node,
                     clustered=settings.cluster.name is not None,
+                    quota=quota,
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None

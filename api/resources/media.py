@@ -2,22 +2,34 @@
 docs/server.md#files).
 """
 
+import hashlib
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 
+import msgspec
 from quart import Response
 
-from motorpool.actors.files.media_files import device_folder, media_folder, save_image
+from motorpool.actors.files.media_files import (
+    STILL,
+    device_folder,
+    media_folder,
+    media_url,
+    save_image,
+    save_media,
+)
 from motorpool.actors.video.capture_files import CAPTURE_NAMES
 from motorpool.api.access import confirm_device, may_see_device, require_device
-from motorpool.api.auth.rights import CHANGE
+from motorpool.api.auth.rights import CAPTURE_VIDEO, CHANGE, Right
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.file_responses import media_type, send_file
-from motorpool.api.http.responses import as_text
+from motorpool.api.http.responses import as_json, as_text
+from motorpool.codecs.reports import MediaFile
 from motorpool.storage import devices
+from motorpool.storage.records import Device
 
 __all__ = ["OPERATIONS"]
 
@@ -25,6 +37,8 @@ OPERATIONS = Operations("devices")
 
 IMAGE_BYTES = 500_000
 """Limit of a picture."""
+STILL_BYTES = 1_000_000
+"""Limit of a still."""
 IMAGES = {
     "image/jpeg": ("jpg", (b"\xff\xd8\xff",)),
     "image/png": ("png", (b"\x89PNG\r\n\x1a\n",)),
@@ -32,6 +46,8 @@ IMAGES = {
     "image/webp": ("webp", (b"RIFF",)),
 }
 """Media type -> file suffix, and the bytes it may begin with."""
+STILLS = {kind: IMAGES[kind] for kind in ("image/jpeg", "image/png")}
+"""Those of stills."""
 
 HEADERS = {
     # File names are unique, but a device's own picture may be replaced at any time.
@@ -91,29 +107,83 @@ async def _record_download(call: Call, device_id: int, name: str) -> None:
 )
 async def save_device_image(call: Call) -> Response:
     """Keep a picture of a device: JPEG, PNG, GIF or WebP of at most 500,000 bytes."""
-    CHANGE["device"].require(call.caller)
+    extension, content = await _read_picture(call, CHANGE["device"], IMAGES, IMAGE_BYTES)
+    device = await _audited_device(call)
+    media = media_folder(call.context.settings.data)
+    try:
+        name = await save_image(media, device.unique_id, extension, content)
+    except OSError as error:
+        raise Unavailable(f"the picture cannot be kept: {error.strerror}") from error
+    return as_text(name)
+
+
+class Still(msgspec.Struct, rename="camel"):
+    """A still that is kept as a file of its device."""
+
+    file_name: str
+    """Its name, for `files` of a comment."""
+    url: str
+    """Where it is served."""
+    size: int
+    """In bytes."""
+    sha256: str
+    """Of its content, in hexadecimal digits."""
+
+
+@OPERATIONS.operation(
+    "POST", "/devices/{id}/stills", raw_media_types=tuple(STILLS), answer=Still, errors=(503,)
+)
+async def save_still(call: Call) -> Response:
+    """Keep a still of a camera, such as for a ticket: JPEG or PNG of at most 1,000,000 bytes.
+
+    It is a file of the device like those that it sends: quotas and retention of files hold for it.
+    """
+    extension, content = await _read_picture(call, CAPTURE_VIDEO, STILLS, STILL_BYTES)
+    device = await _audited_device(call)
+    files = call.context.settings.files
+    try:
+        name = await save_media(
+            media_folder(call.context.settings.data),
+            device.unique_id,
+            MediaFile("image", f"{STILL[1:]}.{extension}", content),
+            call.context.system.clock.now(),
+            files.reserve_bytes,
+            call.context.file_quota,
+        )
+    except OSError as error:
+        raise Unavailable(f"the still cannot be kept: {error.strerror}") from error
+    digest = hashlib.sha256(content).hexdigest()
+    return as_json(Still(name, media_url(device.unique_id, name), len(content), digest))
+
+
+async def _read_picture(
+    call: Call, right: Right, kinds: Mapping[str, tuple[str, tuple[bytes, ...]]], most: int
+) -> tuple[str, bytes]:
+    """Return the file suffix and the content of a picture that the caller sends for a device."""
+    right.require(call.caller)
     await require_device(call, call.id)
     kind = (call.request.mimetype or "").lower()
-    if kind not in IMAGES:
-        raise BadRequest("the picture must be JPEG, PNG, GIF or WebP, by its Content-Type")
-    if (call.request.content_length or 0) > IMAGE_BYTES:
-        raise BadRequest(f"the picture is larger than {IMAGE_BYTES} bytes")
+    if kind not in kinds:
+        names = [extension.upper() for extension, _ in kinds.values()]
+        raise BadRequest(f"the picture must be {', '.join(names[:-1])} or {names[-1]}, by its Content-Type")
+    if (call.request.content_length or 0) > most:
+        raise BadRequest(f"the picture is larger than {most} bytes")
     content = await call.raw_body()
+    # A slow upload may outlast the right.
     await confirm_device(call, call.id)
-    CHANGE["device"].require(call.caller)
-    if len(content) > IMAGE_BYTES:
-        raise BadRequest(f"the picture is larger than {IMAGE_BYTES} bytes")
-    extension, beginnings = IMAGES[kind]
+    right.require(call.caller)
+    if len(content) > most:
+        raise BadRequest(f"the picture is larger than {most} bytes")
+    extension, beginnings = kinds[kind]
     if not content.startswith(beginnings) or (extension == "webp" and content[8:12] != b"WEBP"):
         raise BadRequest(f"the picture is not {kind}")
+    return extension, content
+
+
+async def _audited_device(call: Call) -> Device:
+    """Return the device for which a file is kept, with that in the audit log."""
     device = await devices.TABLE.fetch(call.context.database, call.id)
     if device is None:
         raise ResourceNotFound("no such device")
     await record_action(call, call.context.database, "upload", "device", call.id)
-    try:
-        name = await save_image(
-            media_folder(call.context.settings.data), device.unique_id, extension, content
-        )
-    except OSError as error:
-        raise Unavailable(f"the picture cannot be kept: {error.strerror}") from error
-    return as_text(name)
+    return device

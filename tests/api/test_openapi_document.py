@@ -52,6 +52,7 @@ OURS = {
     "get /stream/{deviceId}/{channel}/snapshot.jpg",
     "get /stream/{deviceId}/{channel}/{index}.{part}.ts",
     "post /devices/{id}/image",
+    "post /devices/{id}/stills",
     "put /devices/{id}/accumulators",
 }
 """What clients call although the specification does not name it, the tree of actors, and credentials."""

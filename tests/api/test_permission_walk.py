@@ -506,7 +506,7 @@ async def _sent(
     if place == "/commands/send" and method == "POST":
         saved = {"id": world.find("commands", pairs["id"])} if "id" in pairs else {}
         return {"json": {"type": "custom", "attributes": {"data": "00"}, **saved, **ids}}
-    if place.endswith("/image"):
+    if place.endswith(("/image", "/stills")):
         return {"data": PNG, "headers": {"Content-Type": "image/png"}}
     if place.startswith("/server/file"):
         return {"data": b"x", "headers": {"Content-Type": "application/octet-stream"}}

@@ -1,6 +1,11 @@
+import hashlib
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+
 import pytest
 
-from motorpool.actors.files.media_files import folder_name, save_media
+from motorpool.actors.files.file_retention import MEDIA_NAMES
+from motorpool.actors.files.media_files import folder_name, media_name, newest_picture, save_media
 from motorpool.codecs.reports import MediaFile
 
 JPEG = b"\xff\xd8\xff\xe0picture"
@@ -174,3 +179,41 @@ async def test_files_go_with_their_device(served, van, tmp_path):
     assert [path.name for path in (tmp_path / "media").iterdir()] == ["van 1"]
     await served.device(served.admin, "van 2")
     assert (await served.admin.get("/media/van%202/device.jpg")).status == 404
+
+
+async def test_a_still_is_a_file_of_its_device_that_a_ticket_can_keep(served, van):
+    kept = await served.admin.post(
+        f"/devices/{van}/stills", data=JPEG, headers={"Content-Type": "image/jpeg"}
+    )
+    assert kept.status == 200
+    still = kept.json()
+    assert (still["size"], still["sha256"]) == (len(JPEG), hashlib.sha256(JPEG).hexdigest())
+    assert fnmatchcase(still["fileName"], MEDIA_NAMES)
+    shown = await served.admin.get(still["url"].removeprefix("/api"))
+    assert (shown.status, shown.body, shown.headers["Content-Type"]) == (200, JPEG, "image/jpeg")
+    another = await served.admin.post(
+        f"/devices/{van}/stills", data=PNG, headers={"Content-Type": "image/png"}
+    )
+    assert another.json()["fileName"] != still["fileName"]
+
+
+async def test_a_still_is_not_taken_for_a_picture_that_the_device_sent(served, van, tmp_path):
+    kept = await served.admin.post(
+        f"/devices/{van}/stills", data=JPEG, headers={"Content-Type": "image/jpeg"}
+    )
+    folder = tmp_path / "media" / "van 1"
+    assert [path.name for path in folder.iterdir()] == [kept.json()["fileName"]]
+    long_ago = datetime(2000, 1, 1, tzinfo=UTC)
+    assert newest_picture(folder, long_ago) is None
+    (folder / media_name(datetime(2020, 1, 1, tzinfo=UTC), "jpg")).write_bytes(JPEG)
+    assert newest_picture(folder, long_ago)[1].year == 2020
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [(b"GIF89a", "image/gif"), (PNG, "image/jpeg"), (JPEG + bytes(1_000_001 - len(JPEG)), "image/jpeg")],
+)
+async def test_what_is_no_still_or_too_large_is_400(served, van, tmp_path, content, kind):
+    answer = await served.admin.post(f"/devices/{van}/stills", data=content, headers={"Content-Type": kind})
+    assert answer.status == 400
+    assert not (tmp_path / "media").exists()

@@ -1,5 +1,6 @@
 """Live video in the console: pictures, and what is said without one (docs/console.md#live)."""
 
+import io
 import re
 
 import pytest
@@ -17,6 +18,11 @@ def server(start_server):
 
 def test_live_video_in_two_clicks_with_sound_from_one(server, visitor, vehicle, eventually):
     van = vehicle("013900000301", 1, 2)
+    with server.client() as client:
+        company = client.post("/companies", json={"name": "North"}).json()["id"]
+        assert client.post("/tickets/defaults", json={"companyId": company}).status_code == 200
+        asked = {"companyId": company, "deviceId": van.id, "subject": "Look at camera 2"}
+        ticket = client.post("/tickets", json=asked).json()["id"]
     guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in("/")
@@ -51,6 +57,17 @@ def test_live_video_in_two_clicks_with_sound_from_one(server, visitor, vehicle, 
         tile_of(page, van, 2).get_by_role("button", name="Save a still").click()
     with Image.open(download.value.path()) as still:
         assert still.size == (320, 180)
+    # The same picture for a ticket.
+    page.get_by_role("button", name="Attach to ticket").click()
+    page.get_by_role("dialog").get_by_role("button", name="Look at camera 2").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    with server.client() as client:
+        entries = client.get(f"/tickets/{ticket}/events").json()
+        (evidence,) = [each for each in entries if each["type"] == "evidence"]
+        kept = client.get(evidence["attributes"]["url"].removeprefix("/api"))
+    with Image.open(io.BytesIO(kept.content)) as still:
+        assert (still.format, still.size) == ("JPEG", (320, 180))
+    assert any("Still of camera 2" in str(each) for each in entries)
 
     # Nothing is read any more once the place is left.
     page.get_by_role("link", name="Account").click()

@@ -34,8 +34,8 @@ class Unsent extends Problem {
 type Value = string | number | boolean;
 /** Parameters of an address; those without a value are left out, arrays are repeated. */
 export type Query = Record<string, Value | readonly Value[] | null | undefined>;
-/** A JSON body, or a form. */
-type Body = object | URLSearchParams | undefined;
+/** A JSON body, a form, or a file with its type. */
+type Body = object | URLSearchParams | Blob | undefined;
 
 /** Longest text of a refusal that is shown. */
 const MAX_TEXT = 500;
@@ -139,7 +139,7 @@ async function request(
   if (method !== "GET" && url !== SESSION && !reachable.peek()) throw new Unsent();
   const options: RequestInit = { method, credentials: "same-origin", cache: "no-store", headers };
   if (signal) options.signal = signal;
-  if (body instanceof URLSearchParams) options.body = body;
+  if (body instanceof URLSearchParams || body instanceof Blob) options.body = body;
   else if (body !== undefined) {
     options.headers = { ...headers, "Content-Type": "application/json" };
     options.body = JSON.stringify(body);

@@ -19,7 +19,8 @@ const REST_MS = 300;
 interface AttachProps {
   /** Whose tickets are offered first. */
   deviceId: number;
-  evidence: Evidence;
+  /** What is added; a function makes it once a ticket is chosen. */
+  evidence: Evidence | (() => Promise<Evidence>);
   /** Called when a ticket has it. */
   onAdded?: () => void;
 }
@@ -34,13 +35,18 @@ export function AttachTicket(props: AttachProps) {
         <Icon name="plus" size={18} />
         {t("ticket.attach")}
       </button>
-      {open && <Choice {...props} onClose={() => setOpen(false)} />}
+      {open && <ChooseTicket {...props} onClose={() => setOpen(false)} />}
     </>
   );
 }
 
-/** Open tickets: those of the vehicle, or those that hold the words. */
-function Choice({ deviceId, evidence, onAdded, onClose }: AttachProps & { onClose: () => void }) {
+/** A dialog of open tickets, those of the vehicle or those that hold the words: the chosen one gets the evidence. */
+export function ChooseTicket({
+  deviceId,
+  evidence,
+  onAdded,
+  onClose,
+}: AttachProps & { onClose: () => void }) {
   const [text, setText] = useState("");
   const [busy, setBusy] = useState(false);
   const keyword = useRested(text.trim());
@@ -52,7 +58,7 @@ function Choice({ deviceId, evidence, onAdded, onClose }: AttachProps & { onClos
   async function add(ticket: Ticket): Promise<void> {
     setBusy(true);
     try {
-      await addEvidence(ticket, evidence);
+      await addEvidence(ticket, typeof evidence === "function" ? await evidence() : evidence);
       toast(t("event.added", { number: ticket.number }));
       onClose();
       onAdded?.();

@@ -16,6 +16,8 @@ export interface Evidence {
   captureIds?: readonly string[];
   /** 0 is none. */
   positionId?: number;
+  /** What the comment says; without it that there is evidence. */
+  text?: string;
 }
 
 /** A comment adds so many files at most. */
@@ -24,10 +26,10 @@ const FILES = 20;
 /** Add evidence by internal comments: one for position and files, one for each capture. */
 export async function addEvidence(
   ticket: Pick<Ticket, "id">,
-  { files = [], captureIds = [], positionId = 0 }: Evidence,
+  { files = [], captureIds = [], positionId = 0, text = t("event.evidenceComment") }: Evidence,
 ): Promise<void> {
   const path = `/tickets/${ticket.id}/comments`;
-  const comment = { text: t("event.evidenceComment"), internal: true };
+  const comment = { text, internal: true };
   if (positionId || files.length > 0)
     await post(path, { ...comment, positionId, files: files.slice(0, FILES) });
   for (const captureId of captureIds) await post(path, { ...comment, captureId });

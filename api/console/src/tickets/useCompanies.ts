@@ -4,8 +4,14 @@ import { may, session } from "../state/session";
 
 /** The companies of whose tickets the reader sees some; none for those who change nothing, undefined until known. */
 export function useCompanies(): readonly Company[] | undefined {
-  const open = may("edit") && !session.value?.temporary;
-  return useLoaded(`companies ${open}`, () =>
-    open ? read<Company[]>("/companies", { excludeAttributes: true }) : Promise.resolve([]),
-  ).value;
+  return useLoaded(`companies ${mayAdd()}`, readCompanies).value;
+}
+
+/** As `useCompanies`, once. */
+export async function readCompanies(): Promise<readonly Company[]> {
+  return mayAdd() ? read<Company[]>("/companies", { excludeAttributes: true }) : [];
+}
+
+function mayAdd(): boolean {
+  return may("edit") && !session.value?.temporary;
 }

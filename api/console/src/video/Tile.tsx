@@ -3,16 +3,15 @@ import { address } from "../api/call";
 import { t } from "../i18n/translate";
 import { Link } from "../Link";
 import { Icon } from "../parts/Icon";
-import { toast } from "../parts/Toast";
 import { device } from "../state/fleet";
 import { style } from "../state/session";
 import { now } from "../time/clock";
 import { Details } from "./Details";
 import { LivePlayer, pictures } from "./player";
 import { Snapshots } from "./Snapshots";
-import { saveStill, stillName } from "./still";
 import type { TileId } from "./tiles";
 import { useShown } from "./useShown";
+import { useStill } from "./useStill";
 import { words } from "./words";
 import "./tile.css";
 
@@ -61,11 +60,8 @@ export function Tile(props: TileProps) {
 
   const title = t("live.of", { name, camera });
   const playing = player?.state.value.phase.name === "playing";
-  async function still() {
-    const element = video.current;
-    const saved = element && (await saveStill(element, stillName(name, camera, Date.now())));
-    if (!saved) toast(t("live.noStill"), "bad");
-  }
+  const [takeStill, stillDialog] = useStill();
+  const still = () => takeStill(video.current, { deviceId, vehicle: name, camera, at: Date.now() });
   return (
     <article ref={root} class={playing || stills ? "tile" : "tile without-picture"} aria-label={title}>
       {stills ? (
@@ -109,6 +105,7 @@ export function Tile(props: TileProps) {
         </div>
       </footer>
       {open && player && <Details player={player} />}
+      {stillDialog}
     </article>
   );
 }

@@ -3,17 +3,44 @@
 /** Pixels across of a frame that is kept; it is shown without color. */
 const KEPT_WIDTH = 640;
 
-/** Save the frame that is shown, at its full size. Returns false if there is none. */
-export async function saveStill(video: HTMLVideoElement, name: string): Promise<boolean> {
-  const blob = await frameOf(video);
-  if (!blob) return false;
+/** What the server takes as a still (docs/devices.md#operations). */
+const MOST_BYTES = 1_000_000;
+/** Qualities of JPEG, until one is small enough. */
+const QUALITIES = [0.92, 0.8, 0.6];
+
+/** The frame that is shown, at its full size; null if there is none. */
+export interface Frame {
+  png: Blob;
+  /** A file that the server takes, or null where the frame is too large for that. */
+  jpeg: () => Promise<Blob | null>;
+}
+
+export async function frameOf(video: HTMLVideoElement): Promise<Frame | null> {
+  const canvas = drawn(video, 1);
+  const png = canvas && (await blobOf(canvas, "image/png"));
+  return png && { png, jpeg: () => compressed(canvas) };
+}
+
+async function compressed(canvas: HTMLCanvasElement): Promise<Blob | null> {
+  for (const quality of QUALITIES) {
+    const blob = await blobOf(canvas, "image/jpeg", quality);
+    if (blob && blob.size <= MOST_BYTES) return blob;
+  }
+  return null;
+}
+
+function blobOf(canvas: HTMLCanvasElement, type: string, quality?: number): Promise<Blob | null> {
+  return new Promise((resolve) => canvas.toBlob(resolve, type, quality));
+}
+
+/** Save a file under a name. */
+export function saveAs(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = url;
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  return true;
 }
 
 /** `Bus 7 camera 2 2026-11-22 14.32.07.png`, without what file names may not hold. */
@@ -30,12 +57,6 @@ export function stillName(vehicle: string, camera: number, instant: number): str
 export function keepFrame(video: HTMLVideoElement): void {
   const canvas = drawn(video, Math.min(1, KEPT_WIDTH / video.videoWidth));
   if (canvas) video.poster = canvas.toDataURL("image/jpeg", 0.8);
-}
-
-function frameOf(video: HTMLVideoElement): Promise<Blob | null> {
-  const canvas = drawn(video, 1);
-  if (!canvas) return Promise.resolve(null);
-  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 
 function drawn(video: HTMLVideoElement, scale: number): HTMLCanvasElement | null {

@@ -2,7 +2,6 @@ import { type Signal, useComputed, useSignal, useSignalEffect } from "@preact/si
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
-import { toast } from "../../parts/Toast";
 import { device, position } from "../../state/fleet";
 import { may, style } from "../../state/session";
 import { now } from "../../time/clock";
@@ -11,8 +10,8 @@ import type { Span } from "../../time/spans";
 import { startOfDay } from "../../time/zones";
 import type { Lane } from "../../timeline/lanes";
 import { camerasOf } from "../channels";
-import { saveStill, stillName } from "../still";
 import { fullScreen } from "../Tile";
+import { useStill } from "../useStill";
 import { CompanionStage } from "./CompanionStage";
 import { useCaptures } from "./captures";
 import { FetchPanel } from "./FetchPanel";
@@ -159,11 +158,9 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
   });
 
   const video = () => stage.current?.querySelector("video") ?? null;
-  async function still(): Promise<void> {
-    const element = video();
-    const name = stillName(found?.name ?? "", camera, cursor.at.peek());
-    if (!element || !(await saveStill(element, name))) toast(t("live.noStill"), "bad");
-  }
+  const [takeStill, stillDialog] = useStill();
+  const still = () =>
+    takeStill(video(), { deviceId, vehicle: found?.name ?? "", camera, at: cursor.at.peek() });
   function begin(): void {
     const at = Math.floor(cursor.at.peek());
     mark.value = whole({ from: at, to: mark.peek() && span.to > at ? span.to : at + 60_000 });
@@ -242,6 +239,7 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
         captures={captures.value}
         footage={footage.value}
       />
+      {stillDialog}
     </section>
   );
 }

@@ -1,0 +1,51 @@
+/** Stills of a camera: saved as a file, and offered for a ticket. */
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { post } from "../api/call";
+import type { Still } from "../api/types";
+import { dateTime } from "../format/times";
+import { t } from "../i18n/translate";
+import { toast } from "../parts/Toast";
+import { style } from "../state/session";
+import { ChooseTicket } from "../tickets/AttachTicket";
+import type { Evidence } from "../tickets/evidence";
+import { readCompanies } from "../tickets/useCompanies";
+import { type Frame, frameOf, saveAs, stillName } from "./still";
+
+interface Of {
+  deviceId: number;
+  vehicle: string;
+  camera: number;
+  /** When the picture was made, in milliseconds since 1970. */
+  at: number;
+}
+
+/** What takes a still of a video, and the dialog in which a ticket is chosen for it. */
+export function useStill(): [
+  take: (video: HTMLVideoElement | null, of: Of) => Promise<void>,
+  dialog: ComponentChildren,
+] {
+  const [kept, setKept] = useState<(Of & { frame: Frame }) | null>(null);
+  async function take(video: HTMLVideoElement | null, of: Of): Promise<void> {
+    const frame = video && (await frameOf(video));
+    if (!frame) return toast(t("live.noStill"), "bad");
+    saveAs(frame.png, stillName(of.vehicle, of.camera, of.at));
+    // Who sees no tickets has the file.
+    const companies = await readCompanies().catch(() => []);
+    const act = { label: t("ticket.attach"), run: () => setKept({ ...of, frame }) };
+    toast(t("live.stillSaved"), "good", companies.length > 0 ? act : undefined);
+  }
+  const dialog = kept && (
+    <ChooseTicket deviceId={kept.deviceId} evidence={() => uploaded(kept)} onClose={() => setKept(null)} />
+  );
+  return [take, dialog];
+}
+
+async function uploaded({ deviceId, camera, at, frame }: Of & { frame: Frame }): Promise<Evidence> {
+  const jpeg = await frame.jpeg();
+  if (!jpeg) throw new Error(t("live.stillTooLarge"));
+  const { fileName } = await post<Still>(`/devices/${deviceId}/stills`, jpeg);
+  const text = t("live.stillOf", { camera, time: dateTime(at, style.value) });
+  return { files: [{ deviceId, fileName }], text };
+}
