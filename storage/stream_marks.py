@@ -9,7 +9,7 @@ from collections.abc import Collection
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import StreamMark
 
-__all__ = ["replace", "reserve"]
+__all__ = ["holds", "replace", "reserve"]
 
 _RESERVE = """
     insert into stream_marks as mark (device_id, channel, kind, next_index, next_discontinuity)
@@ -57,3 +57,14 @@ async def replace(
         )
         is True
     )
+
+
+async def holds(q: Queries, device_id: int, channel: int, kind: str, expected: Collection[int]) -> bool:
+    """Return whether the next index is still one of `expected`, or the device has been deleted."""
+    found = await q.fetch_value(
+        "select next_index from stream_marks where device_id = $1 and channel = $2 and kind = $3",
+        device_id,
+        channel,
+        kind,
+    )
+    return found is None or found in expected

@@ -47,6 +47,13 @@ class SequenceAllocator:
         self._stored = (self._reserved,)
         return mark.next_index, mark.next_discontinuity
 
+    async def are_latest(self) -> bool:
+        """Whether no other server has reserved numbers since; True while the database cannot be asked."""
+        try:
+            return await stream_marks.holds(self._database, *self._key, self._stored)
+        except StorageError:
+            return True
+
     def has_room(self, next_index: int, count: int = 1) -> bool:
         """Whether `count` more segments may be made before the next `reserve`."""
         return next_index + count <= self._reserved

@@ -101,7 +101,7 @@ class Stream(Actor[StreamMessage]):
             part_seconds=settings.part_seconds,
             discontinuity=next_index > 0,
         )
-        context.every(CHECK_SECONDS, CheckStream())
+        self._checks = context.every(CHECK_SECONDS, CheckStream())
 
     async def stop(self) -> None:
         """Answer readers, end subscriptions and save the numbers."""

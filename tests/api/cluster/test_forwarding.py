@@ -11,7 +11,7 @@ from tests.api.conftest import start
 
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.live_stream import STREAM, HoldStream
-from motorpool.actors.messages.publishing import Publish, UnitsPublished
+from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.settings import VideoSettings
 from motorpool.api.cluster import home_requests
 from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate
@@ -95,14 +95,14 @@ async def test_the_home_of_a_device_answers_what_another_server_is_asked(servers
     assert (live.status, live.text) == (200, (await home.admin.get(f"{path}/live.m3u8")).text)
     assert live.headers["Content-Type"] == "application/vnd.apple.mpegurl"
     assert live.headers["Cache-Control"] == "no-cache, no-store"
-    assert [entry.uri for entry in m3u8.loads(live.text).segments] == ["0.ts", "1.ts", None]
-    for name in ("0.ts", "0.0.ts"):
+    assert [entry.uri for entry in m3u8.loads(live.text).segments] == ["1.ts", "2.ts", None]
+    for name in ("1.ts", "1.0.ts"):
         here, there = await one.admin.get(f"{path}/{name}"), await home.admin.get(f"{path}/{name}")
         assert (here.status, here.body) == (200, there.body)
         for header in ("Content-Type", "Cache-Control"):
             assert here.headers[header] == there.headers[header]
     # What is wrong is answered as at the home.
-    for name in ("live.m3u8?_HLS_msn=50", "77.ts", "snapshot.jpg", "playback.m3u8", "playback/0.ts"):
+    for name in ("live.m3u8?_HLS_msn=50", "77.ts", "snapshot.jpg", "playback.m3u8", "playback/1.ts"):
         here, there = await one.admin.get(f"{path}/{name}"), await home.admin.get(f"{path}/{name}")
         assert (here.status, here.text) == (there.status, there.text)
     # What is wrong anyway does not leave this server.
@@ -112,7 +112,7 @@ async def test_the_home_of_a_device_answers_what_another_server_is_asked(servers
     assert (await one.admin.get(f"/stream/{home.device_id}/32/live.m3u8")).status == 404
     assert requests.total() == before
     # The home itself asks nobody.
-    assert (await home.admin.get(f"{path}/1.ts")).status == 200
+    assert (await home.admin.get(f"{path}/2.ts")).status == 200
     assert requests.total() == before
 
 
@@ -127,9 +127,9 @@ async def test_fifty_viewers_cost_one_request_for_a_segment_and_one_for_a_change
     playlists, segments = [], []
 
     async def view():
-        blocking = f"{path}/live.m3u8?_HLS_msn=2&_HLS_part=3"
+        blocking = f"{path}/live.m3u8?_HLS_msn=3&_HLS_part=3"
         playlists.append((await one.admin.get(blocking)).text)
-        segments.append((await one.admin.get(f"{path}/0.ts")).body)
+        segments.append((await one.admin.get(f"{path}/1.ts")).body)
 
     async with trio.open_nursery() as nursery:
         for _ in range(50):
@@ -138,14 +138,14 @@ async def test_fifty_viewers_cost_one_request_for_a_segment_and_one_for_a_change
         await film(home, home.device_id, 5, 2)
     assert len(playlists) == len(segments) == 50
     assert len(set(playlists)) == len(set(segments)) == 1
-    assert requests[f"{home.device_id}/1/live.m3u8?_HLS_msn=2&_HLS_part=3"] == 1
-    assert requests[f"{home.device_id}/1/0.ts"] == 1
+    assert requests[f"{home.device_id}/1/live.m3u8?_HLS_msn=3&_HLS_part=3"] == 1
+    assert requests[f"{home.device_id}/1/1.ts"] == 1
 
 
 async def test_a_viewer_who_leaves_does_not_end_the_request_of_the_others(servers, requests):
     one, home = servers
     await film(home, home.device_id, 0, 5)
-    blocking = f"/stream/{home.device_id}/1/live.m3u8?_HLS_msn=2&_HLS_part=3"
+    blocking = f"/stream/{home.device_id}/1/live.m3u8?_HLS_msn=3&_HLS_part=3"
     answers = []
 
     async def view():
@@ -166,10 +166,10 @@ async def test_rights_are_checked_before_another_server_is_asked(servers, reques
     one, home = servers
     await film(home, home.device_id, 0, 5)
     path = f"/stream/{home.device_id}/1"
-    assert (await one.admin.get(f"{path}/0.ts")).status == 200
+    assert (await one.admin.get(f"{path}/1.ts")).status == 200
     before = requests.total()
     ann = await one.user("ann")
-    for name in ("live.m3u8", "0.ts", "snapshot.jpg", "playback.m3u8"):
+    for name in ("live.m3u8", "1.ts", "snapshot.jpg", "playback.m3u8"):
         assert (await ann.get(f"{path}/{name}")).status == 404
         assert (await one.client().get(f"{path}/{name}")).status == 401
     assert requests.total() == before
@@ -179,7 +179,7 @@ async def test_only_who_has_the_key_is_answered_and_only_about_video(servers):
     one, home = servers
     await film(home, home.device_id, 0, 5)
     right = {KEY_HEADER: home.listener.key}
-    path = f"/api/stream/{home.device_id}/1/0.ts"
+    path = f"/api/stream/{home.device_id}/1/1.ts"
     async with httpx.AsyncClient(base_url=home.listener.url) as client:
         assert (await client.get(path, headers=right)).status_code == 200
         for wrong in ({}, {KEY_HEADER: one.listener.key}, {KEY_HEADER: ""}, {**right, CALLER_HEADER: "x"}):
@@ -218,7 +218,7 @@ async def test_a_home_that_is_gone_is_a_503_until_the_device_is_elsewhere(server
 async def test_a_home_that_does_not_renew_its_row_is_not_waited_for(servers, database, requests):
     one, home = servers
     await film(home, home.device_id, 0, 5)
-    blocking = f"/stream/{home.device_id}/1/live.m3u8?_HLS_msn=2&_HLS_part=3"
+    blocking = f"/stream/{home.device_id}/1/live.m3u8?_HLS_msn=3&_HLS_part=3"
     statuses = []
 
     async def view():
@@ -246,3 +246,26 @@ async def test_a_request_is_forwarded_once_only(servers, database):
         answer = await client.get(f"/api/stream/{home.device_id}/1/live.m3u8", headers=right)
     assert (answer.status_code, answer.text) == (503, "the device has moved to another server")
     assert answer.headers["Retry-After"] == "1"
+
+
+async def test_a_device_that_moves_and_comes_back_has_playlists_that_only_grow(
+    servers, database, monkeypatch
+):
+    monkeypatch.setattr(home_requests, "PLAYLIST_SECONDS", 0.0)
+    one, home = servers
+    path = f"/stream/{home.device_id}/1/live.m3u8"
+    last, last_discontinuity = 0, -1
+    for server in (home, one, home, one):
+        await homes.claim(database, server.node, [home.device_id])
+        for each in servers:
+            each.context.home_finder.forget_all()
+        await film(server, home.device_id, 0, 5)
+        playlists = [m3u8.loads((await each.admin.get(path)).text) for each in servers]
+        assert playlists[0].dumps() == playlists[1].dumps()
+        assert playlists[0].media_sequence > last
+        assert (playlists[0].discontinuity_sequence or 0) > last_discontinuity
+        assert playlists[0].segments[0].discontinuity == (last > 0)
+        last = playlists[0].media_sequence + len(playlists[0].segments)
+        last_discontinuity = playlists[0].discontinuity_sequence or 0
+        stream = server.context.system.ref(STREAM, (home.device_id, 1))
+        await stream.tell(PublisherLeft(server.context.system.ref(CONNECTION, 1)))
