@@ -34,9 +34,11 @@ from motorpool.actors.row_cache import RowCache
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.login_audit import LoginAudit
+from motorpool.api.auth.login_limits import LoginLimits
 from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
+from motorpool.api.auth.shared_attempts import SharedAttempts, SharedRate
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.cluster.home_finder import HomeFinder
 from motorpool.api.open_sockets import OpenSockets
@@ -104,11 +106,13 @@ class ServerContext:
     """When this server started, by the wall clock."""
     accounts: Accounts = field(init=False)
     """Users, sessions and tokens by which callers are identified."""
+    login_limits: LoginLimits = field(init=False)
+    """Limits on failed logins, at this server and those beside it."""
     login_audit: LoginAudit = field(init=False)
     """Writes the audit rows of failed logins."""
-    resets: RateLimit = field(init=False)
+    resets: SharedRate = field(init=False)
     """Password resets requested from each address."""
-    registrations: RateLimit = field(init=False)
+    registrations: SharedRate = field(init=False)
     """Users registered from each address."""
     message_tests: RateLimit = field(init=False)
     """Test messages sent by each user."""
@@ -161,9 +165,16 @@ class ServerContext:
         self.accounts = Accounts(self.database, monotonic)
         self.login_audit = LoginAudit(monotonic)
         chosen = self.settings.users
-        self.resets = RateLimit(chosen.resets_per_address, chosen.reset_minutes * 60, monotonic)
+        clustered = self.settings.cluster.name is not None
+        shared = SharedAttempts(self.database, self.clock) if clustered else None
+        self.login_limits = LoginLimits(self.login_throttle, self.settings.login, self.clock, shared)
+        self.resets = SharedRate(
+            "reset address", chosen.resets_per_address, chosen.reset_minutes * 60, self.clock, shared
+        )
         self.open_sockets = OpenSockets(self.settings.http)
-        self.registrations = RateLimit(chosen.registrations_per_address, REGISTRATION_SECONDS, monotonic)
+        self.registrations = SharedRate(
+            "registration", chosen.registrations_per_address, REGISTRATION_SECONDS, self.clock, shared
+        )
         self.message_tests = RateLimit(chosen.tests_per_hour, 3600.0, monotonic)
         self.webhook_tests = RateLimit(WEBHOOK_TESTS, 60.0, monotonic)
         self.downloads = RateLimit(1, DOWNLOAD_SECONDS, monotonic)

@@ -59,7 +59,7 @@ class LoginThrottle:
     strangers cannot lock out users who come from where they always come from.
 
     An attempt counts as failed while it is in progress, so parallel guesses do not evade the limit. Counts
-    are of this process; each of several servers on one database has its own.
+    are of this process; those of a cluster are added by LoginLimits (api/auth/login_limits.py).
     """
 
     def __init__(self, settings: LoginSettings, monotonic: Callable[[], float]) -> None:
@@ -115,6 +115,11 @@ class LoginThrottle:
                 self._buckets[kind].pop(key, None)
         # Earlier failures of an unknown place stay: they may be a stranger's, and it is known from now on.
         self.withdraw(attempt)
+
+    def has_others(self, attempt: Attempt) -> bool:
+        """Return whether other attempts of its keys have failed or are in progress."""
+        found = (self._buckets[kind].get(key) for kind, key in attempt.keys)
+        return any(bucket is not None and len(bucket.times) > 1 for bucket in found)
 
     def withdraw(self, attempt: Attempt) -> None:
         """Uncount an attempt whose secret was not looked at."""

@@ -5,7 +5,8 @@ from contextlib import suppress
 from quart import Request, Websocket
 
 from motorpool.api.auth.known_places import find_known_place, network_of
-from motorpool.api.auth.login_throttle import Attempt, LoginLocked
+from motorpool.api.auth.login_limits import LoginAttempt
+from motorpool.api.auth.login_throttle import LoginLocked
 from motorpool.api.auth.one_time_codes import step_of
 from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import Unavailable
@@ -31,12 +32,13 @@ async def check_password(
     try:
         right = remembered or await context.passwords.verify(stored, password)
     except Unavailable:
-        context.login_throttle.withdraw(attempt)
+        await context.login_limits.withdraw(attempt)
         raise
     if not right:
+        await context.login_limits.record_failure(attempt)
         await record_denied(context, request, method=method, name=name, user=_user(account))
         return None
-    context.login_throttle.record_success(attempt)
+    await context.login_limits.record_success(attempt)
     if account is not None and stored is not None and not remembered:
         await _rehash(context, account.user.id, stored, password)
     return _user(account)
@@ -59,9 +61,10 @@ async def check_code(context: ServerContext, request: Request, user: User, code:
     attempt = await _begin(context, request, user.email, account, method="code", factor="code")
     step = step_of(user.totp_key, code, context.clock.now())
     if step is None or not await used_codes.accept(context.database, user.id, user.totp_key, step):
+        await context.login_limits.record_failure(attempt)
         await record_denied(context, request, method="code", user=user)
         return False
-    context.login_throttle.record_success(attempt)
+    await context.login_limits.record_success(attempt)
     return True
 
 
@@ -89,10 +92,10 @@ async def _begin(
     *,
     method: str,
     factor: str = "",
-) -> Attempt:
+) -> LoginAttempt:
     known = await find_known_place(context, request, account) if account is not None else None
     try:
-        return context.login_throttle.begin_attempt(
+        return await context.login_limits.begin_attempt(
             name,
             network_of(context, request),
             account=account.user.id if account is not None else 0,

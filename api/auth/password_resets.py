@@ -11,8 +11,8 @@ import msgspec
 
 from motorpool.actors.outgoing.mail import Mail
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.rate_limits import RateLimit
 from motorpool.actors.user_rights import may_log_in
+from motorpool.api.auth.shared_attempts import SharedAttempts, SharedRate
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.program.settings import Settings
@@ -51,7 +51,10 @@ class PasswordResets(Actor[PasswordResetRequested]):
     async def start(self) -> None:
         """Create the rate limit, and warn if links lead to an address that is only assumed."""
         limit = self._settings.users.resets_per_account
-        self._rate = RateLimit(limit, self._lifetime.total_seconds(), self.context.clock.monotonic)
+        clock = self.context.clock
+        clustered = self._settings.cluster.name is not None
+        shared = SharedAttempts(self._database, clock) if clustered else None
+        self._rate = SharedRate("reset account", limit, self._lifetime.total_seconds(), clock, shared)
         if self._mail.enabled and self._settings.public.url is None:
             self.context.log.warning(
                 "links in mails lead to %s; [public] url is unset", self._settings.public_url
@@ -63,19 +66,19 @@ class PasswordResets(Actor[PasswordResetRequested]):
             return
         try:
             user = await users.by_email(self._database, message.email)
-            if user is not None and self._may_receive(user):
+            if user is not None and await self._may_receive(user):
                 await self._write(user)
         except StorageError as error:
             self.context.log.warning("a password reset could not be written: %s", error)
 
-    def _may_receive(self, user: User) -> bool:
+    async def _may_receive(self, user: User) -> bool:
         if (
             user.temporary
             or not may_log_in(user, self.context.clock.now())
             or not self._mail.can_reach(user.email)
         ):
             return False
-        if self._rate.hit(str(user.id)):
+        if await self._rate.hit(str(user.id)):
             self.context.log.info("user %d has reached the limit of links for a new password", user.id)
             return False
         return True

@@ -109,21 +109,22 @@ async def end_openid(call: Call) -> Response:
     if query.error == "access_denied":
         # Harmless, so the state is not verified; not every provider sends it along.
         return _console(call, "cancelled")
-    throttle = call.context.login_throttle
+    limits = call.context.login_limits
     try:
-        attempt = throttle.begin_anonymous_attempt(client_network(call.address))
+        attempt = await limits.begin_anonymous_attempt(client_network(call.address))
     except LoginLocked as locked:
         await record_denied(call.context, call.request, method="openid", locked=locked)
         raise
     try:
         response = await _finish_login(call, provider, query)
     except LoginRefused as refused:
+        await limits.record_failure(attempt)
         await record_denied(call.context, call.request, method="openid")
         raise NotLoggedIn(f"{refused}; start again at {call.context.settings.public_url}/") from None
     except ProviderUnavailable as error:
-        throttle.record_success(attempt)
+        await limits.record_success(attempt)
         raise Unavailable(str(error)) from None
-    throttle.record_success(attempt)
+    await limits.record_success(attempt)
     response.delete_cookie(COOKIE, path=_cookie_path(call))
     return response
 

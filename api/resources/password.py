@@ -53,7 +53,7 @@ class UpdateForm(msgspec.Struct, rename="camel"):
 async def reset_password(call: Call) -> Response:
     """Mail a link that sets a new password; the answer is the same whether or not anybody gets one."""
     form = await call.form(ResetForm)
-    wait = call.context.resets.hit(client_network(call.address))
+    wait = await call.context.resets.hit(client_network(call.address))
     if wait:
         raise TooManyRequests(f"too many password resets; try again in {max(1, round(wait))} s", wait)
     if not call.context.system.ref(PASSWORD_RESETS).offer(PasswordResetRequested(form.email)):
@@ -93,7 +93,7 @@ async def update_password(call: Call) -> Response:
         )
     await publish_changes(call.context.system, UserChanged(token.user_id, "updated"))
     # Users who forgot their password have mostly reached the limit of failed logins.
-    call.context.login_throttle.reset_failures(account.user.id)
+    await call.context.login_limits.reset_failures(account.user.id)
     response = as_text("the password is set")
     # The mail has proved who they are.
     await remember_login(call, response, account.user)

@@ -6,7 +6,7 @@ import pyotp
 import pytest
 import trio
 
-from motorpool.api.program.settings import HttpSettings, LoginSettings
+from motorpool.api.program.settings import ClusterSettings, HttpSettings, LoginSettings
 
 BEHIND = HttpSettings(trusted_proxies=("127.0.0.0/8",))
 LOGIN = LoginSettings(hash_memory_kib=64, hash_rounds=1, failures_per_account=3, failures_per_address=6)
@@ -245,3 +245,19 @@ async def test_networks_of_a_user_are_bounded_and_go_with_the_user(limited, data
     assert "192.0.2.4" not in {row["network"] for row in networks}
     await limited.admin.delete(f"/users/{number}")
     assert await database.fetch_value("select count(*) from known_addresses where user_id = $1", number) == 0
+
+
+async def test_failures_at_another_server_of_the_cluster_count(starting, database):
+    async with starting(http=BEHIND, login=LOGIN, cluster=ClusterSettings(name="north")) as served:
+        ann = await make(served)
+        assert await log_in(served.client(), STRANGER.format(1), "guess") == 401
+        assert await log_in(served.client(), HOME, "ann") == 200
+        assert await database.fetch("select kind, key, cardinality(times) from counted_attempts") != []
+        # As another server counts them, which has seen two.
+        await database.execute(
+            "update counted_attempts set times = times || times[1] || times[1] where key = $1", f"{ann} "
+        )
+        assert await log_in(served.client(), STRANGER.format(2), "ann") == 429
+        assert await log_in(served.client(), HOME, "ann") == 200
+        (row,) = await rows(database, "locked")
+        assert row["attributes"]["limit"] == "account"

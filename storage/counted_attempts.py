@@ -1,0 +1,96 @@
+"""The table `counted_attempts`: failed logins and other limited attempts, for all servers of a cluster."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from motorpool.storage.queries import Queries
+
+__all__ = ["MAX_KEYS", "add", "clean", "clear", "clear_beginning", "recent", "remove"]
+
+MAX_KEYS: Final = 20_000
+"""Keys of each kind that `clean` leaves, those that were counted last."""
+
+# Of two servers that count an attempt of one key at once, the later one sees the other's.
+_ADD = """
+    insert into counted_attempts as counted (kind, key, times, expires)
+    values ($1, $2, array[$3::timestamptz], $3::timestamptz + $4::interval)
+    on conflict (kind, key) do update set
+        times = array(
+            select at from unnest(counted.times) as at where at > $3::timestamptz - $4::interval
+            order by at desc limit $5::integer - 1
+        ) || $3::timestamptz,
+        expires = greatest(counted.expires, excluded.expires)
+    where $6::boolean or $5::integer > (
+        select count(*) from unnest(counted.times) as at where at > $3::timestamptz - $4::interval
+    )
+    returning true
+"""
+_RECENT = """
+    select kind, key, array(
+        select at from unnest(times) as at where at > $3::timestamptz - $4::interval order by at
+    )
+    from counted_attempts join unnest($1::text[], $2::text[]) as asked (kind, key) using (kind, key)
+"""
+_REMOVE = """
+    update counted_attempts set times = times[:place - 1] || times[place + 1:]
+    from (
+        select kind, key, array_position(times, $3::timestamptz) as place from counted_attempts
+        where kind = $1 and key = $2 for update
+    ) as found
+    where counted_attempts.kind = found.kind and counted_attempts.key = found.key and place is not null
+"""
+# Rows that another transaction has locked are in use.
+_CLEAN = """
+    delete from counted_attempts where (kind, key) in (
+        select kind, key from counted_attempts where {which} for update skip locked
+    )
+"""
+_EXPIRED = _CLEAN.format(which="expires < $1")
+_BEYOND = _CLEAN.format(
+    which="""(kind, key) in (
+        select kind, key from (
+            select kind, key, row_number() over (partition by kind order by expires desc) as place
+            from counted_attempts
+        ) as placed where place > $1
+    )"""
+)
+
+
+async def recent(
+    q: Queries, keys: Sequence[tuple[str, str]], *, now: datetime, window: timedelta
+) -> dict[tuple[str, str], list[datetime]]:
+    """Return the attempts within the window before `now` by kind and key, oldest first, if there are any."""
+    rows = await q.fetch(_RECENT, [kind for kind, _ in keys], [key for _, key in keys], now, window)
+    return {(row[0], row[1]): row[2] for row in rows if row[2]}
+
+
+async def add(
+    q: Queries, kind: str, key: str, *, limit: int, now: datetime, window: timedelta, always: bool = False
+) -> bool:
+    """Count an attempt unless `limit` of them are within the window; return whether it was counted.
+
+    With `always` it is counted in any case, in place of the oldest one past the limit.
+    """
+    return await q.fetch_value(_ADD, kind, key, now, window, limit, always) is True
+
+
+async def remove(q: Queries, kind: str, key: str, at: datetime) -> None:
+    """Uncount the attempt of this instant."""
+    await q.execute(_REMOVE, kind, key, at)
+
+
+async def clear(q: Queries, kind: str, key: str) -> None:
+    """Uncount the attempts of a key."""
+    await q.execute("delete from counted_attempts where kind = $1 and key = $2", kind, key)
+
+
+async def clear_beginning(q: Queries, kind: str, prefix: str) -> None:
+    """Uncount the attempts of all keys that begin with `prefix`."""
+    await q.execute("delete from counted_attempts where kind = $1 and starts_with(key, $2)", kind, prefix)
+
+
+async def clean(q: Queries, now: datetime) -> None:
+    """Delete what is out of its window, and what is beyond MAX_KEYS."""
+    await q.execute(_EXPIRED, now)
+    await q.execute(_BEYOND, MAX_KEYS)
