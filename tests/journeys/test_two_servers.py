@@ -1,15 +1,22 @@
-"""Two server processes on one database: rights, commands, and what the end of one leaves to the other
+"""Two server processes on one database: rights, commands, video, and what the end of one leaves to the other
 (docs/servers.md).
 """
 
 import base64
+import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import m3u8
 import pytest
 
 from motorpool.bench.server import EMAIL
+from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
+from motorpool.codecs.media.units import AccessUnit, Coding
 
 NUMBER = "13955550011"
+KEYFRAME = b"\0\0\0\1\x67\x42\xc0\x1e\0\0\0\1\x68\xce\x38\x80\0\0\0\1\x65" + bytes(range(1, 200))
 
 
 def report(server, latitude):
@@ -17,9 +24,28 @@ def report(server, latitude):
     assert httpx.get(f"http://{server.host}:{server.osmand_port}/", params=values).status_code == 200
 
 
+def film(peer, viewer, path):
+    """Let the camera of a device film ten seconds for a viewer; the playlist that the viewer gets."""
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(viewer.get, path)
+        request = peer.messages(lambda message: isinstance(message, LiveVideoRequest))[-1]
+        peer.send(peer.terminal.general_response(request))
+        sender = Jt1078Sender(NUMBER, 6)
+        with socket.create_connection((request.host, request.tcp_port), timeout=40) as media:
+            for count in range(21):
+                media.sendall(sender.encode(AccessUnit(1, Coding.H264, True, 500 * count, KEYFRAME)))
+            answer = asked.result(60)
+    assert answer.status_code == 200, answer.text
+    return m3u8.loads(answer.text)
+
+
 @pytest.mark.timeout(180)
 def test_two_servers_are_one_for_rights_and_commands(start_server, database_url, connected, eventually):
-    settings = {"MOTORPOOL_CLUSTER_NAME": "north", "MOTORPOOL_DATABASE": database_url}
+    settings = {
+        "MOTORPOOL_CLUSTER_NAME": "north",
+        "MOTORPOOL_DATABASE": database_url,
+        "MOTORPOOL_NODE_ADDRESS": "http://127.0.0.1:0",
+    }
     # The administrator is made by the server that starts first.
     with start_server(settings) as staying, staying.client() as client:
         with (
@@ -42,12 +68,24 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
             assert eventually(lambda: client.post("/commands/send", json=command).status_code == 202)
             assert peer.messages(lambda message: getattr(message, "message_id", 0) == 0x8300)
 
+            # Each server shows the video of a device at the other one.
+            folder = f"/stream/{device['id']}/1/"
+            playlist = film(peer, client, folder + "live.m3u8")
+            segment = folder + playlist.segments[0].uri
+            assert len(client.get(segment).content) > 188
+            assert client.get(segment).content == other.get(segment).content
+
             # A device that connects to the other server has given up its connection to the first.
             with connected(staying, NUMBER) as again:
                 with pytest.raises(AssertionError, match="closed by the server"):
                     peer.messages(lambda _: False)
                 assert other.post("/commands/send", json=command).status_code == 202
                 assert again.messages(lambda message: getattr(message, "message_id", 0) == 0x8300)
+                # Its video goes on with higher numbers.
+                moved = film(again, other, folder + "live.m3u8")
+                assert moved.media_sequence > playlist.media_sequence + len(playlist.segments)
+                assert moved.segments[0].discontinuity
+                assert other.get(folder + moved.segments[0].uri).status_code == 200
             assert eventually(lambda: other.post("/commands/send", json=command).status_code == 400)
 
             # What is taken away at the one ends at the other.
