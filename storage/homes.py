@@ -7,7 +7,7 @@ import msgspec
 from motorpool.storage import nodes
 from motorpool.storage.queries import Queries
 
-__all__ = ["Home", "claim", "connected_elsewhere", "find_elsewhere", "release"]
+__all__ = ["Home", "claim", "connected_elsewhere", "find_elsewhere", "others", "release"]
 
 # The server before is a column: read beside the update, in a common table expression, it would be outdated.
 _CLAIM = f"""
@@ -30,6 +30,12 @@ _FIND = f"""
     from homes home join nodes on nodes.id = coalesce(home.node, home.former)
     where home.device_id = any($2::bigint[]) and nodes.id <> $1 and nodes.state <> 'dead'
         and nodes.address is not null and nodes.key is not null
+"""  # noqa: S608 - constants
+
+_OTHERS = f"""
+    select nodes.id, nodes.address, nodes.key, {nodes.responds()} from nodes
+    where nodes.id <> $1 and nodes.state <> 'dead' and nodes.address is not null and nodes.key is not null
+    order by nodes.id
 """  # noqa: S608 - constants
 
 
@@ -75,3 +81,8 @@ async def find_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> 
     """
     rows = await q.fetch(_FIND, node, list(device_ids))
     return {row[0]: Home(row[1], row[2], row[3], row[4]) for row in rows}
+
+
+async def others(q: Queries, node: int) -> list[Home]:
+    """Return the servers that live, are not `node` and have an address."""
+    return [Home(row[0], row[1], row[2], row[3]) for row in await q.fetch(_OTHERS, node)]

@@ -1,15 +1,18 @@
 """Requests about the video of a device that another server serves are answered by that server."""
 
+from urllib.parse import quote
+
 from quart import Response
 
 from motorpool.api.access import confirm_device
+from motorpool.api.cluster.answer_memory import Answer
 from motorpool.api.cluster.home_requests import ANSWER_SECONDS, HOME_REQUESTS, HomeRequest, NoAnswer
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import Unavailable
 from motorpool.api.http.node_gate import Sender, sender_of
 from motorpool.storage.homes import Home
 
-__all__ = ["answer_of_home"]
+__all__ = ["answer_of_home", "answers_of_others"]
 
 RETRY_SECONDS = 1.0
 
@@ -19,34 +22,12 @@ async def answer_of_home(
 ) -> Response | None:
     """Return the answer of the server that the device is connected to; None if this server answers itself.
 
-    The caller may see the device. The answer to a GET is shared by all who ask alike, unless the other server
-    is to act `as_caller`. `query` begins with a question mark.
+    The caller may see the device. The answer to a GET is shared by all who ask alike, with this `query`
+    instead of the request's, unless the other server is to act `as_caller`.
 
     Raises:
         Unavailable: the other server does not answer, or the request was forwarded already.
     """
-    home = await _find_home(call, device_id)
-    if home is None:
-        return None
-    request = HomeRequest(home, device_id, call.request.path + query)
-    if as_caller:
-        caller = call.caller
-        request = HomeRequest(
-            home,
-            device_id,
-            call.request.path + query,
-            call.request.method,
-            Sender(caller.id, caller.impersonator_id, caller.sharer_id),
-            call.address,
-        )
-    answer = await call.context.system.ref(HOME_REQUESTS).ask(request, seconds=ANSWER_SECONDS)
-    await confirm_device(call, device_id)
-    if isinstance(answer, NoAnswer):
-        raise Unavailable(answer.reason, RETRY_SECONDS)
-    return Response(answer.body, answer.status, headers=dict(answer.headers))
-
-
-async def _find_home(call: Call, device_id: int) -> Home | None:
     finder = call.context.home_finder
     home = None if finder is None else await finder.find(device_id)
     if home is None:
@@ -55,4 +36,49 @@ async def _find_home(call: Call, device_id: int) -> Home | None:
         raise Unavailable("the device has moved to another server", RETRY_SECONDS)
     if not home.responds:
         raise Unavailable("the server of the device does not answer now", RETRY_SECONDS)
-    return home
+    if as_caller:
+        answer = await _send_as_caller(call, home, device_id)
+    else:
+        request = HomeRequest(home, device_id, _path(call, query))
+        answer = await call.context.system.ref(HOME_REQUESTS).ask(request, seconds=ANSWER_SECONDS)
+        await confirm_device(call, device_id)
+    if isinstance(answer, NoAnswer):
+        raise Unavailable(answer.reason, RETRY_SECONDS)
+    return _response(answer)
+
+
+async def answers_of_others(call: Call) -> list[Response]:
+    """Send the request to all other servers, which act as the caller; return the answers that came.
+
+    None are asked on behalf of another server.
+    """
+    finder = call.context.home_finder
+    if finder is None or sender_of(call.request) is not None:
+        return []
+    answers = [
+        await _send_as_caller(call, server, 0) for server in await finder.find_others() if server.responds
+    ]
+    return [_response(answer) for answer in answers if isinstance(answer, Answer)]
+
+
+async def _send_as_caller(call: Call, server: Home, device_id: int) -> Answer | NoAnswer:
+    caller = call.caller
+    query = call.request.query_string.decode("latin-1")
+    request = HomeRequest(
+        server,
+        device_id,
+        _path(call, query),
+        call.request.method,
+        Sender(caller.id, caller.impersonator_id, caller.sharer_id),
+        call.address,
+    )
+    return await call.context.system.ref(HOME_REQUESTS).ask(request, seconds=ANSWER_SECONDS)
+
+
+def _path(call: Call, query: str) -> str:
+    path = quote(call.request.path)
+    return f"{path}?{query}" if query else path
+
+
+def _response(answer: Answer) -> Response:
+    return Response(answer.body, answer.status, headers=dict(answer.headers))

@@ -41,6 +41,10 @@ class HomeFinder:
                 await self._reading.wait()
         return self._known[device_id]
 
+    async def find_others(self) -> list[Home]:
+        """Return all other servers that live and have an address. Raises StorageError."""
+        return await homes.others(self._database, self._node)
+
     def forget(self, device_id: int) -> None:
         """Read the home of this device again: it has connected to another server."""
         self._known.pop(device_id, None)

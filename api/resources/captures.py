@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from http import HTTPStatus
 from typing import Annotated
 
 import msgspec
@@ -19,6 +20,7 @@ from motorpool.actors.video.capture_list import (
 )
 from motorpool.api.access import may_see_device, require_device
 from motorpool.api.auth.rights import CAPTURE_VIDEO
+from motorpool.api.cluster.forwarding import answer_of_home, answers_of_others
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
@@ -76,11 +78,18 @@ class NewCapture(msgspec.Struct, rename="camel"):
 
 @OPERATIONS.operation("GET", "/captures", query=CapturesQuery, answer=list[Capture], errors=(400, 404))
 async def list_captures(call: Call) -> Response:
-    """The captures of a device since the last start of the server, newest first."""
+    """The captures of a device since the last start of the server, newest first.
+
+    In a cluster those of all servers that answer.
+    """
     device_id = call.query(CapturesQuery).device_id
     await require_device(call, device_id)
     records = await call.context.system.ref(CAPTURE_LIST).ask(ListCaptures(device_id))
-    return as_json(await _shown(call, records))
+    shown = await _shown(call, records)
+    for answer in await answers_of_others(call):
+        if answer.status_code == HTTPStatus.OK:
+            shown += msgspec.json.decode(await answer.get_data(as_text=False), type=list[Capture])
+    return as_json(sorted(shown, key=lambda capture: capture.started_at, reverse=True))
 
 
 @OPERATIONS.operation("POST", "/captures", query=NewCapture, answer=Capture, errors=(400, 404))
@@ -93,6 +102,8 @@ async def create_capture(call: Call) -> Response:
         raise BadRequest("channel: cameras have the numbers 1 to 31")
     if wanted.minutes is not None and not wanted.live:
         raise BadRequest("minutes: for live captures; a playback lasts as long as the recording")
+    if (answer := await answer_of_home(call, wanted.device_id, as_caller=True)) is not None:
+        return answer
     context = call.context
     found = await context.devices.get(wanted.device_id)
     if found is None:
@@ -122,12 +133,16 @@ async def create_capture(call: Call) -> Response:
 @OPERATIONS.operation("GET", "/captures/{id:text}", answer=Capture)
 async def get_capture(call: Call) -> Response:
     """A capture; its size grows while it is recording."""
+    if (answer := await _answer_elsewhere(call)) is not None:
+        return answer
     return as_json((await _shown(call, [await _find(call)]))[0])
 
 
 @OPERATIONS.operation("DELETE", "/captures/{id:text}", answer=Capture, errors=(400,))
 async def end_capture(call: Call) -> Response:
     """Complete a capture early, keeping what arrived."""
+    if (answer := await _answer_elsewhere(call)) is not None:
+        return answer
     record = await _find(call)
     CAPTURE_VIDEO.require(call.caller)
     if record.status == "RECORDING":
@@ -139,6 +154,16 @@ async def end_capture(call: Call) -> Response:
         except AskTimedOut as error:
             raise Unavailable("the file is still being written") from error
     return as_json((await _shown(call, [await _find(call)]))[0])
+
+
+async def _answer_elsewhere(call: Call) -> Response | None:
+    """Return the answer of the server that knows the capture, if that is not this one."""
+    if call.context.home_finder is None:
+        return None
+    if await call.context.system.ref(CAPTURE_LIST).ask(GetCapture(call.path["id"])) is not None:
+        return None
+    answers = [each for each in await answers_of_others(call) if each.status_code != HTTPStatus.NOT_FOUND]
+    return min(answers, key=lambda answer: answer.status_code, default=None)
 
 
 async def _find(call: Call) -> CaptureRecord:

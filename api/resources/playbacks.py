@@ -8,6 +8,7 @@ from quart import Response
 
 from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
 from motorpool.api.access import require_device
+from motorpool.api.cluster.forwarding import answer_of_home
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.responses import as_json
@@ -45,6 +46,8 @@ async def list_playbacks(call: Call) -> Response:
     """The latest playback of each camera of a device, while it is kept; those who see the device see it."""
     device_id = call.query(PlaybacksQuery).device_id
     await require_device(call, device_id)
+    if (answer := await answer_of_home(call, device_id, as_caller=True)) is not None:
+        return answer
     found = {}
     for channel in CHANNELS:
         playback = call.context.system.ref(PLAYBACK, (device_id, channel))

@@ -77,7 +77,7 @@ class Directives(msgspec.Struct, frozen=True):
         """The query that asks for this."""
         if self.msn is None:
             return ""
-        return f"?_HLS_msn={self.msn}" + (f"&_HLS_part={self.part}" if self.part is not None else "")
+        return f"_HLS_msn={self.msn}" + (f"&_HLS_part={self.part}" if self.part is not None else "")
 
 
 @OPERATIONS.operation(
