@@ -1,6 +1,9 @@
 """Two servers on one database: each duty is done by one of them, whatever becomes of the other."""
 
 import copy
+import itertools
+import random
+from contextlib import AsyncExitStack
 
 import pytest
 import trio
@@ -116,7 +119,8 @@ class _Starting:
 
 
 async def edges(database):
-    return [tuple(row.values()) for row in await database.fetch("select number, node from edges")]
+    rows = await database.fetch("select number, node from edges order by ctid")
+    return [tuple(row.values()) for row in rows]
 
 
 async def test_one_of_two_runs_the_actor_and_messages_reach_only_that(database, start, time):
@@ -173,6 +177,38 @@ async def test_the_duties_of_a_dead_server_are_taken_and_what_it_decides_later_i
     # It learned of it by the fence, without which its edge would be there, and ended without an orderly end.
     assert first.commits == len([node for _, node in found if node == first.node])
     assert (first.duties.duty("ticks").holding, first.stops) == (None, 0)
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_whatever_servers_die_freeze_and_wake_each_edge_is_stored_once_and_in_order_of_holders(
+    database, start, time, seed
+):
+    choose = random.Random(seed)
+    async with AsyncExitStack() as running:
+        living, frozen = [], []
+        for _ in range(25):
+            if len(living) < 3:
+                living.append(await running.enter_async_context(start(seconds=0.3)))
+            action = choose.choice(("pass", "die", "wake"))
+            if action == "die" and len(living) > 1:
+                # The holder more often than another.
+                server = next((each for each in living if each.duties.duty("ticks").holding), living[0])
+                living.remove(server)
+                server.freeze()
+                if choose.random() < 0.5:
+                    server.duties.look = trio.sleep_forever
+                await nodes.leave(database, server.node)
+                frozen.append(server)
+            elif action == "wake" and frozen:
+                frozen.pop(choose.randrange(len(frozen))).thaw()
+            await time.passes(choose.uniform(0.2, 3), step=0.3)
+        for server in frozen:
+            server.thaw()
+        await time.passes(2, step=0.5)
+        found = await edges(database)
+    assert [number for number, _ in found] == list(range(1, len(found) + 1))
+    holders = [node for node, _ in itertools.groupby(node for _, node in found)]
+    assert len(holders) == len(set(holders)) > 2
 
 
 async def test_an_actor_that_crashes_goes_on_where_the_duty_is(database, start, time):

@@ -24,13 +24,13 @@ MS = 60_000
 def running(database, tree):
     """`async with running() as system:` a server's part that makes timed events."""
 
-    def opened(**settings):
+    def opened(*, clustered=False, **settings):
         configuration = RuleSettings(**settings)
         catalog = RuleCatalog(database, configuration)
         return tree(
             directory_spec(database),
             rule_catalog_spec(catalog, database),
-            timed_events_spec(database, configuration),
+            timed_events_spec(database, configuration, clustered=clustered),
         )
 
     return opened
@@ -95,6 +95,22 @@ async def test_inactivity_is_stored_once_over_restarts_and_by_two_servers(
             await time.settle()
     # The newest of the instants that passed before the start: 7, 2 minutes ago.
     assert [minute for *_, minute in await stored(row.id)] == [-2]
+
+
+@pytest.mark.parametrize("first_seen", [0, None])
+async def test_a_device_that_returns_at_another_server_is_inactive_again(
+    database, running, stored, time, make_device, first_seen
+):
+    row = await make_device("1", attributes=INACTIVE)
+    if first_seen is not None:
+        await device_states.save(database, {row.id: minutes(first_seen)})
+    async with running(clustered=True):
+        await time.passes(60 * 33, step=60)
+        # Its messages reach another server, which stores when it was seen.
+        await device_states.save(database, {row.id: minutes(33)})
+        await time.passes(60 * 30, step=60)
+        expected = [10, 43] if first_seen == 0 else [43]
+        assert [minute for *_, minute in await stored(row.id)] == expected
 
 
 async def test_a_device_that_never_reported_is_not_inactive_until_it_did(
