@@ -6,16 +6,16 @@ committed in batches, with the times of the steps that follow. Edges wait while 
 that a user asks for does not: it fails with StorageUnavailable.
 
 In a cluster every server has one, for the runs that its users ask for. Edges, what a dead server left, and
-what is overdue are the matter of the one that holds the duty SCHEDULE (docs/servers.md#duties).
+what is overdue are the matter of the one that holds the duty `schedule` (docs/servers.md#duties). The file is
+longer than others because one task decides all of this in turn.
 """
 
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from math import inf
-from typing import NamedTuple, TypeVar, assert_never
+from typing import TypeVar, assert_never
 
 import trio
 
@@ -32,7 +32,8 @@ from motorpool.actors.messages.scheduling import (
 )
 from motorpool.actors.schedules.delayed_steps import DelayedSteps
 from motorpool.actors.schedules.edge_queue import EdgeQueue
-from motorpool.actors.schedules.pending_run_replies import PendingRunReplies, Reply
+from motorpool.actors.schedules.manual_runs import ManualRun, ManualRuns
+from motorpool.actors.schedules.pending_run_replies import PendingRunReplies
 from motorpool.actors.schedules.step_outcomes import StepOutcomes, count_outcome
 from motorpool.actors.schedules.step_recovery import (
     fail_interrupted,
@@ -41,7 +42,7 @@ from motorpool.actors.schedules.step_recovery import (
 )
 from motorpool.actors.schedules.step_sender import StepSender
 from motorpool.actors.storage_retry import StorageRetry
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Timer
+from motorpool.runtime import Actor, ChildSpec, Failure, Timer
 from motorpool.storage import commands, edge_occurrences, runs, server
 from motorpool.storage.database import Database
 from motorpool.storage.edge_occurrences import EdgeOccurrence, StartedStep
@@ -55,8 +56,6 @@ T = TypeVar("T")
 
 BATCH_ROWS = 500
 """Edge occurrences or steps of one transaction."""
-MAX_QUEUED_RUNS = 100
-"""Manual runs that wait for a transaction; beyond it they fail."""
 MANUAL_RUN_SECONDS = 5.0
 """A manual run that has waited longer is not begun: its caller has given up."""
 MAX_UNSENT_STEPS = 2_000
@@ -67,15 +66,6 @@ CHECK_SECONDS = 30.0
 """Between two searches for overdue steps."""
 STOP_SECONDS = 4.0
 """For the steps that are being sent when the server stops."""
-
-
-class _ManualRun(NamedTuple):
-    """A run that a user has asked for."""
-
-    occurrence: EdgeOccurrence
-    reply: Reply
-    requested: float
-    """On the monotonic clock."""
 
 
 class Dispatcher(Actor[DispatcherMessage]):
@@ -100,7 +90,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         """Whether this server has the duty now, and has not read what the one before it left."""
         self._status_seconds = status_seconds
         self._edges = EdgeQueue()
-        self._manual_runs: deque[_ManualRun] = deque()
+        self._manual_runs = ManualRuns()
         self._delayed = DelayedSteps()
         self._delay_timer: Timer | None = None
         self._expired_in_queue: list[int] = []
@@ -139,7 +129,8 @@ class Dispatcher(Actor[DispatcherMessage]):
             case StepsDue():
                 self._delay_timer = None
             case RunNow():
-                return self._add_manual_run(message)
+                self._work_arrived.set()
+                return self._manual_runs.add(message, self.context.clock)
             case QueueExpired():
                 self._expired_in_queue.append(message.run_id)
             case CheckDue():
@@ -155,18 +146,6 @@ class Dispatcher(Actor[DispatcherMessage]):
         await self._edges.wait_for_room()
         self._edges.add(edge)
         self._work_arrived.set()
-
-    def _add_manual_run(self, message: RunNow) -> Reply | Failure:
-        if len(self._manual_runs) >= MAX_QUEUED_RUNS:
-            return Failure(StorageUnavailable("too many runs wait for the database"))
-        reply: Reply = Deferred()
-        clock = self.context.clock
-        occurrence = EdgeOccurrence(
-            message.schedule_id, 0, clock.now(), "manual", message.steps, message.user_id
-        )
-        self._manual_runs.append(_ManualRun(occurrence, reply, clock.monotonic()))
-        self._work_arrived.set()
-        return reply
 
     async def run(self) -> None:
         """Recover what an earlier life left, then work."""
@@ -220,11 +199,17 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     async def _take_over(self) -> None:
         """Settle what the holder of the duty before this one left, and take up the delayed steps."""
-        if (database := self._held_database()) is not None:
+        self._take_over_due = False
+        database = self._held_database()
+        if database is None:
+            return
+        try:
             with suppress(DutyLost):
                 self._delay(await fail_interrupted(database, self.context, self._node, sending=False))
                 await self._expect_reconnections()
-        self._take_over_due = False
+        except StorageError:
+            self._take_over_due = True
+            raise
 
     # Edges, delayed steps and manual runs
 
@@ -241,7 +226,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             if self._sender.waiting >= MAX_UNSENT_STEPS:
                 await self._outcomes.changed.wait()
             elif self._manual_runs:
-                await self._run_now(self._manual_runs.popleft())
+                await self._run_now(self._manual_runs.take())
             elif self._delayed.next_due <= (now := self.context.clock.monotonic()):
                 await self._store(self._delayed.pop_due(now, BATCH_ROWS), self._start_delayed)
             elif self._edges:
@@ -258,7 +243,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             except Exception as error:
                 await self._retry.resume(batch, store, error)
 
-    async def _run_now(self, run: _ManualRun) -> None:
+    async def _run_now(self, run: ManualRun) -> None:
         """Begin a manual run. It is not retried: nothing would keep a retry from sending everything twice."""
         try:
             async with self._commit_lock:
@@ -382,8 +367,7 @@ class Dispatcher(Actor[DispatcherMessage]):
     def _on_retry(self, error: StorageError) -> None:
         self._commit_uncertain = True
         self._work_arrived.set()
-        while self._manual_runs:
-            self._manual_runs.popleft().reply.answer(Failure(error))
+        self._manual_runs.fail_all(error)
         self.context.log.warning("not stored yet, another attempt follows: %s", error)
 
     def _on_dropped(self, item: object, error: Exception) -> None:

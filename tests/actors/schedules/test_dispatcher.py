@@ -13,7 +13,7 @@ from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import DISPATCHER, EdgeReached, RunNow
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.schedules import dispatcher as module
-from motorpool.actors.schedules import edge_queue, step_sender
+from motorpool.actors.schedules import edge_queue, manual_runs, step_sender
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.step_recovery import OUTCOME_UNKNOWN
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
@@ -574,7 +574,7 @@ class TestRunNow:
             assert await harness.runs() == []
 
     async def test_only_so_many_wait(self, harness, time, monkeypatch):
-        monkeypatch.setattr(module, "MAX_QUEUED_RUNS", 2)
+        monkeypatch.setattr(manual_runs, "MAX_QUEUED_RUNS", 2)
         await harness.rows()
         schedule = await harness.schedule()
         answers = []
