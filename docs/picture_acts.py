@@ -16,13 +16,14 @@ def fetch_film(page: Page) -> None:
 
 def find_acts(page: Page) -> None:
     """Search everything."""
+    page.get_by_role("link", name="Events").first.wait_for()
     page.keyboard.press("Control+k")
     page.keyboard.type("van live")
 
 
 def show_keys(page: Page) -> None:
     """Show the keys."""
-    page.locator("main").wait_for()
+    page.get_by_role("link", name="Events").first.wait_for()
     page.keyboard.press("?")
 
 
@@ -46,7 +47,7 @@ def ask_who(page: Page) -> None:
     box = page.locator(".fleet-stage").bounding_box()
     if box is None:
         return
-    x, y = box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.35
+    x, y = box["x"] + box["width"] * 0.75, box["y"] + box["height"] * 0.15
     page.mouse.click(x, y, button="right")
     page.get_by_role("menuitem", name="What is here").click()
     page.get_by_role("button", name="Who was here?").click()

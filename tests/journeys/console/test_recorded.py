@@ -336,6 +336,22 @@ def test_two_cameras_at_once_have_one_clock(server, visitor, recorder, eventuall
     expect(page).to_have_url(re.compile("channel=2&channel=1"))
     eventually(lambda: in_step(page) and in_step(page, 1))
 
+    # The clock of a camera is moved, and stays so with the vehicle.
+    later = film.get_by_role("button", name="Pictures of camera 2 half a second later")
+    later.click()
+    expect(film.get_by_text("+0.5 s")).to_be_visible()
+    later.click()
+    expect(film.get_by_text("+1.0 s")).to_be_visible()
+
+    def moved():
+        now = shown(page)
+        return now and abs(now.at - now.stamp - 1000) <= 300
+
+    eventually(moved)
+    with server.client() as client:
+        attributes = client.get(f"/devices/{van.id}").json()["attributes"]
+    assert attributes["console.clock2"] == 1000
+
 
 def test_video_of_an_offline_vehicle_waits_for_it(server, visitor, recorder):
     van = recorder("013900000404", seconds=2)

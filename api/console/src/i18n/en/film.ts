@@ -45,6 +45,12 @@ export const film = {
   "film.onVehicleAlarm": "On the vehicle, with an alarm",
   "film.wanted": "Waits for the vehicle",
   "film.arrived": "Has arrived",
+  "film.clock": "Clock of camera {camera}",
+  "film.clockText":
+    "Moves the time of the camera's pictures where its clock is off against the position. It is kept for this vehicle.",
+  "film.clockBack": "Pictures of camera {camera} half a second earlier",
+  "film.clockOn": "Pictures of camera {camera} half a second later",
+  "film.clockRight": "clock",
   "film.several": "Several cameras at once",
   "film.lead": "Camera {camera} in front",
   "film.nothingNow": "No video of this camera at this time",

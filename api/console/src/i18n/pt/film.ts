@@ -48,6 +48,12 @@ export const film = {
   "film.onVehicleAlarm": "No veículo, com alarme",
   "film.wanted": "À espera do veículo",
   "film.arrived": "Já chegou",
+  "film.clock": "Relógio da câmara {camera}",
+  "film.clockText":
+    "Desloca a hora das imagens da câmara quando o relógio não coincide com a posição. Fica guardado para este veículo.",
+  "film.clockBack": "Imagens da câmara {camera} meio segundo antes",
+  "film.clockOn": "Imagens da câmara {camera} meio segundo depois",
+  "film.clockRight": "relógio",
   "film.several": "Várias câmaras ao mesmo tempo",
   "film.lead": "Câmara {camera} à frente",
   "film.nothingNow": "Não há vídeo desta câmara a esta hora",

@@ -13,12 +13,14 @@ interface StageProps {
   camera: number;
   /** What is there of the camera at the cursor, or null. */
   source: Source | null;
+  /** By how much its clock is off, in milliseconds. */
+  clock: number;
   /** Give the camera the clock. */
   onLead: () => void;
 }
 
 /** The picture of another camera at the same time. */
-export function CompanionStage({ film, cursor, camera, source, onLead }: StageProps) {
+export function CompanionStage({ film, cursor, camera, source, clock, onLead }: StageProps) {
   const video = useRef<HTMLVideoElement>(null);
   const [companion, setCompanion] = useState<Companion | null>(null);
   // Each player that waits holds one of the browser's few connections: those of the others wait for the first.
@@ -33,6 +35,7 @@ export function CompanionStage({ film, cursor, camera, source, onLead }: StagePr
       made.destroy();
     };
   }, [key, film, cursor]);
+  useEffect(() => companion?.player.setClock(clock), [companion, clock]);
   return (
     <div class="film-stage film-companion">
       <video ref={video} muted playsInline />

@@ -1,4 +1,5 @@
 import type { Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { clockSeconds, dateTime } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Icon, type IconName } from "../../parts/Icon";
@@ -15,6 +16,8 @@ interface BarProps {
   /** Whether something plays, or could. */
   active: boolean;
   sound: Signal<boolean>;
+  /** What moves the clock of the camera that is in front. */
+  clock: ComponentChildren;
   /** A camera was clicked: it is shown alone, or beside the others where several are shown. */
   onCamera: (camera: number) => void;
   onSeveral: () => void;
@@ -23,7 +26,7 @@ interface BarProps {
 }
 
 /** What is below the picture: cameras, the instant, and what can be done with it. */
-export function FilmBar({ cursor, cameras, shown, active, sound, ...on }: BarProps) {
+export function FilmBar({ cursor, cameras, shown, active, sound, clock, ...on }: BarProps) {
   const several = shown.length > 1;
   const plays = cursor.playing.value;
   return (
@@ -58,6 +61,7 @@ export function FilmBar({ cursor, cameras, shown, active, sound, ...on }: BarPro
       <time dateTime={new Date(cursor.at.value).toISOString()} title={dateTime(cursor.at.value, style.value)}>
         {clockSeconds(cursor.at.value, style.value)}
       </time>
+      {clock}
       <span class="film-acts">
         <Act
           icon={plays ? "pause" : "play"}

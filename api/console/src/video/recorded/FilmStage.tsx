@@ -12,10 +12,12 @@ interface StageProps {
   film: Film;
   camera: number;
   sound: boolean;
+  /** By how much its clock is off, in milliseconds. */
+  clock: number;
 }
 
 /** The picture, with what is to be said of it. */
-export function FilmStage({ film, camera, sound }: StageProps) {
+export function FilmStage({ film, camera, sound, clock }: StageProps) {
   const video = useRef<HTMLVideoElement>(null);
   const source = film.source.value;
   const asking = film.asking.value;
@@ -29,6 +31,7 @@ export function FilmStage({ film, camera, sound }: StageProps) {
     if (video.current) video.current.muted = silent;
   }, [silent, source]);
   const player = film.player.value;
+  useEffect(() => player?.setClock(clock), [player, clock]);
   const title = t("live.camera", { camera });
   return (
     <div class={source ? "film-stage" : "film-stage idle"}>

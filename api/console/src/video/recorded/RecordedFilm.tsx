@@ -12,8 +12,10 @@ import type { Lane } from "../../timeline/lanes";
 import { camerasOf } from "../channels";
 import { fullScreen } from "../Tile";
 import { useStill } from "../useStill";
+import { CameraClock } from "./CameraClock";
 import { CompanionStage } from "./CompanionStage";
 import { useCaptures } from "./captures";
+import { clockOf } from "./clock";
 import { FetchPanel } from "./FetchPanel";
 import { FilmBar } from "./FilmBar";
 import { FilmStage } from "./FilmStage";
@@ -199,7 +201,7 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
   return (
     <section class="film" aria-label={t("film.title")}>
       <div ref={stage} class="film-stages">
-        <FilmStage film={film} camera={camera} sound={sound.value} />
+        <FilmStage film={film} camera={camera} sound={sound.value} clock={clockOf(found, camera)} />
         {beside.map(({ camera: each, source }) => (
           <CompanionStage
             key={each}
@@ -207,6 +209,7 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
             cursor={cursor}
             camera={each}
             source={source}
+            clock={clockOf(found, each)}
             onLead={() => lead(each)}
           />
         ))}
@@ -217,6 +220,7 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
         shown={shown}
         active={active}
         sound={sound}
+        clock={active && <CameraClock deviceId={deviceId} camera={camera} />}
         onCamera={several ? toggle : choose}
         onSeveral={toggleSeveral}
         onStill={() => void still()}

@@ -57,6 +57,8 @@ export class RecordedPlayer {
   private wroteAt = 0;
   private frame = 0;
   private timer = 0;
+  /** Milliseconds that are added to the times of the recording. */
+  private clock = 0;
   private readonly ends = new AbortController();
 
   /** Begins to play at `begin` once that has arrived; null: at the start of what there is. */
@@ -116,6 +118,15 @@ export class RecordedPlayer {
     return buffered.length === 0 ? 0 : Math.max(0, buffered.end(buffered.length - 1) - currentTime);
   }
 
+  /** Add so many milliseconds to the times of the recording, whose clock is off. */
+  setClock(milliseconds: number): void {
+    const by = milliseconds - this.clock;
+    if (by === 0) return;
+    this.clock = milliseconds;
+    this.take(this.segments, by);
+    this.show(this.video.currentTime, true);
+  }
+
   /** Show an instant as soon as it has arrived. */
   expect(instant: number): void {
     this.pending = instant;
@@ -162,11 +173,10 @@ export class RecordedPlayer {
     const { video } = this;
     video.src = url;
     const ready = () => {
-      this.segments = [{ start: 0, duration: video.duration, programDateTime: from }];
       // What was sought while it was kept is in the file as well, and then its times are not known.
       const straight = Math.abs(video.duration * 1000 - (to - from)) < 3000 + (to - from) / 20;
-      if (!straight) this.segments = [];
-      this.arrived.value = arrivedOf(this.segments);
+      const whole = { start: 0, duration: video.duration, programDateTime: from };
+      this.take(straight ? [whole] : [], this.clock);
       this.begin();
     };
     video.addEventListener("loadedmetadata", ready, { signal: this.ends.signal, once: true });
@@ -227,13 +237,18 @@ export class RecordedPlayer {
   }
 
   private learn(fragments: readonly Segment[]): void {
-    this.segments = fragments.map(({ start, duration, programDateTime }) => ({
+    this.take(fragments, this.clock);
+    if (this.pending !== null && this.buffered >= SEGMENTS_AHEAD) this.seek(this.pending);
+  }
+
+  /** Know segments, with their times moved. */
+  private take(segments: readonly Segment[], by: number): void {
+    this.segments = segments.map(({ start, duration, programDateTime }) => ({
       start,
       duration,
-      programDateTime,
+      programDateTime: programDateTime === null ? null : programDateTime + by,
     }));
     this.arrived.value = arrivedOf(this.segments);
-    if (this.pending !== null && this.buffered >= SEGMENTS_AHEAD) this.seek(this.pending);
   }
 
   private begin(): void {

@@ -1,0 +1,33 @@
+/** By how much the clock of a camera is off against GPS, as the reader has set it: an attribute of the vehicle. */
+
+import { getVersioned, put } from "../../api/call";
+import type { Device } from "../../api/types";
+import { applyMessage } from "../../state/fleet";
+
+/** One press, in milliseconds. */
+export const STEP_MS = 500;
+const MOST_MS = 10_000;
+
+/** Milliseconds that are added to the times of a camera's pictures; 0 where nothing is set. */
+export function clockOf(device: Pick<Device, "attributes"> | undefined, camera: number): number {
+  const found = Number(device?.attributes?.[nameOf(camera)] ?? 0);
+  return Number.isFinite(found) ? bounded(found) : 0;
+}
+
+/** Move the clock of a camera and keep that with the vehicle, whose other values stay as they are now. */
+export async function moveClock(deviceId: number, camera: number, by: number): Promise<void> {
+  const path = `/devices/${deviceId}`;
+  const { value, version } = await getVersioned<Device>(path);
+  const { [nameOf(camera)]: _, ...others } = value.attributes;
+  const next = bounded(clockOf(value, camera) + by);
+  const attributes = next === 0 ? others : { ...others, [nameOf(camera)]: next };
+  applyMessage({ devices: [await put<Device>(path, { ...value, attributes }, version)] });
+}
+
+function nameOf(camera: number): string {
+  return `console.clock${camera}`;
+}
+
+function bounded(milliseconds: number): number {
+  return Math.max(-MOST_MS, Math.min(MOST_MS, milliseconds));
+}
