@@ -198,11 +198,15 @@ class DutyKeeper(Actor[ApplyChanges]):
 
     async def run(self) -> None:
         """Look until cancelled."""
+        is_known = True
         while True:
             try:
                 await self._duties.look()
+                is_known = True
             except StorageError as error:
-                self.context.log.warning("who holds which duty cannot be read, trying again: %s", error)
+                if is_known:
+                    self.context.log.warning("who holds which duty cannot be read, trying again: %s", error)
+                is_known = False
             await self._duties.wait_for_look()
 
 
