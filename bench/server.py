@@ -143,11 +143,7 @@ class Server:
         Raises:
             BenchError: PostgreSQL refuses it.
         """
-        command = [str(_psql()), "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-d", self._conninfo()]
-        done = subprocess.run([*command, "-c", sql], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise BenchError(f"the database refused: {done.stderr.strip()}")
-        return [line.split("\t") for line in done.stdout.splitlines()]
+        return fetch_rows(self._conninfo(), sql)
 
     def _conninfo(self) -> str:
         """Return where psql finds the database, as a URL or a connection string."""
@@ -193,6 +189,14 @@ class Server:
         """
         self.stop()
         time.sleep(pause_seconds)
+        self.start()
+
+    def start(self) -> None:
+        """Start the process again, which has ended, on the same data, and wait until it is healthy.
+
+        Raises:
+            BenchError: it does not start.
+        """
         self.process = self._start()
         self.await_health()
 
@@ -251,6 +255,19 @@ def run_server(
             raise BenchError(f"{error} (the server's log: {kept})") from error
         finally:
             server.stop()
+
+
+def fetch_rows(conninfo: str, sql: str) -> list[list[str]]:
+    """Return rows of a database (a URL or a connection string of libpq); values as text, null as "".
+
+    Raises:
+        BenchError: PostgreSQL refuses it.
+    """
+    command = [str(_psql()), "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-d", conninfo]
+    done = subprocess.run([*command, "-c", sql], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"the database refused: {done.stderr.strip()}")
+    return [line.split("\t") for line in done.stdout.splitlines()]
 
 
 def _psql() -> Path:

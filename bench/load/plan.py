@@ -148,6 +148,72 @@ class CommandedResult(msgspec.Struct, frozen=True, kw_only=True, tag="commanded"
     """Commands received by terminals that had one already."""
 
 
+class RoamerLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.roamers`: one line on its standard input."""
+
+    host: str
+    ports: tuple[int, ...]
+    """One server each; the terminals begin at these in turn."""
+    phones: tuple[str, ...]
+    """One terminal each; every second one uses the 2019 version."""
+    rate: float
+    """Positions a second in all."""
+    first_epoch: float
+    """Device time of each terminal's position 0, in seconds since 1970; each later one is a second on."""
+    answer_seconds: float = 5.0
+    """A terminal that has no answer for so long considers its connection lost."""
+    moves: float = 0.0
+    """Terminals a second that connect to the next server, with their earlier connection still open."""
+
+
+class RoamerSession(msgspec.Struct):
+    """A terminal's time at one server, in seconds since 1970; 0: not yet."""
+
+    terminal: int
+    server: int
+    began: float
+    """When the login was answered."""
+    acknowledged: float = 0.0
+    """Its first position."""
+    ended: float = 0.0
+
+
+class TextReceived(msgspec.Struct, frozen=True):
+    """A text (0x8300) at a terminal."""
+
+    terminal: int
+    server: int
+    text: str
+    instant: float
+    """Seconds since 1970."""
+
+
+class RoamerPlaces(msgspec.Struct, frozen=True, kw_only=True, tag="roamer_places"):
+    """Where each terminal is logged in now."""
+
+    instant: float
+    """Seconds since 1970."""
+    servers: tuple[int, ...]
+    """-1: nowhere."""
+    since: tuple[float, ...]
+
+
+class RoamerResult(msgspec.Struct, frozen=True, kw_only=True, tag="roamers"):
+    """Result of a RoamerLoad."""
+
+    sent: tuple[int, ...]
+    """Positions of each terminal: numbers from 0."""
+    unanswered: tuple[tuple[int, ...], ...]
+    """The numbers among them that were not acknowledged."""
+    sessions: tuple[RoamerSession, ...]
+    texts: tuple[TextReceived, ...]
+    answers: int
+    rejected: int
+    """Answers with a result other than success."""
+    p50_ms: float
+    p99_ms: float
+
+
 class ReporterLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Input of `bench.load.reporters`: one line on its standard input."""
 
@@ -416,6 +482,8 @@ Message = (
     | OrderedReadResult
     | RegistrationResult
     | CommandedResult
+    | RoamerPlaces
+    | RoamerResult
     | ReporterResult
     | RequestResult
     | Streaming
@@ -433,6 +501,7 @@ Load = (
     | AttackLoad
     | RegistrationLoad
     | CommandedLoad
+    | RoamerLoad
     | ReporterLoad
     | RequestLoad
     | CameraLoad

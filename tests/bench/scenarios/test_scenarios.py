@@ -21,6 +21,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "registration",
         "reports",
         "schedules",
+        "servers",
         "soak",
         "tickets",
     ]

@@ -1,0 +1,153 @@
+"""Two servers of a cluster as processes, on a PostgreSQL of the bench's own."""
+
+import os
+import signal
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import trio
+
+from motorpool.bench.cluster.relay import Relay
+from motorpool.bench.server import EMAIL, Server, ServerProcess, fetch_rows, run_server, start_process
+from motorpool.storage.postgres.embedded import USER, EmbeddedServer
+
+__all__ = ["Pair", "open_pair"]
+
+NAMES = ("A", "B")
+MAX_CONNECTIONS = 120
+_DATABASE = "motorpool"
+
+Start = Callable[[Path, Mapping[str, str]], ServerProcess]
+
+
+class Pair:
+    """Two servers, each with a relay to PostgreSQL."""
+
+    def __init__(self, postgres: EmbeddedServer) -> None:
+        self.servers: list[Server] = []
+        self.relays: list[Relay] = []
+        self._postgres = postgres
+
+    @property
+    def url(self) -> str:
+        """Address of the database, past the relays."""
+        return self._postgres.url(_DATABASE)
+
+    @property
+    def password(self) -> str:
+        """That of the administrator of both."""
+        return self.servers[0].password
+
+    def client(self, place: int, auth: tuple[str, str] | None = None) -> httpx.AsyncClient:
+        """Make a client of one server, as the administrator or another user."""
+        return httpx.AsyncClient(
+            base_url=f"{self.servers[place].url}/api", auth=auth or (EMAIL, self.password), timeout=10.0
+        )
+
+    async def rows(self, sql: str) -> list[list[str]]:
+        """Return rows of the database, as text. Raises BenchError."""
+        return await trio.to_thread.run_sync(fetch_rows, self.url, sql)
+
+    def kill(self, place: int) -> None:
+        """End a server's process by SIGKILL."""
+        self.servers[place].process.kill()
+        self.servers[place].process.wait()
+
+    async def start(self, place: int) -> None:
+        """Start a server that has ended, and wait until it is healthy. Raises BenchError."""
+        await trio.to_thread.run_sync(self.servers[place].start)
+
+    def freeze(self, place: int) -> None:
+        """Stop a server's process without its noticing."""
+        _signal(self.servers[place], signal.SIGSTOP)
+
+    def thaw(self, place: int) -> None:
+        """Let it go on."""
+        _signal(self.servers[place], signal.SIGCONT)
+
+    def crash_postgres(self) -> None:
+        """End PostgreSQL as a crash does; it is started again, and recovers."""
+        if self._postgres.pid is not None:
+            with suppress(ProcessLookupError):
+                os.kill(self._postgres.pid, signal.SIGQUIT)
+
+
+@asynccontextmanager
+async def open_pair(start: Start = start_process) -> AsyncIterator[Pair]:
+    """Start PostgreSQL and two servers of one cluster for the body; `start` as in `run_server`.
+
+    Raises:
+        BenchError: a server does not start.
+    """
+    with _folder() as folder:
+        postgres = EmbeddedServer(folder / "postgres", max_connections=MAX_CONNECTIONS)
+        await postgres.start()
+        try:
+            await _prepare(postgres)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(postgres.watch)
+                async with _servers(nursery, folder, postgres, start) as pair:
+                    yield pair
+                nursery.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True):
+                await postgres.stop()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="motorpool-bench-", ignore_cleanup_errors=True) as name:
+        # PostgreSQL may run as another user, who must be able to enter the folder.
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+async def _prepare(postgres: EmbeddedServer) -> None:
+    """Create the database, and let PostgreSQL note when each transaction was committed."""
+    for sql in (f"create database {_DATABASE}", "alter system set track_commit_timestamp = on"):
+        await trio.to_thread.run_sync(fetch_rows, postgres.url(), sql)
+    await postgres.stop()
+    await postgres.start()
+
+
+@asynccontextmanager
+async def _servers(
+    nursery: trio.Nursery, folder: Path, postgres: EmbeddedServer, start: Start
+) -> AsyncIterator[Pair]:
+    assert postgres.socket_folder is not None
+    pair = Pair(postgres)
+    stack = ExitStack()
+    try:
+        for name in NAMES:
+            place = folder / name
+            place.mkdir()
+            relay = Relay(place, postgres.socket_folder)
+            await nursery.start(relay.run)
+            pair.relays.append(relay)
+            settings = {
+                "MOTORPOOL_CLUSTER_NAME": "bench",
+                "MOTORPOOL_DATABASE": f"postgresql://{USER}@/{_DATABASE}?host={quote(str(place), safe='')}",
+            }
+            if pair.servers:
+                settings["MOTORPOOL_ADMIN_PASSWORD"] = pair.password
+            server = await trio.to_thread.run_sync(stack.enter_context, run_server(settings, start))
+            if pair.servers:
+                server.password = pair.password
+            pair.servers.append(server)
+        yield pair
+    finally:
+        for relay in pair.relays:
+            relay.mend()
+        for number in range(len(pair.servers)):
+            pair.thaw(number)
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(stack.close)
+
+
+def _signal(server: Server, number: signal.Signals) -> None:
+    if server.process.poll() is None:
+        os.kill(server.process.pid, number)
