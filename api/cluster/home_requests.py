@@ -183,7 +183,8 @@ class HomeRequests(Actor[HomeRequest]):
             "Accept-Encoding": "identity",
         }
         if request.client:
-            headers[CLIENT_HEADER] = request.client
+            # A proxy may have put any text there.
+            headers[CLIENT_HEADER] = request.client.encode("ascii", "replace").decode()
         try:
             with trio.fail_after(ANSWER_SECONDS):
                 async with self._client.stream(
@@ -198,7 +199,7 @@ class HomeRequests(Actor[HomeRequest]):
             self._down_until[home.node] = trio.current_time() + DOWN_SECONDS
             self.context.log.warning("server %d cannot be reached at %s: %s", home.node, home.address, error)
             return NoAnswer("the server of the device cannot be reached now")
-        except (httpx.HTTPError, trio.TooSlowError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, trio.TooSlowError) as error:
             self.context.log.warning("server %d at %s: %r", home.node, home.address, error)
             return NoAnswer("the server of the device does not answer now")
         if response.status_code == 403 and not request.sender.user_id:
