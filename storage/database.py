@@ -278,6 +278,9 @@ async def _set_up(
         session = Session(connection, math.inf)
         await session.execute("set statement_timeout = 0")
         await migrations.migrate(session, migrations.load(), clock_now=clock_now)
+        if not connection.clean:
+            # The release of the lock was cancelled, since the machine is busy.
+            await connection.reset()
         # Also releases the lock if that of `migrate` could not.
         await connection.call(settings.statement_seconds, connection.driver.reset)
     except BaseException:

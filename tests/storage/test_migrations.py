@@ -99,6 +99,20 @@ async def test_servers_that_start_together_take_turns(postgres):
         postgres.run("drop database together with (force)")
 
 
+async def test_a_machine_too_busy_to_release_the_lock_in_time_starts_all_the_same(postgres, monkeypatch):
+    monkeypatch.setattr(migrations, "_POLL_SECONDS", 0.0)
+    postgres.run("create database busy")
+    try:
+        settings = DatabaseSettings(url=postgres.server.url("busy"), pool_size=1)
+        async with open_database(settings, clock_now=now) as database:
+            assert await database.fetch_value("select count(*) from schema_migrations") == len(OURS)
+            assert (
+                await database.fetch_value("select count(*) from pg_locks where locktype = 'advisory'") == 0
+            )
+    finally:
+        postgres.run("drop database busy with (force)")
+
+
 async def test_what_is_up_to_date_does_not_wait_for_one_that_migrates(database, single):
     await single.execute("select pg_advisory_lock($1)", migrations.LOCK)
     async with database.transaction() as other:
