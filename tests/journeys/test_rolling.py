@@ -1,0 +1,126 @@
+"""A server is replaced: another one starts on its database, then it stops, with video and a schedule
+(docs/servers.md#behind-a-proxy).
+"""
+
+import contextlib
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import httpx
+import pytest
+from tests.journeys.test_captures import capture_of, captured, device_of, footage, sent
+from tests.journeys.test_schedules import calendar_of, history, saved, schedule, soon
+
+from motorpool.bench.server import EMAIL
+from motorpool.codecs.devices.jt808.platform_messages import (
+    GeneralResponse,
+    LiveVideoRequest,
+    TerminalControl,
+)
+from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.codecs.media.jt1078.sender import Jt1078Sender
+from motorpool.codecs.media.units import Coding
+from motorpool.runtime import SystemClock
+
+PHONE = "13955550071"
+RESUME = 0x65
+
+
+class Vehicle:
+    """A terminal over its connections: what was acknowledged, and the orders it was sent."""
+
+    def __init__(self, peer, acknowledged, orders):
+        self.peer, self.acknowledged, self.orders = peer, acknowledged, orders
+        self._messages, peer.messages = peer.messages, self.wait
+        peer.sign_in()
+
+    def report(self, time):
+        serial = self.peer.terminal.serial
+        self.peer.send(self.peer.terminal.location(encode_location(41.15, -8.61, time)))
+        self.wait(lambda message: isinstance(message, GeneralResponse) and message.answered_serial == serial)
+        self.acknowledged.append(time)
+
+    def wait(self, wanted):
+        """What the server says until `wanted(message)`; orders among it are noted, wherever they come."""
+
+        def note(message):
+            if isinstance(message, TerminalControl):
+                self.orders.append(message.command)
+            return wanted(message)
+
+        return self._messages(note)
+
+    def film(self, units, asked):
+        media = socket.create_connection((asked.host, asked.tcp_port), timeout=60)
+        media.sendall(b"".join(map(Jt1078Sender(PHONE).encode, units)))
+        return media
+
+
+def is_live_request(message):
+    return isinstance(message, LiveVideoRequest)
+
+
+@pytest.mark.timeout(300)
+def test_a_server_is_replaced_while_all_goes_on(start_server, database_url, connected, eventually):
+    settings = {
+        "MOTORPOOL_CLUSTER_NAME": "north",
+        "MOTORPOOL_DATABASE": database_url,
+        "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
+    }
+    units, acknowledged, orders = footage(4), [], []
+    began = SystemClock().now().replace(microsecond=0) - timedelta(minutes=5)
+    with contextlib.ExitStack() as stack:
+        leaving = stack.enter_context(start_server(settings))
+        client = stack.enter_context(leaving.client())
+        first = Vehicle(stack.enter_context(connected(leaving, PHONE, sign_in=False)), acknowledged, orders)
+        device_id = device_of(client, first.peer)
+        capture = capture_of(client, device_id, live="true", minutes=10)
+        with first.film(units, first.wait(is_live_request)[-1]):
+            assert eventually(lambda: client.get(f"/captures/{capture['id']}").json()["size"])
+            assert client.get(f"/stream/{device_id}/1/live.m3u8").status_code == 200
+            for second in range(3):
+                first.report(began + timedelta(seconds=second))
+
+            # They share the folder of files.
+            shared = {**settings, "MOTORPOOL_DATA": str(leaving.folder / "data")}
+            staying = stack.enter_context(start_server(shared))
+            other = stack.enter_context(
+                httpx.Client(base_url=f"{staying.url}/api", auth=(EMAIL, leaving.password), timeout=60)
+            )
+            resume, now = saved(client, "engineResume"), SystemClock().now()
+            opened = now - timedelta(hours=1)
+            calendar = calendar_of(client, opened, now + timedelta(hours=1))
+            number = schedule(client, calendar, end=[(resume, 0)], devices=[device_id], queueMaxMinutes=60)
+            calendar_of(client, opened, soon(5), calendar)
+            first.report(began + timedelta(seconds=3))
+            leaving.process.terminate()
+            # What comes until the connection ends; the schedule may have fired already.
+            with pytest.raises((AssertionError, ConnectionError), match=r"closed by the server|reset"):
+                first.wait(lambda _: False)
+            assert leaving.process.wait(60) == 0
+
+        # The capture is whole, with what came.
+        (path,) = (leaving.folder / "data" / "media").rglob(capture["fileName"])
+        pictures, _ = captured(path.read_bytes(), Coding.H264)
+        expected, _ = sent(units, Coding.H264)
+        assert len(pictures) >= 10
+        assert pictures == expected[: len(pictures)]
+
+        second = Vehicle(stack.enter_context(connected(staying, PHONE, sign_in=False)), acknowledged, orders)
+        second.report(began + timedelta(seconds=4))
+        with ThreadPoolExecutor(1) as pool:
+            watching = pool.submit(other.get, f"/stream/{device_id}/1/live.m3u8")
+            with second.film(units, second.wait(is_live_request)[-1]):
+                assert watching.result().status_code == 200
+
+        if not orders:
+            second.wait(lambda message: isinstance(message, TerminalControl))
+        assert eventually(lambda: history(other, number))
+        assert [(phase, command) for phase, _, command, _ in history(other, number)] == [("end", resume)]
+        assert orders == [RESUME]
+        span = {"from": began.isoformat(), "to": (began + timedelta(hours=1)).isoformat()}
+        found = other.get("/positions", params={"deviceId": device_id, **span}).json()
+        assert [position["fixTime"][:19] for position in found] == [
+            time.isoformat()[:19] for time in acknowledged
+        ]
