@@ -31,6 +31,7 @@ from motorpool.actors.messages.topics import (
     WebEvent,
     WebEventsLost,
 )
+from motorpool.actors.messages.uplink import DEVICE, StoredElsewhere
 from motorpool.actors.remote_texts import decode_text, encode_devices, encode_events, encode_text
 from motorpool.actors.rules.fold import is_latest
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Listener
@@ -242,7 +243,12 @@ class LiveRelay(Actor[None]):
         if stored:
             # Before events that follow in other texts.
             self.context.system.topic(LATEST_POSITIONS).publish(stored)
-        await self.context.system.ref(DIRECTORY).tell(ApplyRemoteUpdates(server, tuple(updates)))
+        system = self.context.system
+        await system.ref(DIRECTORY).tell(ApplyRemoteUpdates(server, tuple(updates)))
+        for position in stored:
+            device = system.ref(DEVICE, position.device_id)
+            if device.alive:
+                device.offer(StoredElsewhere())
 
     async def _read_latest(self) -> None:
         """Read the latest positions that are in memory again, since others may have stored newer ones."""

@@ -42,6 +42,7 @@ from motorpool.actors.messages.uplink import (
     RecordingListReceived,
     SendCommand,
     SetAccumulators,
+    StoredElsewhere,
 )
 from motorpool.actors.rules.fold_state import NOTHING_STORED
 from motorpool.codecs.devices import CODECS
@@ -135,6 +136,8 @@ class DeviceActor(BaseDevice):
                 return self._commands.drain()
             case ConnectedElsewhere():
                 return self._connected_elsewhere()
+            case StoredElsewhere():
+                return self._stored_elsewhere()
             case GetCommandTypes():
                 return self._commands.types()
             case DeviceChanged():
@@ -221,6 +224,17 @@ class DeviceActor(BaseDevice):
     def _connected_elsewhere(self) -> None:
         if self._connections.replaced() and self._session.row is not None:
             self._presence.leave()
+
+    def _stored_elsewhere(self) -> object:
+        if self._session.connection is not None:
+            # The server that it was at before stores what it still had.
+            return None
+        if self._connections.any_open:
+            return self._reload_latest(PositionsDeleted(self._device_id))
+        if self._presence.status != "offline":
+            self._presence.leave()
+        # The next message finds an actor that has read the position.
+        return self.context.leave()
 
     def _status_changed(self, status: str) -> None:
         elsewhere = self._options.elsewhere

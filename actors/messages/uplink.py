@@ -44,6 +44,7 @@ __all__ = [
     "RecordingListReceived",
     "SendCommand",
     "SetAccumulators",
+    "StoredElsewhere",
 ]
 
 
@@ -198,6 +199,10 @@ class ConnectedElsewhere(msgspec.Struct, frozen=True, gc=False):
     """The device has connected to another server of the cluster since."""
 
 
+class StoredElsewhere(msgspec.Struct, frozen=True, gc=False):
+    """Another server has stored a position of the device: what the actor remembers of the last one is old."""
+
+
 class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=False):
     """Return the command types of the device's protocol; only `custom` if the protocol is unknown."""
 
@@ -237,6 +242,7 @@ DeviceMessage = (
     | SendCommand
     | DeliverQueued
     | ConnectedElsewhere
+    | StoredElsewhere
     | GetCommandTypes
     | DeviceChanged
     | PositionsDeleted

@@ -27,6 +27,7 @@ from motorpool.actors.messages.topics import (
     WebEvent,
     WebEventsLost,
 )
+from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes, StoredElsewhere
 from motorpool.runtime import SupervisorSpec, open_system
 from motorpool.storage import nodes, positions
 from motorpool.storage.records import Event, Position
@@ -96,7 +97,7 @@ async def until_in(item, items):
 
 
 @pytest.fixture
-async def open_server(database, monkeypatch):
+async def open_server(database, monkeypatch, neighbours):
     """`async with open_server() as server`: one of a cluster."""
     monkeypatch.setattr(change_relay, "LOOK_SECONDS", 0.05)
     for module in (change_relay, live_relay):
@@ -114,6 +115,7 @@ async def open_server(database, monkeypatch):
                     intensity=None,
                     children=(
                         directory_spec(database, None, elsewhere),
+                        neighbours.devices_spec,
                         change_relay_spec(database),
                         live_relay_spec(database, node, elsewhere),
                     ),
@@ -193,6 +195,22 @@ async def test_of_many_positions_the_latest_of_each_device_arrives(servers, make
         return [await other.latest_of(van) for van in vans] == [newest[van] for van in vans]
 
     await until(has_all)
+
+
+async def test_a_device_that_is_there_learns_that_another_server_stores_its_positions(
+    servers, make_device, neighbours
+):
+    one, other = servers
+    van, asleep = [(await make_device(name)).id for name in ("van", "asleep")]
+    neighbours.device(van, {GetCommandTypes: ()})
+    await other.system.ref(DEVICE, van).ask(GetCommandTypes())
+    await one.store(position(1, van), position(2, asleep))
+
+    async def has_learned():
+        return neighbours.devices[van].messages[1:] == [StoredElsewhere()]
+
+    await until(has_learned)
+    assert asleep not in neighbours.devices
 
 
 async def test_events_arrive_once_at_the_other_and_do_not_come_back(servers):

@@ -1,0 +1,113 @@
+"""The actor of a device that is, or was, at another server of the cluster."""
+
+from datetime import UTC, datetime, timedelta
+
+from motorpool.actors.devices.elsewhere import Elsewhere
+from motorpool.actors.devices.position_writer import assign_id
+from motorpool.actors.messages.uplink import (
+    ConnectedElsewhere,
+    Disconnected,
+    GetCommandTypes,
+    PositionReported,
+    StoredElsewhere,
+)
+from motorpool.codecs.reports import PositionReport
+from motorpool.storage import positions
+from motorpool.storage.records import Position
+
+NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+OTHER = 2
+WITH_EVENTS = {"event.status.enable": True}
+
+
+def fix(minutes, longitude):
+    return PositionReport({}, device_time=NOW + minutes * MINUTE, valid=True, latitude=0, longitude=longitude)
+
+
+async def store(database, number, row, minutes, longitude, **attributes):
+    at = NOW + minutes * MINUTE
+    stored = Position(
+        id=number,
+        device_id=row.id,
+        protocol="osmand",
+        server_time=at,
+        device_time=at,
+        fix_time=at,
+        valid=True,
+        longitude=longitude,
+        attributes=attributes,
+    )
+    await positions.store(database, [positions.pack_row(stored)], [number])
+
+
+async def test_a_move_to_another_server_makes_no_events(make_device, device_harness, time):
+    row = await make_device(attributes=WITH_EVENTS)
+    elsewhere = Elsewhere()
+    async with device_harness(elsewhere=elsewhere) as running:
+        connection, _ = await running.connect(row)
+        await running.device(row).tell(ConnectedElsewhere())
+        await time.settle()
+        assert running.statuses == ["online", "offline"]
+        # It comes back before the other server has noticed, and goes there again, by a disconnection.
+        elsewhere.set_remote(row.id, OTHER, "online")
+        connection, _ = await running.connect(row)
+        await running.device(row).tell(Disconnected(connection))
+        await time.settle()
+        assert running.statuses == ["online", "offline", "online", "offline"]
+        assert [event.type for event in running.events] == ["deviceOnline"]
+        elsewhere.set_remote(row.id, OTHER, "offline")
+        connection, _ = await running.connect(row)
+        await running.device(row).tell(Disconnected(connection))
+        await time.settle()
+        assert [event.type for event in running.events] == ["deviceOnline"] * 2 + ["deviceOffline"]
+
+
+async def test_silence_is_no_event_while_the_device_reports_to_another_server(
+    make_device, device_harness, time
+):
+    row = await make_device(attributes=WITH_EVENTS)
+    elsewhere = Elsewhere()
+    async with device_harness(elsewhere=elsewhere, status_timeout_seconds=60) as running:
+        await running.connect(row)
+        await time.settle()
+        elsewhere.set_remote(row.id, OTHER, "online")
+        await time.passes(90, step=5)
+        assert running.statuses == ["online", "unknown"]
+        assert [event.type for event in running.events] == ["deviceOnline"]
+
+
+async def test_what_another_server_has_stored_is_gone_on_from(database, make_device, device_harness, time):
+    row = await make_device("van")
+    async with device_harness() as running:
+        connection, _ = await running.neighbours.connect(running.system, 1)
+        device = running.device(row)
+        await device.tell(PositionReported(fix(0, 3.0), "osmand", connection))
+        await time.settle()
+        for append in running.appended:
+            assign_id(append, 1)
+        assert running.statuses == ["online"]
+        await store(database, 7, row, 5, 1.0, totalDistance=111_000.0)
+        await device.tell(StoredElsewhere())
+        await device.tell(PositionReported(fix(10, 1.001), "osmand", connection))
+        await time.settle()
+        assert running.statuses == ["online", "offline", "online"]
+        last = running.positions[-1]
+        assert 100 < last.attributes["distance"] < 120
+        assert 111_100 < last.attributes["totalDistance"] < 111_120
+
+
+async def test_a_device_that_is_connected_here_is_not_disturbed(database, make_device, device_harness, time):
+    row = await make_device()
+    async with device_harness() as running:
+        connection, _ = await running.connect(row)
+        device = running.device(row)
+        await device.tell(PositionReported(fix(0, 3.0), "jt808", connection))
+        await time.settle()
+        await store(database, 7, row, -1, 5.0)
+        await device.tell(StoredElsewhere())
+        await device.tell(PositionReported(fix(1, 3.001), "jt808", connection))
+        assert await device.ask(GetCommandTypes())
+        await time.settle()
+        assert running.statuses == ["online"]
+        assert 100 < running.positions[-1].attributes["distance"] < 120
