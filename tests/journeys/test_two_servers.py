@@ -3,18 +3,23 @@
 """
 
 import base64
+import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpx
 import m3u8
 import pytest
+import trio
+from trio_websocket import open_websocket_url
 
 from motorpool.bench.server import EMAIL
 from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
 
+PATIENCE = 60.0
 NUMBER = "13955550011"
 KEYFRAME = b"\0\0\0\1\x67\x42\xc0\x1e\0\0\0\1\x68\xce\x38\x80\0\0\0\1\x65" + bytes(range(1, 200))
 
@@ -37,6 +42,20 @@ def film(peer, viewer, path):
             answer = asked.result(60)
     assert answer.status_code == 200, answer.text
     return m3u8.loads(answer.text)
+
+
+async def watch(server, cookies, cause):
+    """The first position that a WebSocket of the session gets after `cause()`."""
+    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    url = f"{server.url.replace('http', 'ws')}/api/socket"
+    with trio.fail_after(PATIENCE):
+        async with open_websocket_url(url, extra_headers=[(b"Cookie", cookie.encode())]) as client:
+            known = {each["id"] for each in json.loads(await client.get_message())["positions"]}
+            await trio.to_thread.run_sync(cause)
+            while True:
+                for each in json.loads(await client.get_message()).get("positions", ()):
+                    if each["id"] not in known:
+                        return each
 
 
 @pytest.mark.timeout(180)
@@ -75,6 +94,11 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
             assert len(client.get(segment).content) > 188
             assert client.get(segment).content == other.get(segment).content
 
+            # What is at the one is watched at the other.
+            by_number = {"params": {"uniqueId": NUMBER}}
+            assert eventually(lambda: client.get("/devices", **by_number).json()[0]["status"] == "online")
+            assert eventually(lambda: van in {each["deviceId"] for each in client.get("/positions").json()})
+
             # A device that connects to the other server has given up its connection to the first.
             with connected(staying, NUMBER) as again:
                 with pytest.raises(AssertionError, match="closed by the server"):
@@ -97,6 +121,8 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
                 form = {name: person[name] for name in ("email", "password")}
                 assert ana.post("/session", data=form).status_code == 200
                 assert eventually(lambda: [each["id"] for each in ana.get("/devices").json()] == [van])
+                watched = trio.run(watch, staying, ana.cookies, partial(report, leaving, 41.155))
+                assert watched["latitude"] == pytest.approx(41.155)
                 assert other.request("DELETE", "/permissions", json=link).status_code == 204
                 assert eventually(lambda: ana.get("/devices").json() == [])
                 assert other.delete(f"/users/{person['id']}").status_code == 204
