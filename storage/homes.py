@@ -9,11 +9,12 @@ from motorpool.storage.queries import Queries
 
 __all__ = ["Home", "claim", "connected_elsewhere", "find_elsewhere", "others", "release"]
 
+# A server that was frozen may still read the logins of devices that have gone on to another one meanwhile.
 # The server before is a column: read beside the update, in a common table expression, it would be outdated.
 _CLAIM = f"""
     with claimed as (
         insert into homes as home (device_id, node, epoch)
-        select id, $1, 1 from devices where id = any($2::bigint[])
+        select id, $1, 1 from devices where id = any($2::bigint[]) and {nodes.is_live("$1")}
         order by id
         on conflict (device_id) do update set node = $1, former = home.node, epoch = home.epoch + 1
         returning device_id, former
@@ -53,7 +54,7 @@ class Home(msgspec.Struct, frozen=True, gc=False):
 
 
 async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]:
-    """Note that these devices are connected to the server `node`.
+    """Note that these devices are connected to the server `node`, unless it has been declared dead.
 
     Return those that, as far as is known, are connected to another server that lives.
     """

@@ -40,6 +40,16 @@ async def test_what_a_dead_server_had_is_connected_nowhere(database):
     assert await homes.claim(database, two, [van]) == []
 
 
+async def test_a_dead_server_takes_no_device_from_one_that_lives(database):
+    dead, living = await join(database), await join(database)
+    (van,) = await make(database)
+    await homes.claim(database, living, [van])
+    await nodes.leave(database, dead)
+    assert await homes.claim(database, dead, [van]) == []
+    await homes.release(database, dead, [van])
+    assert await homes.connected_elsewhere(database, dead, [van]) == {van}
+
+
 async def test_parallel_claims_count_each_connection_and_miss_no_former_server(database):
     servers = [await join(database) for _ in range(3)]
     vans = await make(database, 20)
