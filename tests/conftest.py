@@ -214,7 +214,7 @@ TEMPORARY = pytest.StashKey[Path]()
 MEMORY = Path("/dev/shm")
 """A file system in memory, on Linux."""
 MEMORY_BYTES = 8 << 30
-"""What it must have room for: a run with eight processes holds up to 3 GB at a time."""
+"""What it must have room for, which is several times what a run holds at a time."""
 SLOW_FIRST = (
     "journeys/test_schemathesis.py",
     "journeys/test_players.py",
