@@ -17,6 +17,7 @@ from motorpool.actors.devices.directory import (
 )
 from motorpool.actors.devices.elsewhere import Elsewhere
 from motorpool.actors.live_relay import live_relay_spec
+from motorpool.actors.messages.homes import LIVING_SERVERS
 from motorpool.actors.messages.topics import (
     ADDRESSED_POSITIONS,
     DEVICES,
@@ -103,6 +104,7 @@ async def open_server(database, monkeypatch, neighbours):
     for module in (change_relay, live_relay):
         monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
     monkeypatch.setattr(live_relay, "SEND_SECONDS", 0.02)
+    monkeypatch.setattr(live_relay, "STOP_SECONDS", 60.0)
 
     class Opened:
         async def __aenter__(self):
@@ -283,16 +285,24 @@ async def test_the_devices_of_a_dead_server_are_offline(servers, open_server, ma
 
 
 async def test_the_end_of_a_server_loses_no_events(servers, open_server, database):
-    _, other = servers
+    one, other = servers
+    looks = []
+    other.system.topic(LIVING_SERVERS).listen(looks.append)
     async with open_server() as third:
         third.notifies(1)
-        node = third.node
-    await nodes.leave(database, node)
+    # Texts arrive in the order of their commits: with this one the other has those of the third.
+    one.notifies(2)
 
-    async def has_event():
-        return any(isinstance(each, WebEvent) and each.event.id == 1 for each in other.events)
+    async def has_events():
+        return [each.event.id for each in other.events if isinstance(each, WebEvent)] == [1, 2]
 
-    await until(has_event)
+    await until(has_events)
+    await nodes.leave(database, third.node)
+
+    async def has_looked():
+        return looks and third.node not in looks[-1].numbers
+
+    await until(has_looked)
     assert WebEventsLost() not in other.events
 
 
