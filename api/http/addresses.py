@@ -30,11 +30,14 @@ def peer_address(request: Request | Websocket) -> str:
 
 
 def is_trusted(address: str, networks: tuple[str, ...]) -> bool:
-    """Whether an address lies in one of the networks."""
+    """Whether an address lies in one of the networks; an IPv4 address may have the form of IPv6."""
     if not networks:
         return False
     try:
-        found = ipaddress.ip_address(address)
+        found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
+    if found.version == 6 and found.ipv4_mapped is not None:
+        # As a socket that is bound to [::] has it.
+        found = found.ipv4_mapped
     return any(found in ipaddress.ip_network(network, strict=False) for network in networks)
