@@ -39,6 +39,8 @@ class ReadPlaylist(msgspec.Struct, Request[str], frozen=True, gc=False):
 
     start: bool = True
     """Whether this reader may start the stream."""
+    wait_seconds: float | None = None
+    """Most seconds to wait for something to begin with; None: as the settings say."""
 
 
 class WaitFailure(Enum):

@@ -226,8 +226,8 @@ class Stream(Actor[StreamMessage]):
     def _read_playlist(self, message: ReadPlaylist) -> object:
         self._read_at = self._clock.monotonic()
         if message.start and self._may_start():
-            return self._start_then(self._playlist_or_wait)
-        return self._playlist_or_wait()
+            return self._start_then(lambda: self._playlist_or_wait(message.wait_seconds))
+        return self._playlist_or_wait(message.wait_seconds)
 
     def _may_start(self) -> bool:
         """Whether a reader may start the camera: not again while its media may yet come."""
@@ -237,10 +237,10 @@ class Stream(Actor[StreamMessage]):
         await self._camera.start()
         return read()
 
-    def _playlist_or_wait(self) -> object:
-        if not self._expects_media():
+    def _playlist_or_wait(self, seconds: float | None) -> object:
+        if seconds == 0 or not self._expects_media():
             return self._playlist.render()
-        return self._reads.read_playlist(self._settings.start_seconds)
+        return self._reads.read_playlist(self._settings.start_seconds if seconds is None else seconds)
 
     def _expects_media(self) -> bool:
         return self._publisher is not None or self._camera.started_at is not None

@@ -553,6 +553,7 @@ PARAMETERS: Mapping[str, str] = {
     "part": "The part's number in its segment.",
     "_HLS_msn": "Wait until the playlist holds the segment of this number (Low-Latency HLS).",
     "_HLS_part": "Wait for this part of that segment.",
+    "wait": "Seconds to wait for the first segment of a camera that starts, at most `video.start_seconds`.",
     "uniqueId": "The device's unique id.",
     "file": "The file's name.",
     "path": "Where the file is served, below `/`.",

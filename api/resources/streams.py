@@ -67,10 +67,11 @@ def _file_operation(path: str) -> Callable[[ServeFile], ServeFile]:
 
 
 class Directives(msgspec.Struct, frozen=True):
-    """What a player of Low-Latency HLS asks of a playlist (rfc8216bis, 6.2.5)."""
+    """What a player of Low-Latency HLS asks of a playlist (rfc8216bis, 6.2.5), and for how long it waits."""
 
     msn: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = msgspec.field(name="_HLS_msn", default=None)
     part: Annotated[int, msgspec.Meta(ge=0, le=10_000)] | None = msgspec.field(name="_HLS_part", default=None)
+    wait: Annotated[float, msgspec.Meta(ge=0, le=60)] | None = None
 
     @property
     def as_query(self) -> str:
@@ -91,6 +92,9 @@ class Directives(msgspec.Struct, frozen=True):
 async def get_live_playlist(call: Call) -> Response:
     """The live HLS playlist of a camera; its first reader may start the camera.
 
+    The first reader waits for a segment, at most `video.start_seconds` or, where that is less, `wait`
+    seconds; 0 starts the camera and answers at once.
+
     With parts switched on (`video.part_seconds`) it is Low-Latency HLS, and `_HLS_msn` with `_HLS_part` waits
     until the playlist holds that: at most three target durations, then 503. What is too far ahead is 400.
     """
@@ -108,7 +112,9 @@ async def get_live_playlist(call: Call) -> Response:
         found = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
     else:
         patience = video.start_seconds + 5
-        found = await call.context.system.ref(STREAM, stream).ask(ReadPlaylist(), seconds=patience)
+        wait = None if wanted.wait is None else min(wanted.wait, video.start_seconds)
+        reading = ReadPlaylist(wait_seconds=wait)
+        found = await call.context.system.ref(STREAM, stream).ask(reading, seconds=patience)
     await confirm_device(call, stream[0])
     match found:
         case WaitFailure.TOO_FAR_AHEAD:

@@ -199,6 +199,23 @@ class TestReaders:
             assert await stream.ref.ask(ReadSegment(1)) is None
             assert stream.commands == ["videoStart"]
 
+    async def test_a_reader_that_does_not_wait_starts_the_camera_as_well(self, house, film, time):
+        async with house() as stream:
+            assert "#EXTINF" not in await stream.ref.ask(ReadPlaylist(wait_seconds=0))
+            assert stream.commands == ["videoStart"]
+            read = []
+
+            async def reader():
+                read.append(await stream.ref.ask(ReadPlaylist(wait_seconds=2), seconds=60))
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(reader)
+                await time.passes(1.9)
+                assert read == []
+                await time.passes(0.2)
+                assert len(read) == 1
+            assert stream.commands == ["videoStart"]
+
     async def test_a_reload_just_before_the_next_segment_waits_for_it(self, house, film, time):
         read = []
         async with house() as stream, trio.open_nursery() as nursery:

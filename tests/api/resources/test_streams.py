@@ -171,6 +171,9 @@ async def test_without_parts_the_playlist_has_none_and_does_not_wait(served):
     assert (
         await served.admin.get(f"/stream/{number}/1/live.m3u8?_HLS_msn=99&_HLS_part=3")
     ).text == plain.text
+    assert (await served.admin.get(f"/stream/{number}/1/live.m3u8?wait=0")).text == plain.text
+    for wrong in ("-1", "61", "x"):
+        assert (await served.admin.get(f"/stream/{number}/1/live.m3u8?wait={wrong}")).status == 400
     assert "PART" not in plain.text
     assert "SERVER-CONTROL" not in plain.text
     assert (await served.admin.get(f"/stream/{number}/1/0.0.ts")).status == 404

@@ -1,10 +1,27 @@
-"""Journey 20: the server is restarted under the page (docs/console.md#start-loss-and-end)."""
+"""Journey 20: the server is restarted, or the computer sleeps (docs/console.md#start-loss-and-end)."""
 
 import re
 
+import pytest
 from playwright.sync_api import expect
+from tests.journeys.console.filming import picture_numbers, tile_of
 
 PHONE = "013900002001"
+# Sockets that bring nothing while `isAsleep`, as if packets were lost, and a clock that can be moved on.
+SLEEP = """
+(() => {
+  const muted = (handler) => (event) => window.isAsleep || handler(event);
+  window.WebSocket = class extends WebSocket {
+    set onmessage(handler) { super.onmessage = muted(handler); }
+    set onclose(handler) { super.onclose = muted(handler); }
+  };
+  const { now } = Date;
+  let slept = 0;
+  Date.now = () => now() + slept;
+  window.wake = (milliseconds) => { window.isAsleep = false; slept += milliseconds; };
+})();
+"""
+FIVE_MINUTES = 300_000
 WITHOUT_LINE = "Nothing can be changed until it is back."
 
 
@@ -69,3 +86,41 @@ def test_a_page_outlives_a_restart_of_the_server_and_sends_nothing_meanwhile(
         page.get_by_role("button", name="Reload").click()
         expect(page.get_by_label("Name", exact=True)).to_have_value("Night van")
         expect(page.get_by_text("There is a new version of this page.")).to_have_count(0)
+
+
+@pytest.fixture
+def server(start_server):
+    """Segments are short."""
+    with start_server({"MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1"}) as running:
+        yield running
+
+
+def test_a_page_goes_on_after_five_minutes_asleep(server, visitor, vehicle, eventually):
+    van = vehicle("013900002002", 1)
+    guest = visitor(server, webgl=False)
+    page = guest.page
+    guest.context.add_init_script(SLEEP)
+    sockets, asked = [], []
+    page.on("websocket", lambda opened: sockets.append(opened))  # noqa: PLW0108
+    guest.log_in(f"{van.path}?channel=1")
+    tile = tile_of(page, van, 1)
+    expect(tile.get_by_role("status")).to_have_count(0)
+    eventually(lambda: picture_numbers(page)[0] is not None)
+    page.evaluate("() => { window.isSame = true; window.isAsleep = true; }")
+    with server.client() as client:
+        record = client.get(f"/devices/{van.id}").json() | {"name": "Night van"}
+        assert client.put(f"/devices/{van.id}", json=record).status_code == 200
+    before = len(sockets)
+    assert before == 1
+    page.on("request", lambda request: asked.append(request.url))
+
+    page.evaluate("(milliseconds) => window.wake(milliseconds)", FIVE_MINUTES)
+    # What the lost socket would have said is read again, and the picture comes by a new player.
+    expect(page.get_by_role("heading", name="Night van")).to_be_visible()
+    eventually(lambda: [each.is_closed() for each in sockets] == [True, False])
+    eventually(lambda: len([url for url in asked if url.endswith("live.m3u8")]) >= 2)
+    eventually(lambda: picture_numbers(page)[0] is not None)
+    first = picture_numbers(page)[0]
+    eventually(lambda: (seen := picture_numbers(page)[0]) is not None and seen > first)
+    expect(page.get_by_role("article").get_by_role("status")).to_have_count(0)
+    assert page.evaluate("() => window.isSame")

@@ -83,6 +83,8 @@ def test_nine_cameras_leave_the_rest_of_the_page_its_connections(server, visitor
     beside = eventually(lambda: (seen := page.evaluate(ASK_BESIDE))["asking"] == 3 and seen)
     assert beside["status"] == 200
     assert beside["next"] >= 3
+    # The cameras of those that wait for a turn are started meanwhile.
+    eventually(lambda: all(set(van.asked) == {1, 2, 3} for van in vans))
 
     for van in vans:
         van.may_film.set()

@@ -1,6 +1,7 @@
 /** The page's one WebSocket (docs/http-api.md#websocket): reconnects, and has everything read anew after a gap. */
 
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
+import { onWake } from "./asleep";
 import { delayOf } from "./backoff";
 import type { Device, Event, Position } from "./types";
 
@@ -41,6 +42,7 @@ let wanted = false;
 let attempt = 0;
 let retry = 0;
 let silence = 0;
+let endWake = () => {};
 let checkSession: () => Promise<boolean> = async () => true;
 
 /** Call `listener` with each message, in one batch of signals. Returns what ends it. */
@@ -64,6 +66,7 @@ export function openSocket(check: () => Promise<boolean>): void {
   state.value = "connecting";
   document.addEventListener("visibilitychange", hurry);
   window.addEventListener("online", hurry);
+  endWake = onWake(giveUp);
   connect();
 }
 
@@ -74,6 +77,7 @@ export function closeSocket(): void {
   clearTimeout(silence);
   document.removeEventListener("visibilitychange", hurry);
   window.removeEventListener("online", hurry);
+  endWake();
   const closing = socket;
   socket = null;
   closing?.close(4000);
@@ -139,10 +143,14 @@ function hurry(): void {
 
 function watchSilence(): void {
   clearTimeout(silence);
-  silence = window.setTimeout(() => {
-    const dead = socket;
-    socket = null;
-    dead?.close();
-    void lose();
-  }, SILENCE_SECONDS * 1000);
+  silence = window.setTimeout(giveUp, SILENCE_SECONDS * 1000);
+}
+
+/** Make another connection in place of one that is dead, whatever the browser thinks of it. */
+function giveUp(): void {
+  const dead = socket;
+  if (!dead) return;
+  socket = null;
+  dead.close();
+  void lose();
 }

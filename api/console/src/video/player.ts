@@ -3,13 +3,17 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import workerPath from "hls.js/dist/hls.worker.js?url";
 import Hls, { type ErrorData, type HlsConfig } from "hls.js/light";
+import { onWake } from "../api/asleep";
 import { type Figures, Health } from "./health";
 import { Pace } from "./pace";
 import { FIRST_FRACTION, shift } from "./reloads";
 import { begin, dueAt, type Event, type Phase, type State, step } from "./states";
 import { keepFrame } from "./still";
 import { protocolOfPage, takeLowLatency, turns } from "./turns";
+import { wake } from "./wake";
 
+/** More pixels than any page has, for each attempt without a picture. */
+const BEHIND = 1e6;
 /** Seconds without a segment after which the stream is asked for anew, and after which an offline vehicle's has ended. */
 const SILENT_SECONDS = 20;
 const SILENT_OFFLINE_SECONDS = 5;
@@ -65,6 +69,7 @@ export class LivePlayer {
   private frames = { at: 0, count: 0, rate: 0 };
   private readonly events: string[] = [];
   private readonly listeners = new AbortController();
+  private readonly endWake = onWake(() => this.woke());
 
   /** `distance`: pixels from the middle of the screen, by which turns are given. */
   constructor(
@@ -118,6 +123,7 @@ export class LivePlayer {
 
   destroy(): void {
     this.listeners.abort();
+    this.endWake();
     clearInterval(this.beat);
     clearTimeout(this.skippedTimer);
     this.leave();
@@ -150,13 +156,30 @@ export class LivePlayer {
     if (phase.name !== "asking" && phase.name !== "starting") this.endTurn();
     if (phase.name !== "starting" && phase.name !== "playing") this.stop();
     if (phase.name === "queued") {
-      this.endTurn = turns.take(this.distance, () => this.dispatch({ type: "turn" }));
+      // Those that were asked in vain come after those that were not asked yet, however near they are.
+      const { attempts } = this.state.peek();
+      this.endTurn = turns.take(
+        () => this.distance() + attempts * BEHIND,
+        () => this.dispatch({ type: "turn" }),
+      );
+      wake(this.url, () => this.waitsForTurn());
     } else if (phase.name === "asking") void this.ask();
     else if (phase.name === "starting") this.load();
     const due = dueAt(this.state.peek());
     if (due !== null) {
       this.retry = window.setTimeout(() => this.dispatch({ type: "due" }), Math.max(0, due - Date.now()));
     }
+  }
+
+  /** The computer was asleep: the stream went on without this reader, or ended. */
+  private woke(): void {
+    const { name } = this.state.peek().phase;
+    if (name === "playing" || name === "starting") this.dispatch({ type: "ended" });
+  }
+
+  private waitsForTurn(): boolean {
+    const { phase, online } = this.state.peek();
+    return phase.name === "queued" && online && !this.listeners.signal.aborted;
   }
 
   /** Read the playlist, which starts the camera; hls.js begins once something is in it. */
