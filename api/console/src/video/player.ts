@@ -215,7 +215,6 @@ export class LivePlayer {
     const hls = new Hls(settings(low !== null));
     this.hls = hls;
     let hasParts = false;
-    let begun = false;
     hls.on(Hls.Events.MANIFEST_PARSED, (_, { levels }) => {
       const details = levels[0]?.details;
       // Where the playlist lists parts, it says itself how far from its end to play.
@@ -240,8 +239,8 @@ export class LivePlayer {
       if (media > 0) this.kilobits = Math.round((stats.total * 8) / 1000 / media);
       // From now on it needs no answer that is held.
       this.endTurn();
-      if (!begun) {
-        begun = true;
+      // A browser may refuse the first attempt.
+      if (this.video.paused && this.state.peek().phase.name === "starting") {
         void this.video.play().catch(() => {});
       } else if (!hasParts && frag.sn === hls.latestLevelDetails?.endSN) {
         this.advance(frag.duration);
