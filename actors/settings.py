@@ -2,6 +2,8 @@
 
 `motorpool settings` prints the docstring of each field, its unit and its default. `Meta` holds the bounds
 and, in `extra`, the unit and further checks (`motorpool/api/program/configuration.py`).
+
+The file is longer than others because it is a plain list of settings.
 """
 
 from collections.abc import Mapping

@@ -26,7 +26,6 @@ from motorpool.actors.video.capture_list import (
     CaptureEnded,
     CaptureGrew,
     CaptureRecord,
-    OpenCapture,
     Status,
 )
 from motorpool.actors.video.decoders import DECODERS, ProbeFormat
@@ -36,12 +35,12 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
-from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart, System
+from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage import devices
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["CAPTURE", "Capture", "CaptureMessage", "EndCapture", "capture_spec", "start_capture"]
+__all__ = ["CAPTURE", "Capture", "CaptureMessage", "EndCapture", "capture_spec"]
 
 CHECK_SECONDS = 1.0
 RESUBSCRIBE_SECONDS = 10.0
@@ -319,30 +318,10 @@ def _disk_reason(error: OSError) -> str:
     return f"the disk did not take it: {error.strerror or error}"
 
 
-async def start_capture(system: System, request: OpenCapture) -> CaptureRecord | None:
-    """Open a capture of all that its channel sends from now on; None where the device has too many.
-
-    Raises:
-        ActorError: the stream or playback cannot be subscribed to, or the actors are not running.
-    """
-    captures = system.ref(CAPTURE_LIST)
-    record = await captures.ask(request)
-    if record is None:
-        return None
-    try:
-        await system.start(CAPTURE, record.id)
-    except BaseException as error:
-        reason = f"the stream could not be asked: {error.__cause__ or error}"
-        with trio.CancelScope(shield=True):
-            await captures.ask(CaptureEnded(record.id, "FAILED", reason))
-        raise
-    return record
-
-
 def capture_spec(
     database: Database, media: Path, settings: CaptureSettings, *, reserve_bytes: int = 0
 ) -> DynamicSpec[str, CaptureMessage]:
-    """Return the spec of the captures: an actor for each, started by `start_capture`.
+    """Return the spec of the captures: an actor for each (actors/video/capture_start.py).
 
     `media` is the folder of the devices' files; `reserve_bytes` of its disk are left free.
     """

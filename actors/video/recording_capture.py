@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, SendCommand
-from motorpool.actors.video.capture import CAPTURE, EndCapture, start_capture
+from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_list import CaptureRecord, OpenCapture
+from motorpool.actors.video.capture_start import start_capture
 from motorpool.runtime import ActorError, ActorStopped, System
 
 __all__ = ["NotCaptured", "begin_capture", "capture_recording", "end_capture", "is_playing"]

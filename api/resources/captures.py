@@ -9,7 +9,7 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.files.media_files import media_url
-from motorpool.actors.video.capture import CAPTURE, EndCapture, start_capture
+from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_list import (
     CAPTURE_LIST,
     CaptureRecord,
@@ -18,6 +18,7 @@ from motorpool.actors.video.capture_list import (
     OpenCapture,
     Status,
 )
+from motorpool.actors.video.capture_start import start_capture
 from motorpool.api.access import may_see_device, require_device
 from motorpool.api.auth.rights import CAPTURE_VIDEO
 from motorpool.api.cluster.forwarding import answer_of_home, answers_of_others

@@ -22,7 +22,6 @@ from motorpool.actors.video.capture import (
     CAPTURE,
     EndCapture,
     capture_spec,
-    start_capture,
 )
 from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_list import (
@@ -32,6 +31,7 @@ from motorpool.actors.video.capture_list import (
     OpenCapture,
     capture_list_spec,
 )
+from motorpool.actors.video.capture_start import start_capture
 from motorpool.actors.video.decoders import ProbeFormat
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.segmenter import Segmenter

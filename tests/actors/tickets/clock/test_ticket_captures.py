@@ -27,9 +27,10 @@ from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.capture_starts import NO_RIGHT
 from motorpool.actors.tickets.ticket_captures import ticket_captures_spec
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld, file_retention_spec
-from motorpool.actors.video.capture import CAPTURE, capture_spec, start_capture
+from motorpool.actors.video.capture import CAPTURE, capture_spec
 from motorpool.actors.video.capture_files import CaptureWriter, new_file_name
 from motorpool.actors.video.capture_list import CaptureRecord, OpenCapture, capture_list_spec
+from motorpool.actors.video.capture_start import start_capture
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ChildSpec, DynamicSpec
