@@ -15,7 +15,7 @@ from pathlib import Path
 
 from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, centres, read_levels
 
-__all__ = ["ages", "chromium_options", "find_chromium", "watch"]
+__all__ = ["ages", "chromium_options", "find_chromium", "find_headless", "watch"]
 
 # Samples twice a second: a picture that does not advance while playing is a stall. The brightness of the
 # squares in the picture is recorded with the time.
@@ -83,6 +83,11 @@ _START_MS = 60_000
 def find_chromium() -> str | None:
     """Return the browser's path, or None."""
     return shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def find_headless() -> str | None:
+    """Return the path of Chromium without windows, which takes less CPU, or else that of the browser."""
+    return shutil.which("chromium-headless-shell") or find_chromium()
 
 
 def chromium_options() -> list[str]:

@@ -15,7 +15,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from motorpool.bench.load.browser import HLS, find_chromium
+from motorpool.bench.load.browser import HLS, find_headless
 from motorpool.bench.vehicles.frame_numbers import read_number
 
 PAGE = """<!doctype html><title>Players</title><script src="/hls.min.js"></script><body></body>"""
@@ -91,7 +91,7 @@ def watch(port, players, seconds):
     with sync_playwright() as playwright:
         options = ["--no-sandbox"] if os.getuid() == 0 else []
         options += ["--disable-gpu", "--disable-quic", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=options)
+        browser = playwright.chromium.launch(executable_path=find_headless(), args=options)
         page = browser.new_page(viewport={"width": 1000, "height": 700})
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"http://127.0.0.1:{port}/")

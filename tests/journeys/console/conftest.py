@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 from tests.journeys.console.filming import FilmingVehicle
 
-from motorpool.bench.load.browser import find_chromium
+from motorpool.bench.load.browser import find_headless
 from motorpool.bench.server import EMAIL
 
 CONSOLE = Path(__file__).parents[3] / "api" / "console"
@@ -51,7 +51,7 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...options) {
 def chromium():
     """A browser for all tests of the worker; its contexts share nothing."""
     missing = [
-        what for what, there in (("Chromium", find_chromium()), ("axe-core", AXE.exists())) if not there
+        what for what, there in (("Chromium", find_headless()), ("axe-core", AXE.exists())) if not there
     ]
     if not (CONSOLE / "dist" / "index.html").exists():
         missing.append("the built console")
@@ -61,7 +61,7 @@ def chromium():
     with patch.object(asyncio, "new_event_loop", asyncio.SelectorEventLoop):
         playwright = sync_playwright().start()
     browser = playwright.chromium.launch(
-        executable_path=find_chromium(),
+        executable_path=find_headless(),
         args=[
             *(["--no-sandbox"] if os.getuid() == 0 else []),
             "--disable-gpu",
