@@ -15,10 +15,10 @@ IDLE_SECONDS: Final = 5.0
 _FREE = f"(node is null or not {nodes.is_live('duties.node')})"
 # The epoch tells whether another server has taken the duty since it was read. A row that is locked is in use.
 _TAKE = f"""
-    with found as (
+    with living as ({nodes.live_until_commit("$1")}), found as (
         select duties.name from duties
         join unnest($2::text[], $3::bigint[]) as seen (name, epoch) using (name, epoch)
-        where {nodes.is_live("$1")}
+        where exists (select from living)
         for update of duties skip locked
     )
     update duties set node = $1, epoch = epoch + 1 where name in (select name from found)

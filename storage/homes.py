@@ -7,19 +7,29 @@ import msgspec
 from motorpool.storage import nodes
 from motorpool.storage.queries import Queries
 
-__all__ = ["Home", "claim", "connected_elsewhere", "find_elsewhere", "others", "release"]
+__all__ = ["Home", "claim", "claim_free", "connected_elsewhere", "find_elsewhere", "others", "release"]
 
 # A server that was frozen may still read the logins of devices that have gone on to another one meanwhile.
 # The server before is a column: read beside the update, in a common table expression, it would be outdated.
 _CLAIM = f"""
-    with claimed as (
+    with living as ({nodes.live_until_commit("$1")}), claimed as (
         insert into homes as home (device_id, node, epoch)
-        select id, $1, 1 from devices where id = any($2::bigint[]) and {nodes.is_live("$1")}
-        order by id
+        select devices.id, living.id, 1 from devices cross join living where devices.id = any($2::bigint[])
+        order by devices.id
         on conflict (device_id) do update set node = $1, former = home.node, epoch = home.epoch + 1
         returning device_id, former
     )
     select device_id from claimed where former <> $1 and {nodes.is_live("claimed.former")}
+"""  # noqa: S608 - constants
+# Rows are locked in the order of `_CLAIM`.
+_CLAIM_FREE = f"""
+    with living as ({nodes.live_until_commit("$1")}), free as (
+        select device_id from homes
+        where device_id = any($2::bigint[]) and (node is null or not {nodes.is_live("homes.node")})
+        order by device_id for update
+    )
+    update homes set node = living.id, former = homes.node, epoch = homes.epoch + 1
+    from free, living where homes.device_id = free.device_id
 """  # noqa: S608 - constants
 _ELSEWHERE = f"""
     select device_id from homes
@@ -59,6 +69,14 @@ async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]
     Return those that, as far as is known, are connected to another server that lives.
     """
     return [row[0] for row in await q.fetch(_CLAIM, node, list(device_ids))]
+
+
+async def claim_free(q: Queries, node: int, device_ids: Collection[int]) -> None:
+    """Note that those of the devices are connected to the server `node` that no live server has.
+
+    As `claim`, for devices that are connected already, whose rows another server may have overwritten.
+    """
+    await q.execute(_CLAIM_FREE, node, list(device_ids))
 
 
 async def release(q: Queries, node: int, device_ids: Collection[int]) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "is_live",
     "join",
     "leave",
+    "live_until_commit",
     "living",
     "lock",
     "renew",
@@ -53,6 +54,14 @@ _RENEW = f"""
 def is_live(column: str) -> str:
     """Return the SQL condition that the server of this number is not dead."""
     return f"exists (select from nodes where nodes.id = {column} and nodes.state <> 'dead')"
+
+
+def live_until_commit(parameter: str) -> str:
+    """Return the SQL query for the number of this server, without a row if it is dead.
+
+    It cannot be declared dead before the end of the transaction: `bury` waits, or this waits for `bury`.
+    """
+    return f"select id from nodes where id = {parameter} and state <> 'dead' for share"  # noqa: S608 - constants
 
 
 def responds() -> str:

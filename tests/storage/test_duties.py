@@ -51,6 +51,20 @@ async def test_a_duty_that_is_released_is_free_at_once_and_only_by_its_holder(da
     assert await duties.take(database, second, NAMES) == {"schedule": 2}
 
 
+async def test_a_server_that_is_being_declared_dead_takes_nothing(database, join, meanwhile):
+    frozen = await join()
+    await database.execute("update nodes set seen_until = clock_timestamp() - interval '1 second'")
+    taken = {}
+
+    async def take():
+        taken.update(await duties.take(database, frozen, NAMES))
+
+    assert await duties.take(database, 0, NAMES) == {}
+    async with meanwhile(take) as transaction:
+        assert await nodes.bury(transaction) == [frozen]
+    assert taken == {}
+
+
 async def test_of_many_that_want_a_duty_at_once_one_has_it_and_epochs_have_no_gaps(database, join):
     servers = [await join() for _ in range(6)]
     for round_number in range(1, 8):

@@ -66,3 +66,72 @@ async def test_parallel_claims_count_each_connection_and_miss_no_former_server(d
     assert {row[0]: row[1] for row in rows} == dict.fromkeys(vans, 30)
     # Claimed again and again by one server in a row, or by another one each time.
     assert 2 * len(vans) <= len(taken) <= 29 * len(vans)
+
+
+async def silence(database, node):
+    """Let a server look as if it had not renewed its row for long."""
+    await database.execute(
+        "update nodes set seen_until = clock_timestamp() - interval '1 second' where id = $1", node
+    )
+
+
+async def test_a_claim_that_meets_a_burial_waits_for_it_and_is_refused(database, meanwhile):
+    living, frozen = await join(database), await join(database)
+    (van,) = await make(database)
+    await homes.claim(database, living, [van])
+    await silence(database, frozen)
+    found = []
+
+    async def claim():
+        found.extend(await homes.claim(database, frozen, [van]))
+
+    async with meanwhile(claim) as transaction:
+        assert await nodes.bury(transaction) == [frozen]
+    assert found == []
+    assert await homes.connected_elsewhere(database, frozen, [van]) == {van}
+
+
+async def test_a_burial_that_meets_a_claim_waits_for_it(database, meanwhile):
+    frozen = await join(database)
+    (van,) = await make(database)
+    await silence(database, frozen)
+    seen = []
+
+    async def bury():
+        seen.append(await nodes.bury(database))
+        # What the server decided while it lived is there before it is dead.
+        seen.append(await database.fetch_value("select node from homes where device_id = $1", van))
+
+    async with meanwhile(bury) as transaction:
+        await homes.claim(transaction, frozen, [van])
+    assert seen == [[frozen], frozen]
+
+
+async def test_only_rows_that_no_live_server_has_are_claimed_again(database):
+    one, two, dead = [await join(database) for _ in range(3)]
+    lost, kept, left, taken = await make(database, 4)
+    await homes.claim(database, dead, [lost])
+    await homes.claim(database, one, [kept, left])
+    await homes.release(database, one, [left])
+    await homes.claim(database, two, [taken])
+    await nodes.leave(database, dead)
+    await homes.claim_free(database, one, [taken, left, kept, lost])
+    rows = await database.fetch("select device_id, node, former, epoch from homes")
+    assert {tuple(row.values()) for row in rows} == {
+        (lost, one, dead, 2),
+        (kept, one, None, 1),
+        (left, one, None, 2),
+        (taken, two, None, 1),
+    }
+    await homes.claim_free(database, dead, [left])
+    assert await homes.connected_elsewhere(database, two, [left]) == {left}
+
+
+async def test_a_server_that_claims_at_the_same_time_keeps_its_device(database, meanwhile):
+    one, two = await join(database), await join(database)
+    (van,) = await make(database)
+    await homes.claim(database, one, [van])
+    await homes.release(database, one, [van])
+    async with meanwhile(lambda: homes.claim_free(database, one, [van])) as transaction:
+        await homes.claim(transaction, two, [van])
+    assert await homes.connected_elsewhere(database, one, [van]) == {van}
