@@ -171,7 +171,7 @@ FOLLOWERS: tuple[Follower, ...] = (
     _actor(RULE_CATALOG, concerns_rules),
     _devices,
     _actor(DIRECTORY, _concerns_directory),
-    _actor(HOMES, lambda change: isinstance(change, DeviceMoved)),
+    _actor(HOMES, lambda change: isinstance(change, DeviceMoved | EverythingChanged)),
     _actor(DUTY_KEEPER, lambda change: isinstance(change, DutyReleased)),
     _actor(TIMETABLE, _concerns_timetable),
     _actor(REPORT_TIMETABLE, _concerns_report_timetable),

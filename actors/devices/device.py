@@ -222,8 +222,11 @@ class DeviceActor(BaseDevice):
                 self._presence.announce("offline")
 
     def _connected_elsewhere(self) -> None:
-        if self._connections.replaced() and self._session.row is not None:
-            self._presence.leave()
+        if self._connections.replaced():
+            if self._options.clustered:
+                self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
+            if self._session.row is not None:
+                self._presence.leave()
 
     def _stored_elsewhere(self) -> object:
         if self._session.connection is not None:

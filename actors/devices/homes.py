@@ -1,15 +1,17 @@
 """Keeps the rows that say which server of a cluster each device is connected to (docs/servers.md#devices).
 
 A device that connects here while it seems to be connected elsewhere is announced to the other servers, which
-close the connection that they still have: the device has given it up.
+close the connection that they still have: the device has given it up. A server that was frozen may announce a
+device that has gone on to another one meanwhile; what it wrote is set right by the server of the device.
 """
 
+from itertools import islice
 from typing import assert_never
 
 import trio
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.messages.changes import ApplyChanges, DeviceMoved
+from motorpool.actors.messages.changes import ApplyChanges, DeviceMoved, EverythingChanged
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected, HomesMessage
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere
 from motorpool.runtime import Actor, ChildSpec
@@ -32,19 +34,26 @@ class Homes(Actor[HomesMessage]):
         self._node = node
         self._unwritten: dict[int, bool] = {}
         """Whether each device is connected, oldest change first."""
+        self._connected: set[int] = set()
         self._moved: set[int] = set()
-        """Devices that other servers have announced."""
+        """Devices whose rows other servers have written, or may have."""
         self._filled = trio.Event()
 
     def handle(self, message: HomesMessage) -> None:
         """Note what is to be written or looked up; never waits."""
         match message:
             case DeviceConnected():
+                self._connected.add(message.device_id)
                 self._unwritten[message.device_id] = True
             case DeviceDisconnected():
+                self._connected.discard(message.device_id)
                 self._unwritten[message.device_id] = False
             case ApplyChanges():
-                self._moved |= {each.device_id for each in message.changes if isinstance(each, DeviceMoved)}
+                for change in message.changes:
+                    if isinstance(change, DeviceMoved):
+                        self._moved.add(change.device_id)
+                    elif isinstance(change, EverythingChanged):
+                        self._moved |= self._connected
             case _:
                 assert_never(message)
         self._filled.set()
@@ -57,7 +66,7 @@ class Homes(Actor[HomesMessage]):
                 await self._filled.wait()
             try:
                 await self._write()
-                await self._close_moved()
+                await self._settle_moved()
             except StorageError as error:
                 self.context.log.warning("where devices are connected is not stored, trying again: %s", error)
                 await trio.sleep(RETRY_SECONDS)
@@ -77,15 +86,25 @@ class Homes(Actor[HomesMessage]):
         if moved:
             await publish_changes(self.context.system, *map(DeviceMoved, moved))
 
-    async def _close_moved(self) -> None:
-        moved, self._moved = self._moved - self._unwritten.keys(), set()
+    async def _settle_moved(self) -> None:
+        """Close the connections of devices that are connected elsewhere, and claim those that are not."""
+        # What is not written yet is claimed or released first.
+        moved = set(islice(self._moved - self._unwritten.keys(), BATCH))
+        self._moved -= moved
         if not moved:
             return
-        # A device may have come back here since it was announced.
-        for device_id in await homes.connected_elsewhere(self._database, self._node, moved):
-            device = self.context.system.ref(DEVICE, device_id)
-            if device.alive:
-                device.offer(ConnectedElsewhere())
+        try:
+            # A device may have come back here since it was announced.
+            elsewhere = await homes.connected_elsewhere(self._database, self._node, moved)
+            for device_id in elsewhere - self._unwritten.keys():
+                device = self.context.system.ref(DEVICE, device_id)
+                if device.alive:
+                    device.offer(ConnectedElsewhere())
+            if kept := moved & self._connected - elsewhere:
+                await homes.claim_free(self._database, self._node, kept)
+        except StorageError:
+            self._moved |= moved
+            raise
 
 
 def homes_spec(database: Database, node: int) -> ChildSpec[HomesMessage]:

@@ -39,6 +39,7 @@ from motorpool.actors.messages.changes import (
     UserChanged,
     changed_fields,
 )
+from motorpool.actors.messages.homes import HOMES
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes
 from motorpool.runtime import ChildSpec, DynamicSpec
@@ -113,6 +114,7 @@ class Tree:
             (ACCESS, "access"),
             (RULE_CATALOG, "rules"),
             (DIRECTORY, "directory"),
+            (HOMES, "homes"),
             (TIMETABLE, "timetable"),
             (REPORT_TIMETABLE, "report_timetable"),
         )
@@ -154,7 +156,8 @@ async def test_followers_apply_a_commit_in_order_and_only_what_concerns_them():
             ((ScheduledReportChanged(1, "created"),), ["report_timetable"]),
             ((CalendarChanged(1, "deleted"),), ["rules", "timetable", "report_timetable"]),
             ((SessionEnded("1"), TokenRevoked("1", 1)), []),
-            ((EverythingChanged(),), ["access", "rules", "timetable", "report_timetable"]),
+            ((DeviceMoved(1),), ["homes"]),
+            ((EverythingChanged(),), ["access", "rules", "homes", "timetable", "report_timetable"]),
         ):
             tree.order.clear()
             await publish_changes(system, *commit)
