@@ -62,7 +62,7 @@ include-operation-id = ["rebootServer", "deleteSession"]
 enabled = false
 [[operations]]
 # Their bodies are ours, may be missing or are forms, whose "0" is false: "negative" ones are good as well.
-include-operation-id = ["saveDeviceImage", "createToken", "rotateSigningKeys"]
+include-operation-id = ["saveDeviceImage", "saveStill", "createToken", "rotateSigningKeys"]
 checks = {{ negative_data_rejection = {{ enabled = false }} }}
 [[operations]]
 # "Negative" are headers that no document names: everybody's requests have some.
