@@ -352,6 +352,13 @@ def test_two_cameras_at_once_have_one_clock(server, visitor, recorder, eventuall
         attributes = client.get(f"/devices/{van.id}").json()["attributes"]
     assert attributes["console.clock2"] == 1000
 
+    # The same span of both is asked of each by its own times.
+    film.get_by_role("button", name="Fetch video").click()
+    eventually(lambda: len(van.of(PlaybackRequest)) == 4)
+    second, first = van.of(PlaybackRequest)[2:]
+    assert (second.channel, first.channel) == (2, 1)
+    assert first.start_time - second.start_time == timedelta(seconds=1)
+
 
 def test_video_of_an_offline_vehicle_waits_for_it(server, visitor, recorder):
     van = recorder("013900000404", seconds=2)

@@ -14,6 +14,7 @@ import { AskRow } from "./AskRow";
 import { askAtOnce, asksAtOnce } from "./atOnce";
 import { CaptureLine } from "./CaptureLine";
 import { begunOf } from "./captures";
+import { clockOf, spanOfCamera } from "./clock";
 import { estimate } from "./estimate";
 import { FootageLine } from "./FootageLine";
 import type { Film } from "./film";
@@ -50,14 +51,20 @@ export function FetchPanel(props: PanelProps) {
   const online = found?.status === "online";
   const listed = recordingsOf(deviceId, day).value;
   const atOnce = useSignal(asksAtOnce(deviceId));
-  const cost = estimate(listed.items, camera, span, listed.phase === "known");
-  const kept = props.captures.find((each) => each.channel === camera && each.url && holds(each, at));
+  /** The span and the instant as a camera has them, whose clock may be off. */
+  const spanOn = (each: number) => spanOfCamera(span, clockOf(found, each));
+  const atOn = at - clockOf(found, camera);
+  const costOf = (each: number) => estimate(listed.items, each, spanOn(each), listed.phase === "known");
+  const cost = costOf(camera);
+  const kept = props.captures.find((each) => each.channel === camera && each.url && holds(each, atOn));
   const lines = props.captures.filter(
     (each) =>
-      shown.includes(each.channel) && !each.live && (each.status === "RECORDING" || isNear(each, span)),
+      shown.includes(each.channel) &&
+      !each.live &&
+      (each.status === "RECORDING" || isNear(each, spanOn(each.channel))),
   );
   const wishes = props.footage.filter(
-    (each) => shown.includes(each.channel) && (isOpen(each) || isAsked(each, span)),
+    (each) => shown.includes(each.channel) && (isOpen(each) || isAsked(each, spanOn(each.channel))),
   );
 
   async function fetch(endOthers = false): Promise<void> {
@@ -73,11 +80,7 @@ export function FetchPanel(props: PanelProps) {
       const beside = atOnce.peek()
         ? shown.slice(1).filter((each) => !foreigners.some(({ channel }) => channel === each))
         : [];
-      await film.fetch(
-        [camera, ...beside],
-        span,
-        (each) => estimate(listed.items, each, span, listed.phase === "known").bytes,
-      );
+      await film.fetch([camera, ...beside], span, (each) => costOf(each).bytes);
       if (film.problem.peek() !== null) return;
       props.onUnmark();
       // Terminals send one recording at a time: the server takes the others in turn.
@@ -87,7 +90,7 @@ export function FetchPanel(props: PanelProps) {
   }
   async function request(cameras: readonly number[]): Promise<void> {
     try {
-      for (const each of cameras) await requestFootage(deviceId, each, span);
+      for (const each of cameras) await requestFootage(deviceId, each, spanOn(each));
       if (cameras.length > 0) toast(t(online ? "film.requestedOthers" : "film.requested"));
     } catch (problem) {
       toast(sentenceOf(problem), "bad");
@@ -95,7 +98,7 @@ export function FetchPanel(props: PanelProps) {
   }
   const own = playbacksOf(deviceId).value.find((each) => each.channel === camera);
   const canWatch =
-    film.source.value === null && own && (own.seconds > 0 || own.status !== "ENDED") && isWithin(own, at);
+    film.source.value === null && own && (own.seconds > 0 || own.status !== "ENDED") && isWithin(own, atOn);
   return (
     <div class="film-fetch">
       {film.problem.value ? <Problem problem={film.problem.value} /> : null}

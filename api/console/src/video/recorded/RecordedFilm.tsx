@@ -92,7 +92,7 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
     source: sourceAt(
       each,
       cursor.at.value,
-      { deviceId, captures: captures.value, playbacks: playbacks.value },
+      { deviceId, clock: clockOf(found, each), captures: captures.value, playbacks: playbacks.value },
       playing.current.get(each) ?? null,
     ),
   }));
@@ -137,6 +137,7 @@ function Shown({ deviceId, cursor, film, shown: chosen, onShown, start, lanes, m
     if (!lanes) return;
     const facts = {
       cameras: cameras.value,
+      clockOf: (each: number) => clockOf(device(deviceId).value, each),
       recordings: recordingsOf(deviceId, day.value).value.items,
       playbacks: playbacks.value,
       captures: captures.value.flatMap((capture) => {

@@ -2,7 +2,8 @@
 
 import { getVersioned, put } from "../../api/call";
 import type { Device } from "../../api/types";
-import { applyMessage } from "../../state/fleet";
+import { applyMessage, deviceNow } from "../../state/fleet";
+import type { Span } from "../../time/spans";
 
 /** One press, in milliseconds. */
 export const STEP_MS = 500;
@@ -12,6 +13,24 @@ const MOST_MS = 10_000;
 export function clockOf(device: Pick<Device, "attributes"> | undefined, camera: number): number {
   const found = Number(device?.attributes?.[nameOf(camera)] ?? 0);
   return Number.isFinite(found) ? bounded(found) : 0;
+}
+
+/** The same of a vehicle as it is known now. */
+export function clockNow(deviceId: number, camera: number): number {
+  return clockOf(deviceNow(deviceId), camera);
+}
+
+/** A span in the camera's own times, by which the vehicle is asked for it: whole seconds that hold all of it. */
+export function spanOfCamera({ from, to }: Span, clock: number): Span {
+  return {
+    from: Math.floor((from - clock) / 1000) * 1000,
+    to: Math.ceil((to - clock) / 1000) * 1000,
+  };
+}
+
+/** A span of the camera's own times as it is shown. */
+export function spanShown({ from, to }: Span, clock: number): Span {
+  return { from: from + clock, to: to + clock };
 }
 
 /** Move the clock of a camera and keep that with the vehicle, whose other values stay as they are now. */

@@ -7,6 +7,7 @@ import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import type { Cursor } from "../../time/cursor";
 import type { Span } from "../../time/spans";
+import { clockNow, spanOfCamera, spanShown } from "./clock";
 import { fetchSpan } from "./fetch";
 import { catchUp, FASTEST, FASTEST_SENT } from "./pace";
 import { RecordedPlayer, type Source } from "./player";
@@ -20,8 +21,9 @@ const PAUSE_MS = 30_000;
 const SAME_MS = 40;
 
 export interface Asked {
-  /** One of which is shown with the clock; the others were asked at once with it. */
+  /** The first is shown with the clock; the others were asked at once with it. */
   cameras: readonly number[];
+  /** As it is shown. */
   span: Span;
   /** When, in milliseconds since 1970. */
   at: number;
@@ -96,13 +98,18 @@ export class Film {
       this.problem.value = null;
       this.close();
     });
+    const clock = clockNow(this.deviceId, camera);
     const ask = (each: number) =>
-      fetchSpan(this.deviceId, each, span, { keep: this.keep.peek(), expected: expected(each) });
+      fetchSpan(this.deviceId, each, spanOfCamera(span, clockNow(this.deviceId, each)), {
+        keep: this.keep.peek(),
+        expected: expected(each),
+      });
     try {
       this.keeping = (await ask(camera)) !== null;
       batch(() => {
         this.sent.value = 1;
-        this.asked.value = { cameras: [camera], span, at: Date.now() };
+        const sent = spanShown(spanOfCamera(span, clock), clock);
+        this.asked.value = { cameras: [camera], span: sent, at: Date.now() };
         this.fresh = true;
         this.open({ kind: "playback", deviceId: this.deviceId, camera });
       });
@@ -127,7 +134,7 @@ export class Film {
     this.open({ kind: "playback", deviceId: this.deviceId, camera });
   }
 
-  /** Play a kept file. */
+  /** Play a kept file; `span` is in the camera's own times. */
   play(capture: Capture, span: Span): void {
     if (capture.url) this.open({ kind: "file", url: capture.url, ...span });
   }
@@ -247,8 +254,7 @@ export class Film {
     });
     this.player.peek()?.expect(at);
     try {
-      // Devices know whole seconds.
-      await this.steering.steer("seek", { time: Math.floor(at / 1000) * 1000 });
+      await this.steering.steer("seek", { time: at });
     } catch (problem) {
       batch(() => {
         this.moving.value = null;

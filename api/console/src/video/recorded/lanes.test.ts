@@ -26,6 +26,7 @@ const capture = (channel: number, fields: Partial<Capture> = {}) =>
 
 const none: CameraFacts = {
   cameras: [1, 2],
+  clockOf: () => 0,
   recordings: [],
   playbacks: [],
   captures: [],
@@ -95,4 +96,32 @@ test("what is kept can be played, what failed is not shown, what is wanted is", 
   first?.blocks[0]?.act?.();
   expect(played.pop()).toBe("play a");
   expect(second?.blocks).toMatchObject([{ kind: "wanted", to: T + 9000 }]);
+});
+
+test("where the clock of a camera is moved, all that bears its times is moved on its lane", () => {
+  const span = { from: T, to: T + 60_000 };
+  const facts = {
+    clockOf: (camera: number) => (camera === 1 ? -2500 : 0),
+    recordings: [recording(1, 0, 60), recording(2, 0, 60)],
+    playbacks: [{ channel: 1, startTime: time(0), arrivedTo: time(30), seconds: 31 } as Playback],
+    captures: [{ capture: capture(1), span }],
+    footage: [{ channel: 1, status: "WAITING", startTime: time(0), endTime: time(9) } as Footage],
+  };
+  const [first, second] = lanes(facts);
+  expect(new Set(first?.blocks.map(({ from }) => from))).toEqual(new Set([T - 2500]));
+  expect(first?.blocks.map(({ kind, to }) => [kind, to])).toEqual([
+    ["recording", T + 57_500],
+    ["wanted", T + 6500],
+    ["arrived", T + 27_500],
+    ["kept", T + 57_500],
+  ]);
+  expect(second?.blocks).toMatchObject([span]);
+  // The player itself moves the times of a file.
+  const given: unknown[] = [];
+  const [again] = cameraLanes({ ...none, ...facts }, { ...acts, play: (_, own) => void given.push(own) });
+  again?.blocks.find(({ kind }) => kind === "kept")?.act?.();
+  expect(given).toEqual([span]);
+  // What the player says is moved already.
+  const arrived = lanes({ ...facts, arrived: new Map([[1, [span]]]) })[0];
+  expect(arrived?.blocks.find(({ kind }) => kind === "arrived")).toMatchObject(span);
 });

@@ -4,9 +4,12 @@ import type { Capture, Footage, Playback, Recording } from "../../api/types";
 import type { Key } from "../../i18n/translate";
 import type { Span } from "../../time/spans";
 import type { Block, Lane } from "../../timeline/lanes";
+import { spanShown } from "./clock";
 
 export interface CameraFacts {
   cameras: readonly number[];
+  /** By how much the clock of a camera is off, in milliseconds; all times but those of `arrived` are the camera's own. */
+  clockOf: (camera: number) => number;
   recordings: readonly Recording[];
   playbacks: readonly Playback[];
   /** Captures with the span of the recording that they hold. */
@@ -28,12 +31,12 @@ interface Acts {
 export function cameraLanes(facts: CameraFacts, { text, watch, play }: Acts): readonly Lane[] {
   return facts.cameras.map((camera) => {
     const blocks: Block[] = [];
+    const clock = facts.clockOf(camera);
     for (const each of facts.recordings) {
       if (each.channel !== camera) continue;
       const alarm = each.alarmFlag !== 0;
       blocks.push({
-        from: Date.parse(each.startTime),
-        to: Date.parse(each.endTime),
+        ...spanShown({ from: Date.parse(each.startTime), to: Date.parse(each.endTime) }, clock),
         kind: "recording",
         label: text(alarm ? "film.onVehicleAlarm" : "film.onVehicle"),
         tone: alarm ? "bad" : "offline",
@@ -44,7 +47,13 @@ export function cameraLanes(facts: CameraFacts, { text, watch, play }: Acts): re
     for (const each of facts.footage) {
       if (each.channel !== camera || (each.status !== "WAITING" && each.status !== "FETCHING")) continue;
       const span = { from: Date.parse(each.startTime), to: Date.parse(each.endTime) };
-      blocks.push({ ...span, kind: "wanted", label: text("film.wanted"), tone: "unknown", height: 0.5 });
+      blocks.push({
+        ...spanShown(span, clock),
+        kind: "wanted",
+        label: text("film.wanted"),
+        tone: "unknown",
+        height: 0.5,
+      });
     }
     for (const span of arrivedSpans(facts, camera)) {
       blocks.push({
@@ -58,7 +67,7 @@ export function cameraLanes(facts: CameraFacts, { text, watch, play }: Acts): re
     for (const { capture, span } of facts.captures) {
       if (capture.channel !== camera || capture.status === "FAILED" || span.from >= span.to) continue;
       blocks.push({
-        ...span,
+        ...spanShown(span, clock),
         kind: "kept",
         label: text("film.kept", { name: capture.fileName }),
         tone: "good",
@@ -90,5 +99,5 @@ function arrivedSpans(facts: CameraFacts, camera: number): readonly Span[] {
   // After a seek only the last part is known, and it is at most as long as what is kept.
   const asked = playback.startTime ? Date.parse(playback.startTime) : to;
   const from = Math.max(to - playback.seconds * 1000, Math.min(asked, to));
-  return from < to ? [{ from, to }] : [];
+  return from < to ? [spanShown({ from, to }, facts.clockOf(camera))] : [];
 }

@@ -15,7 +15,7 @@ const playback = (values: Partial<Playback>) =>
     endTime: time(9),
     ...values,
   }) as Playback;
-const known = { deviceId: 7, captures: [], playbacks: [] };
+const known = { deviceId: 7, clock: 0, captures: [], playbacks: [] };
 const running = { kind: "playback", deviceId: 7, camera: 2 } as const;
 
 test("a kept file that has the instant goes before a playback", () => {
@@ -37,4 +37,14 @@ test("a playback without anything, or of another time, is none", () => {
   expect(sourceAt(2, at, { ...known, playbacks: [playback({ status: "ENDED", seconds: 3 })] }, null)).toEqual(
     running,
   );
+});
+
+test("what holds an instant is found by the clock of the camera", () => {
+  const captures = [capture("a", 3, 5)];
+  expect(sourceAt(2, at, { ...known, captures }, null)).toBe(null);
+  const kept = { kind: "file", url: "a", from: Date.parse(time(3)), to: at };
+  expect(sourceAt(2, at, { ...known, captures, clock: 500 }, null)).toEqual(kept);
+  expect(
+    sourceAt(2, at, { ...known, playbacks: [playback({ endTime: time(5) })], clock: 500 }, null),
+  ).toEqual(running);
 });

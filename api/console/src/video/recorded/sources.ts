@@ -11,6 +11,8 @@ export function heldSpan({ startTime, endTime }: Capture): Span | null {
 
 interface Known {
   deviceId: number;
+  /** By how much the clock of the camera is off, in milliseconds. */
+  clock: number;
   captures: readonly Capture[];
   playbacks: readonly Playback[];
 }
@@ -18,10 +20,11 @@ interface Known {
 /** What plays already if it has the instant, else a kept file, else a playback that was asked for it; or null. */
 export function sourceAt(
   camera: number,
-  at: number,
-  { deviceId, captures, playbacks }: Known,
+  shown: number,
+  { deviceId, clock, captures, playbacks }: Known,
   present: Source | null,
 ): Source | null {
+  const at = shown - clock;
   const found: Source[] = [];
   for (const capture of captures) {
     const span = heldSpan(capture);
