@@ -44,7 +44,7 @@ def ask_who(page: Page) -> None:
     page.get_by_role("button", name="Zoom in").wait_for()
     # The map turns to the vehicles before it takes a click.
     page.wait_for_timeout(2000)
-    box = page.locator(".fleet-stage").bounding_box()
+    box = page.locator(".list-stage").bounding_box()
     if box is None:
         return
     x, y = box["x"] + box["width"] * 0.75, box["y"] + box["height"] * 0.15

@@ -71,7 +71,7 @@ def test_on_a_window_of_middle_width_the_list_is_a_drawer_and_the_panel_lies_bel
     panel = page.get_by_role("complementary", name="Vehicle")
     expect(panel).to_contain_text("Truck")
     expect(drawer).to_be_hidden()
-    stage, below = page.locator(".fleet-stage").bounding_box(), panel.bounding_box()
+    stage, below = page.locator(".list-stage").bounding_box(), panel.bounding_box()
     assert stage["y"] + stage["height"] <= below["y"] + 1
     assert stage["width"] == below["width"]
     guest.assert_fits()
@@ -83,4 +83,35 @@ def test_on_a_window_of_middle_width_the_list_is_a_drawer_and_the_panel_lies_bel
     expect(drawer).to_be_hidden()
     # The fleet has its list again.
     page.get_by_role("button", name="Close the vehicle").click()
+    expect(row).to_be_visible()
+
+
+def test_on_a_window_of_middle_width_the_list_of_zones_is_a_drawer_too(server, visitor):
+    with server.client() as client:
+        zone = {"name": "Airport", "area": "CIRCLE (41.24 -8.68, 900)"}
+        assert client.post("/geofences", json=zone).status_code == 200
+    guest = visitor(server, webgl=False, viewport={"width": 900, "height": 800})
+    page = guest.page
+    guest.log_in("/zones")
+    drawer = page.get_by_role("region", name="Zones", exact=True)
+    row = drawer.get_by_role("link", name=re.compile("^Airport"))
+    expect(row).to_be_visible()
+    # It lies over the map, which has the whole width.
+    assert page.locator(".list-stage").bounding_box()["width"] > 900 - drawer.bounding_box()["width"]
+    guest.assert_fits()
+    drawer.get_by_role("button", name="Fold the list").click()
+    expect(drawer).to_be_hidden()
+    page.locator(".list-stage").get_by_role("button", name="Zones", exact=True).click()
+    row.click()
+
+    # The zone is beside the map, and the list comes back with its key and with the place.
+    panel = page.get_by_role("complementary", name="Zone")
+    expect(panel.get_by_label("Name", exact=True)).to_have_value("Airport")
+    expect(drawer).to_be_hidden()
+    guest.assert_fits()
+    page.get_by_role("heading", name="Airport").click()
+    page.keyboard.press("/")
+    expect(drawer.get_by_role("searchbox")).to_be_focused()
+    guest.assert_accessible()
+    page.go_back()
     expect(row).to_be_visible()

@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { Group } from "../../api/types";
 import { t } from "../../i18n/translate";
-import { Icon } from "../../parts/Icon";
 import { location } from "../../router";
 import { deviceNow, loaded } from "../../state/fleet";
 import { read, useLoaded } from "../../state/saved";
+import { ListStage } from "../map/ListDrawer";
 import { VehiclePanel } from "../vehicle/VehiclePanel";
 import { FleetList } from "./FleetList";
 import { FleetMap } from "./FleetMap";
@@ -29,19 +29,15 @@ export default function Fleet({ params }: { params: Record<string, string> }) {
     setDrawer(id === null);
     if (id !== null && listSize.peek() === "wide") setListSize("open");
   }, [id]);
-  const classes = ["fleet", `list-${listSize.value}`];
+  const classes = ["fleet", "with-drawer", `list-${listSize.value}`];
   if (drawerOpen.value) classes.push("drawer-open");
   if (id !== null) classes.push("with-vehicle");
   return (
     <div class={classes.join(" ")}>
       <FleetList chosen={id} found={found} groups={groups} />
-      <div class="fleet-stage">
+      <ListStage label={t("fleet.vehicles")} onShow={showList}>
         <FleetMap chosen={id} found={found} />
-        <button type="button" class="fleet-unfold" onClick={showList}>
-          <Icon name="list" size={18} />
-          {t("fleet.vehicles")}
-        </button>
-      </div>
+      </ListStage>
       <SheetHandle />
       {id !== null && <VehiclePanel key={id} id={id} />}
     </div>

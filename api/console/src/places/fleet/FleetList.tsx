@@ -11,6 +11,7 @@ import { Rows } from "../../parts/Rows";
 import { go, location, withQuery } from "../../router";
 import { deviceIds, loaded } from "../../state/fleet";
 import { may } from "../../state/session";
+import { FoldButton } from "../map/ListDrawer";
 import { FleetRow, ROW_HEIGHT } from "./FleetRow";
 import { type Filters, filtersOf } from "./filters";
 import { drawerOpen, foldList, listSize, showList } from "./listSize";
@@ -83,7 +84,7 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
   }, [path]);
 
   return (
-    <section class="fleet-list" aria-label={t("fleet.vehicles")}>
+    <section class="fleet-list drawer-list" aria-label={t("fleet.vehicles")}>
       <div class="fleet-tools">
         <div class="search">
           <Icon name="search" size={18} />
@@ -119,7 +120,7 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
               <Icon name="plus" />
             </Link>
           )}
-          <FoldButton />
+          <FoldButton onFold={foldList} />
         </div>
         <fieldset class="chips">
           <legend class="hidden">{t("fleet.status")}</legend>
@@ -177,15 +178,6 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
       </p>
       {menu && <VehicleMenu at={menu} onClose={() => setMenu(null)} />}
     </section>
-  );
-}
-
-function FoldButton() {
-  const label = t("fleet.hideList");
-  return (
-    <button type="button" class="icon-button fleet-fold" aria-label={label} title={label} onClick={foldList}>
-      <Icon name="fold" />
-    </button>
   );
 }
 

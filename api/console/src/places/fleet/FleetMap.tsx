@@ -7,6 +7,7 @@ import { go, location, withQuery } from "../../router";
 import { device, position } from "../../state/fleet";
 import { server, session } from "../../state/session";
 import { useZones } from "../../state/zones";
+import { coveredBy } from "../map/ListDrawer";
 import { MapButton } from "../map/MapButton";
 import { MapFrame } from "../map/MapFrame";
 import { useMap } from "../map/useMap";
@@ -42,7 +43,7 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
       ...given,
       view: asked ?? preferredView(session.peek(), server.peek()),
       keepsView: asked !== null && "id" in location.peek().params,
-      coveredLeft: () => coveredBy(".fleet-list", container),
+      coveredLeft: () => coveredBy(".drawer-list", container),
       title: t("map.title"),
       onClick: (spot) => {
         const [first, second] = spot.vehicles;
@@ -126,10 +127,4 @@ export function FleetMap({ chosen, found }: FleetMapProps) {
       {here && <Here of={here} onClose={() => setHere(null)} />}
     </MapFrame>
   );
-}
-
-/** Pixels that the panel covers at the right of the map, or the drawer at its left; 0 where they lie beside it. */
-function coveredBy(name: ".vehicle-panel" | ".fleet-list", map: HTMLElement | null): number {
-  const over = map?.closest(".fleet")?.querySelector(name);
-  return over && getComputedStyle(over).position === "absolute" ? over.getBoundingClientRect().width + 10 : 0;
 }

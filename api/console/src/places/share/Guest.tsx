@@ -47,7 +47,7 @@ export function Guest() {
         )}
         {chosen !== null && <Vehicle key={chosen} id={chosen} alone={one !== null} />}
       </section>
-      <div class="fleet-stage">
+      <div class="list-stage">
         <FleetMap chosen={chosen} found={ids} />
       </div>
     </div>

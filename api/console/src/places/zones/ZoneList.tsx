@@ -10,6 +10,7 @@ import { Rows } from "../../parts/Rows";
 import { go, location, withQuery } from "../../router";
 import { may } from "../../state/session";
 import { reloadZones, zonesProblem } from "../../state/zones";
+import { FoldButton } from "../map/ListDrawer";
 import { ZoneRow } from "./ZoneRow";
 
 const ROW_HEIGHT = 52;
@@ -20,10 +21,13 @@ interface ZoneListProps {
   zones: readonly Geofence[] | null;
   chosen: number | null;
   onOpen: (address: string) => void;
+  /** Bring the list back where it is a drawer, and fold it away. */
+  onShow: () => void;
+  onFold: () => void;
 }
 
 /** All zones by name, with search, and the buttons that draw a new one. */
-export function ZoneList({ zones, chosen, onOpen }: ZoneListProps) {
+export function ZoneList({ zones, chosen, onOpen, onShow, onFold }: ZoneListProps) {
   const keyword = location.value.query.get("keyword") ?? "";
   const words = keyword.toLowerCase().split(/\s+/).filter(Boolean);
   const found = (zones ?? []).filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
@@ -36,9 +40,15 @@ export function ZoneList({ zones, chosen, onOpen }: ZoneListProps) {
     if (zone) onOpen(addressOf(`/zones/${zone.id}`, keyword));
   };
   useKeys("list", { next: () => step(1), previous: () => step(-1), open: () => open(current) });
-  useKeys("anywhere", { search: () => search.current?.select() });
+  useKeys("anywhere", {
+    search: () => {
+      onShow();
+      // What was folded away can have the focus only once it is drawn.
+      requestAnimationFrame(() => search.current?.select());
+    },
+  });
   return (
-    <section class="zone-list" aria-label={t("zone.list")}>
+    <section class="zone-list drawer-list" aria-label={t("zone.list")}>
       <div class="zone-tools">
         <div class="search">
           <Icon name="search" size={18} />
@@ -60,6 +70,7 @@ export function ZoneList({ zones, chosen, onOpen }: ZoneListProps) {
               else if (event.key === "Escape") event.currentTarget.blur();
             }}
           />
+          <FoldButton onFold={onFold} />
         </div>
         {may("edit") && (
           <fieldset class="zone-kinds">

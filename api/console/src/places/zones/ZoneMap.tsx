@@ -12,6 +12,7 @@ import { may, server, session, style } from "../../state/session";
 import { useFound } from "../fleet/useFound";
 import { vehicleOf } from "../fleet/vehicleOf";
 import { preferredView, readView, writeView } from "../fleet/view";
+import { coveredBy } from "../map/ListDrawer";
 import { MapStage } from "../map/MapStage";
 import type { Editing } from "./editing";
 import { useDrawing } from "./useDrawing";
@@ -150,7 +151,12 @@ function showAll(base: BaseMap, zones: readonly Pick<Zone, "shape" | "halfWidth"
     [east, north] = [Math.max(east, bounds[2]), Math.max(north, bounds[3])];
   }
   base.map.fitBounds([west, south, east, north], {
-    padding: MARGIN_PX,
+    padding: {
+      top: MARGIN_PX,
+      right: MARGIN_PX,
+      bottom: MARGIN_PX,
+      left: MARGIN_PX + coveredBy(".drawer-list", base.map.getContainer()),
+    },
     maxZoom: MOST_FIT_ZOOM,
     animate: false,
   });

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Problem as Refused } from "../../api/call";
 import { t } from "../../i18n/translate";
 import type { ShapeKind } from "../../map/area";
@@ -10,6 +10,7 @@ import { go, location, withQuery } from "../../router";
 import { useLoaded } from "../../state/saved";
 import { may } from "../../state/session";
 import { useZones } from "../../state/zones";
+import { ListStage } from "../map/ListDrawer";
 import { Editing, newZone } from "./editing";
 import { firstShape, placeOfAddress } from "./firstShape";
 import { loadZone } from "./requests";
@@ -34,9 +35,12 @@ export default function Zones({ params }: { params: Record<string, string> }) {
   const { query } = location.value;
   const editing = useMemo(() => (loaded.value ? new Editing(loaded.value) : null), [loaded.value]);
   const [reshapable, setReshapable] = useState(true);
+  const [drawer, setDrawer] = useState(!isOpen);
   const [leaving, setLeaving] = useState<string | null>(null);
   const view = useRef({ zoom: 1, latitude: 0, longitude: 0 });
 
+  // Who opens a zone wants to see it on the map, and comes back to the list.
+  useLayoutEffect(() => setDrawer(!isOpen), [isOpen, id]);
   const kind = query.get("kind");
   const place = query.get("place");
   useEffect(() => {
@@ -58,18 +62,26 @@ export default function Zones({ params }: { params: Record<string, string> }) {
   const missing =
     (isOpen && !isNew && id === null) || (loaded.problem instanceof Refused && loaded.problem.status === 404);
   return (
-    <div class={`zones${isOpen ? " with-zone" : ""}`}>
-      <ZoneList zones={zones} chosen={id} onOpen={leave} />
-      <ZoneMap
+    <div class={`zones with-drawer${isOpen ? " with-zone" : ""}${drawer ? " drawer-open" : ""}`}>
+      <ZoneList
         zones={zones}
-        isOpen={isOpen}
-        editing={editing}
+        chosen={id}
         onOpen={leave}
-        onHandles={setReshapable}
-        onView={(now) => {
-          view.current = now;
-        }}
+        onShow={() => setDrawer(true)}
+        onFold={() => setDrawer(false)}
       />
+      <ListStage label={t("zone.list")} onShow={() => setDrawer(true)}>
+        <ZoneMap
+          zones={zones}
+          isOpen={isOpen}
+          editing={editing}
+          onOpen={leave}
+          onHandles={setReshapable}
+          onView={(now) => {
+            view.current = now;
+          }}
+        />
+      </ListStage>
       {isOpen && editing && (
         <ZonePanel
           key={id ?? "new"}
