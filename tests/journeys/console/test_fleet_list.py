@@ -139,3 +139,16 @@ def test_an_alarm_is_announced_over_any_place_and_one_key_leads_to_its_proof(ser
     guest.page.keyboard.press("n")
     expect(guest.page.get_by_role("heading", name="Alarm: emergency button")).to_be_visible()
     expect(guest.page.get_by_role("link", name="Van 8")).to_be_visible()
+
+
+def test_a_list_that_could_not_be_read_counts_no_vehicles(server, visitor, fleet):
+    guest = visitor(server, webgl=False)
+    page = guest.page
+    page.route("**/api/devices?*", lambda route: route.abort())
+    guest.log_in()
+    listed = page.get_by_role("region", name="Vehicles")
+    expect(listed.get_by_role("status", name="Loading")).to_be_visible()
+    expect(listed).not_to_contain_text("vehicles")
+    page.unroute("**/api/devices?*")
+    page.reload()
+    expect(listed).to_contain_text(re.compile(r"\d\d vehicles"))

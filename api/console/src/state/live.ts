@@ -8,7 +8,7 @@ import { checkSession, expired, session } from "./session";
 
 /** Links and groups may change without a message; the list is read again this often while the page is looked at. */
 const REREAD_SECONDS = 300;
-/** The same while there is no socket. */
+/** The same while there is no socket, or where the reading failed. */
 const WITHOUT_SOCKET_SECONDS = 30;
 /** Messages that name unknown devices have the list read once in this time. */
 const UNKNOWN_SECONDS = 2;
@@ -37,8 +37,11 @@ async function read(): Promise<void> {
   clearTimeout(timer);
   due = Number.POSITIVE_INFINITY;
   // A failure shows as a lost line, and the next reading mends it.
-  await loadFleet().catch(() => {});
-  readWithin(connection.peek() === "open" ? REREAD_SECONDS : WITHOUT_SOCKET_SECONDS);
+  const isRead = await loadFleet().then(
+    () => true,
+    () => false,
+  );
+  readWithin(isRead && connection.peek() === "open" ? REREAD_SECONDS : WITHOUT_SOCKET_SECONDS);
 }
 
 /** Read the list after these seconds, or when it is due before. */

@@ -171,11 +171,13 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
           }}
         />
       )}
-      <p class="fleet-count" role="status">
-        {isFiltered(filters)
-          ? t("fleet.countOf", { shown: listed, total: deviceIds.value.length })
-          : t("fleet.count", { count: listed })}
-      </p>
+      {loaded.value && (
+        <p class="fleet-count" role="status">
+          {isFiltered(filters)
+            ? t("fleet.countOf", { shown: listed, total: deviceIds.value.length })
+            : t("fleet.count", { count: listed })}
+        </p>
+      )}
       {menu && <VehicleMenu at={menu} onClose={() => setMenu(null)} />}
     </section>
   );
