@@ -9,6 +9,7 @@ import { device, position } from "../../state/fleet";
 import { may } from "../../state/session";
 import { now } from "../../time/clock";
 import { camerasOf } from "../../video/channels";
+import { clockOf, spanOfCamera } from "../../video/recorded/clock";
 import { cancelFootage, requestFootage } from "../../video/recorded/footage";
 import { filmName, KeptFilm, SentFile } from "./ProofFiles";
 import { camerasWithout, FILM_AFTER_MS, type Film, type FilmState, filmSpan } from "./proof";
@@ -108,7 +109,10 @@ function Fetch({ event, films, onAt }: { event: Event; films: readonly Film[]; o
             <button
               key={camera}
               type="button"
-              onClick={() => attempt(requestFootage(event.deviceId, camera, filmSpan(at)))}
+              onClick={() => {
+                const span = spanOfCamera(filmSpan(at), clockOf(found, camera), now.peek());
+                attempt(requestFootage(event.deviceId, camera, span));
+              }}
             >
               <Icon name="download" size={18} />
               {t("event.fetchOf", { channel: camera })}

@@ -90,7 +90,9 @@ export function FetchPanel(props: PanelProps) {
   }
   async function request(cameras: readonly number[]): Promise<void> {
     try {
-      for (const each of cameras) await requestFootage(deviceId, each, spanOn(each));
+      for (const each of cameras) {
+        await requestFootage(deviceId, each, spanOfCamera(span, clockOf(found, each), Date.now()));
+      }
       if (cameras.length > 0) toast(t(online ? "film.requestedOthers" : "film.requested"));
     } catch (problem) {
       toast(sentenceOf(problem), "bad");

@@ -13,6 +13,9 @@ test("the vehicle is asked by the times of the camera, for whole seconds that ho
   // A camera that is two seconds late writes 98 where it is 100.
   expect(spanOfCamera(shown, 2000)).toEqual({ from: 98_000, to: 158_000 });
   expect(spanOfCamera(shown, -500)).toEqual({ from: 100_000, to: 161_000 });
+  // The server takes requests of the past only, whatever the camera says.
+  expect(spanOfCamera(shown, -500, 160_300)).toEqual(shown);
+  expect(spanOfCamera(shown, -500, 161_000).to).toBe(161_000);
   for (const clock of [-9500, -500, 0, 500, 2000]) {
     const asked = spanOfCamera(shown, clock);
     const seen = spanShown(asked, clock);

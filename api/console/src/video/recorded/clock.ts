@@ -20,11 +20,14 @@ export function clockNow(deviceId: number, camera: number): number {
   return clockOf(deviceNow(deviceId), camera);
 }
 
-/** A span in the camera's own times, by which the vehicle is asked for it: whole seconds that hold all of it. */
-export function spanOfCamera({ from, to }: Span, clock: number): Span {
+/**
+ * A span in the camera's own times, by which the vehicle is asked for it: whole seconds that hold all of it. With `now`
+ * a span that has passed ends by then also where the camera is ahead.
+ */
+export function spanOfCamera({ from, to }: Span, clock: number, now = Number.POSITIVE_INFINITY): Span {
   return {
     from: Math.floor((from - clock) / 1000) * 1000,
-    to: Math.ceil((to - clock) / 1000) * 1000,
+    to: Math.min(Math.ceil((to - clock) / 1000) * 1000, Math.max(to, Math.floor(now / 1000) * 1000)),
   };
 }
 
