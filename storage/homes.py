@@ -21,7 +21,7 @@ _CLAIM = f"""
     )
     select device_id from claimed where former <> $1 and {nodes.is_live("claimed.former")}
 """  # noqa: S608 - constants
-# Rows are locked in the order of `_CLAIM`.
+# Rows are locked in the order of `_CLAIM`, here and in `_RELEASE`: no deadlocks.
 _CLAIM_FREE = f"""
     with living as ({nodes.live_until_commit("$1")}), free as (
         select device_id from homes
@@ -31,6 +31,13 @@ _CLAIM_FREE = f"""
     update homes set node = living.id, former = homes.node, epoch = homes.epoch + 1
     from free, living where homes.device_id = free.device_id
 """  # noqa: S608 - constants
+_RELEASE = """
+    with own as (
+        select device_id from homes where device_id = any($2::bigint[]) and node = $1
+        order by device_id for update
+    )
+    update homes set node = null, former = $1 from own where homes.device_id = own.device_id
+"""
 _ELSEWHERE = f"""
     select device_id from homes
     where device_id = any($2::bigint[]) and node <> $1 and {nodes.is_live("homes.node")}
@@ -81,11 +88,7 @@ async def claim_free(q: Queries, node: int, device_ids: Collection[int]) -> None
 
 async def release(q: Queries, node: int, device_ids: Collection[int]) -> None:
     """Note that these devices are not connected to the server `node` any more, which was their last."""
-    await q.execute(
-        "update homes set node = null, former = $1 where device_id = any($2::bigint[]) and node = $1",
-        node,
-        list(device_ids),
-    )
+    await q.execute(_RELEASE, node, list(device_ids))
 
 
 async def connected_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> frozenset[int]:

@@ -72,17 +72,21 @@ class Homes(Actor[HomesMessage]):
                 await trio.sleep(RETRY_SECONDS)
 
     async def _write(self) -> None:
-        batch = dict(list(self._unwritten.items())[:BATCH])
+        batch = dict(islice(self._unwritten.items(), BATCH))
         connected = [device_id for device_id, is_connected in batch.items() if is_connected]
         gone = [device_id for device_id, is_connected in batch.items() if not is_connected]
+        # What changes meanwhile is written later, even if it changes back: another server may have written.
+        for device_id in batch:
+            del self._unwritten[device_id]
         moved: list[int] = []
-        if connected:
-            moved = await homes.claim(self._database, self._node, connected)
-        if gone:
-            await homes.release(self._database, self._node, gone)
-        for device_id, is_connected in batch.items():
-            if self._unwritten.get(device_id) is is_connected:
-                del self._unwritten[device_id]
+        try:
+            if connected:
+                moved = await homes.claim(self._database, self._node, connected)
+            if gone:
+                await homes.release(self._database, self._node, gone)
+        except StorageError:
+            self._unwritten = batch | self._unwritten
+            raise
         if moved:
             await publish_changes(self.context.system, *map(DeviceMoved, moved))
 
@@ -94,14 +98,15 @@ class Homes(Actor[HomesMessage]):
         if not moved:
             return
         try:
+            # First, so that the second statement sees whether another server was quicker.
+            if kept := moved & self._connected:
+                await homes.claim_free(self._database, self._node, kept)
             # A device may have come back here since it was announced.
             elsewhere = await homes.connected_elsewhere(self._database, self._node, moved)
             for device_id in elsewhere - self._unwritten.keys():
                 device = self.context.system.ref(DEVICE, device_id)
                 if device.alive:
                     device.offer(ConnectedElsewhere())
-            if kept := moved & self._connected - elsewhere:
-                await homes.claim_free(self._database, self._node, kept)
         except StorageError:
             self._moved |= moved
             raise
