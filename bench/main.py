@@ -57,7 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ingest: also trackers of another protocol beside JT/T 808, such as teltonika",
     )
     parser.add_argument("--udp", action="store_true", help="ingest --protocol: by datagrams")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the mutations of fuzz (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of fuzz and of histories (default 1)")
+    parser.add_argument(
+        "--histories",
+        type=int,
+        default=0,
+        metavar="N",
+        help="servers: random histories in one process, in place of two real servers",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
         protocol=args.protocol,
         udp=args.udp,
         seed=args.seed,
+        histories=args.histories,
     )
     report = Report(machine.facts())
     failed = _measure(args.scenarios, options, report, console)

@@ -39,7 +39,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     udp: bool = False
     """Whether that one's devices send datagrams."""
     seed: int = 1
-    """Of the mutations of the scenario `fuzz`."""
+    """Of the mutations of the scenario `fuzz`, and of the first history of `servers`."""
+    histories: int = 0
+    """Random histories that `servers` runs in one process, in place of two real servers; 0: none."""
 
     def span(self, usual: float) -> float:
         """Return the length of a span whose default is `usual` seconds."""

@@ -17,7 +17,7 @@ ALLOWED = {
 }
 COMPOSITION_ROOT = {"api/main.py"}
 # A PostgreSQL that belongs to no server, and the rules of servers on simulated time (docs/decisions/0290).
-MORE = {"bench/cluster": {"storage"}}
+MORE = {"bench/cluster": {"actors", "storage"}}
 # What the packages of a folder may import of each other, beside the modules that lie directly in it.
 PACKAGES = {
     "codecs": {"calendars": set(), "devices": set(), "media": set()},

@@ -15,7 +15,7 @@ from motorpool.bench.cluster.relay import Relay
 from motorpool.bench.server import EMAIL, Server, ServerProcess, fetch_rows, run_server, start_process
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 
-__all__ = ["Pair", "open_pair"]
+__all__ = ["Pair", "bench_folder", "open_pair"]
 
 NAMES = ("A", "B")
 MAX_CONNECTIONS = 120
@@ -83,7 +83,7 @@ async def open_pair(start: Start = start_process) -> AsyncIterator[Pair]:
     Raises:
         BenchError: a server does not start.
     """
-    with _folder() as folder:
+    with bench_folder() as folder:
         postgres = EmbeddedServer(folder / "postgres", max_connections=MAX_CONNECTIONS)
         await postgres.start()
         try:
@@ -99,7 +99,8 @@ async def open_pair(start: Start = start_process) -> AsyncIterator[Pair]:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def bench_folder() -> Iterator[Path]:
+    """Make a folder for the body, which PostgreSQL can use."""
     with tempfile.TemporaryDirectory(prefix="motorpool-bench-", ignore_cleanup_errors=True) as name:
         # PostgreSQL may run as another user, who must be able to enter the folder.
         Path(name).chmod(0o755)

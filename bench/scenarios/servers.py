@@ -6,8 +6,10 @@ from itertools import cycle, islice
 
 import trio
 
-from motorpool.bench.checks.server_history import find_anomalies
+from motorpool.bench.checks.server_history import Anomaly, find_anomalies
 from motorpool.bench.cluster.drill import FAULTS, Fault, Noted, Plan, run_drill
+from motorpool.bench.cluster.histories import run_history
+from motorpool.bench.cluster.history_tables import open_histories
 from motorpool.bench.cluster.pair import open_pair
 from motorpool.bench.figures import Goal, Report
 from motorpool.bench.load.output import percentile_ms
@@ -30,7 +32,10 @@ SHOWN = 10
 
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Run the drill, and report what is wrong and how long take-overs took."""
+    """Run the drill, and report what is wrong and how long take-overs took; or histories in one process."""
+    if options.histories:
+        trio.run(_run_histories, options, report, step)
+        return
     seconds = options.span(options.minutes * 60)
     # About what a fault takes on average, its recovery included.
     count = max(1, int((seconds - CALM_SECONDS) / (SETTLE_SECONDS + 12.0)))
@@ -54,6 +59,32 @@ def run(options: Options, report: Report, step: Step) -> None:
     except* (LoadFailed, BenchError) as errors:
         raise BenchError(f"{_first(errors)}") from None
     _report(report, noted)
+
+
+async def _run_histories(options: Options, report: Report, step: Step) -> None:
+    """Run random histories on a PostgreSQL of their own, and report what is wrong."""
+    step("PostgreSQL starts")
+    anomalies: list[Anomaly] = []
+    versions = edges = 0
+    async with open_histories() as (database, devices):
+        began = time.perf_counter()
+        for number in range(options.histories):
+            if number * (STEPS - 1) // options.histories != (number - 1) * (STEPS - 1) // options.histories:
+                step(f"history {number + 1} of {options.histories}")
+            seed = options.seed + number
+            history = await run_history(database, seed, devices)
+            versions += len(history.versions)
+            edges += len(history.edges)
+            found = find_anomalies(history)
+            anomalies += found
+            for anomaly in found[:SHOWN]:
+                report.note(f"{NAME}: seed {seed}: {anomaly.rule}: {anomaly.text}")
+        seconds = time.perf_counter() - began
+    report.add(NAME, "histories", options.histories, "histories")
+    report.add(NAME, "histories a second", options.histories / seconds, "histories/s")
+    report.add(NAME, "edges in histories", edges, "edges")
+    report.add(NAME, "versions in histories", versions, "versions")
+    report.add(NAME, "anomalies in histories", len(anomalies), "anomalies", goals=(Goal(0),))
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
