@@ -23,13 +23,16 @@ _CLAIM = f"""
 """  # noqa: S608 - constants
 # Rows are locked in the order of `_CLAIM`, here and in `_RELEASE`: no deadlocks.
 _CLAIM_FREE = f"""
-    with living as ({nodes.live_until_commit("$1")}), free as (
-        select device_id from homes
-        where device_id = any($2::bigint[]) and (node is null or not {nodes.is_live("homes.node")})
-        order by device_id for update
+    with living as ({nodes.live_until_commit("$1")}), seen as (
+        select device_id, (node is null or not {nodes.is_live("homes.node")}) as free,
+            coalesce(node <> $1, false) as other
+        from homes where device_id = any($2::bigint[]) order by device_id for update
+    ), claimed as (
+        update homes set node = living.id, former = homes.node, epoch = homes.epoch + 1
+        from seen, living
+        where homes.device_id = seen.device_id and seen.free and seen.device_id = any($3::bigint[])
     )
-    update homes set node = living.id, former = homes.node, epoch = homes.epoch + 1
-    from free, living where homes.device_id = free.device_id
+    select device_id from seen where other and not free
 """  # noqa: S608 - constants
 _RELEASE = """
     with own as (
@@ -78,12 +81,16 @@ async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]
     return [row[0] for row in await q.fetch(_CLAIM, node, list(device_ids))]
 
 
-async def claim_free(q: Queries, node: int, device_ids: Collection[int]) -> None:
-    """Note that those of the devices are connected to the server `node` that no live server has.
+async def claim_free(
+    q: Queries, node: int, device_ids: Collection[int], connected: Collection[int]
+) -> frozenset[int]:
+    """Return those of the devices that are connected to a server that lives and is not `node`.
 
-    As `claim`, for devices that are connected already, whose rows another server may have overwritten.
+    At the same instant those of `connected` that no live server has are noted as connected to `node`: another
+    server may have overwritten their rows.
     """
-    await q.execute(_CLAIM_FREE, node, list(device_ids))
+    rows = await q.fetch(_CLAIM_FREE, node, list(device_ids), list(connected))
+    return frozenset(row[0] for row in rows)
 
 
 async def release(q: Queries, node: int, device_ids: Collection[int]) -> None:

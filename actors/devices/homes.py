@@ -98,11 +98,9 @@ class Homes(Actor[HomesMessage]):
         if not moved:
             return
         try:
-            # First, so that the second statement sees whether another server was quicker.
-            if kept := moved & self._connected:
-                await homes.claim_free(self._database, self._node, kept)
             # A device may have come back here since it was announced.
-            elsewhere = await homes.connected_elsewhere(self._database, self._node, moved)
+            kept = moved & self._connected
+            elsewhere = await homes.claim_free(self._database, self._node, moved, kept)
             for device_id in elsewhere - self._unwritten.keys():
                 device = self.context.system.ref(DEVICE, device_id)
                 if device.alive:

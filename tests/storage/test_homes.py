@@ -115,7 +115,8 @@ async def test_only_rows_that_no_live_server_has_are_claimed_again(database):
     await homes.release(database, one, [left])
     await homes.claim(database, two, [taken])
     await nodes.leave(database, dead)
-    await homes.claim_free(database, one, [taken, left, kept, lost])
+    devices = [taken, left, kept, lost]
+    assert await homes.claim_free(database, one, devices, devices) == {taken}
     rows = await database.fetch("select device_id, node, former, epoch from homes")
     assert {tuple(row.values()) for row in rows} == {
         (lost, one, dead, 2),
@@ -123,7 +124,7 @@ async def test_only_rows_that_no_live_server_has_are_claimed_again(database):
         (left, one, None, 2),
         (taken, two, None, 1),
     }
-    await homes.claim_free(database, dead, [left])
+    await homes.claim_free(database, dead, [left], [left])
     assert await homes.connected_elsewhere(database, two, [left]) == {left}
 
 
@@ -132,6 +133,6 @@ async def test_a_server_that_claims_at_the_same_time_keeps_its_device(database, 
     (van,) = await make(database)
     await homes.claim(database, one, [van])
     await homes.release(database, one, [van])
-    async with meanwhile(lambda: homes.claim_free(database, one, [van])) as transaction:
+    async with meanwhile(lambda: homes.claim_free(database, one, [van], [van])) as transaction:
         await homes.claim(transaction, two, [van])
     assert await homes.connected_elsewhere(database, one, [van]) == {van}
