@@ -9,8 +9,31 @@ import time
 
 import pytest
 from playwright.sync_api import expect
+from tests.api.resources.conftest import OpenId
 
 SESSION = "/api/session"
+
+
+@pytest.fixture(scope="module")
+def provider():
+    """An OpenID provider."""
+    made = OpenId()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def server(start_server, provider):
+    """A server that takes users of the provider."""
+    known = provider.settings()
+    openid = {
+        "ISSUER": known.issuer,
+        "CLIENT_ID": known.client_id,
+        "CLIENT_SECRET": known.client_secret,
+        "ALLOW_REGISTRATION": "true",
+    }
+    with start_server({f"MOTORPOOL_OPENID_{key}": value for key, value in openid.items()}) as running:
+        yield running
 
 
 def one_time_code(secret):
@@ -91,6 +114,33 @@ def test_a_token_logs_in_and_leaves_the_address(server, visitor):
     expect(guest.page.get_by_label("Search name or number")).to_have_value("van")
     assert guest.page.url == f"{server.url}/fleet?keyword=van"
     expect(guest.page.get_by_role("button", name="Log out")).to_be_visible()
+
+
+def test_who_logs_in_at_the_provider_sees_the_fleet_and_no_address_of_the_history_keeps_the_code(
+    server, provider, visitor
+):
+    guest = visitor(server, webgl=False)
+    guest.expected.add((404, f"{provider.issuer}/favicon.ico"))
+    # The style of the provider's page is not on this machine.
+    guest.context.route("https://**", lambda route: route.fulfill(content_type="text/css", body=""))
+    page = guest.page
+    guest.open("/")
+    page.get_by_role("link", name="Log in with your organization").click()
+    page.get_by_placeholder("sub").fill("ann@example.org")
+    page.get_by_role("button", name="Authorize").click()
+    expect(page.get_by_text("No vehicles yet")).to_be_visible()
+    assert page.url == f"{server.url}/"
+    # Back are the provider's page and the login, which is the fleet by now.
+    page.go_back()
+    expect(page.get_by_placeholder("sub")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("No vehicles yet")).to_be_visible()
+    assert page.url == f"{server.url}/"
+    page.go_forward()
+    expect(page.get_by_placeholder("sub")).to_be_visible()
+    page.go_forward()
+    expect(page.get_by_text("No vehicles yet")).to_be_visible()
+    assert page.url == f"{server.url}/"
 
 
 def test_a_session_that_ended_is_asked_for_over_the_page_which_then_goes_on(server, visitor, clerk):
