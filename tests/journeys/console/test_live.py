@@ -100,6 +100,34 @@ def test_each_tile_says_what_it_waits_for_and_goes_on_by_itself(server, visitor,
     expect(tile_of(page, back, 2).get_by_role("status")).to_have_count(0)
 
 
+def test_of_a_camera_that_the_browser_cannot_play_a_minute_is_kept_as_a_file(
+    server, visitor, vehicle, eventually
+):
+    van = vehicle("013900000305", 1, cameras=1)
+    guest = visitor(server, webgl=False)
+    # As a browser does that has no decoder for H.265.
+    guest.context.add_init_script(
+        """MediaSource.prototype.addSourceBuffer = () => {
+          throw new DOMException("no such coding", "NotSupportedError");
+        };"""
+    )
+    guest.log_in(van.path)
+    tile = tile_of(guest.page, van, 1)
+    expect(tile).to_contain_text("H.265: this browser cannot play it.")
+    tile.get_by_role("button", name="Download a minute").click()
+    expect(tile.get_by_role("button", name="Keeping a minute")).to_be_disabled()
+    with server.client() as client:
+        (capture,) = client.get("/captures", params={"deviceId": van.id}).json()
+        assert (capture["live"], capture["channel"]) == (True, 1)
+        eventually(lambda: client.get(f"/captures/{capture['id']}").json()["size"] > 0)
+        # Not after a minute, to save time.
+        assert client.delete(f"/captures/{capture['id']}").status_code == 200
+    with guest.page.expect_download() as download:
+        tile.get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == capture["fileName"]
+    assert download.value.path().stat().st_size > 0
+
+
 def test_a_wall_is_put_together_and_saved(server, visitor, vehicle, eventually):
     one, other = vehicle("013900000303", 1, 2), vehicle("013900000304", 1, 2)
     guest = visitor(server, webgl=False)

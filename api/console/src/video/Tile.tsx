@@ -4,9 +4,10 @@ import { t } from "../i18n/translate";
 import { Link } from "../Link";
 import { Icon } from "../parts/Icon";
 import { device } from "../state/fleet";
-import { style } from "../state/session";
+import { may, style } from "../state/session";
 import { now } from "../time/clock";
 import { Details } from "./Details";
+import { KeepLive } from "./KeepLive";
 import { LivePlayer, pictures } from "./player";
 import { Snapshots } from "./Snapshots";
 import type { TileId } from "./tiles";
@@ -137,6 +138,9 @@ function Status({ player, deviceId, camera, onStillsForOthers }: { player: LiveP
         <button type="button" onClick={() => player.again()}>
           {t("common.retry")}
         </button>
+      )}
+      {said.act === "keep" && may("edit") && (
+        <KeepLive key={`${deviceId}.${camera}`} deviceId={deviceId} camera={camera} />
       )}
       {said.act === "stills" && onStillsForOthers && (
         <button type="button" onClick={onStillsForOthers}>

@@ -91,9 +91,11 @@ test.each([
 });
 
 test("a coding that the browser lacks, and broken pictures", () => {
-  expect(said([TURN, { type: "listed" }, { type: "codec" }])?.text).toBe(
-    "H.265: this browser cannot play it.",
-  );
+  expect(said([TURN, { type: "listed" }, { type: "codec" }])).toEqual({
+    text: "H.265: this browser cannot play it.",
+    tone: "bad",
+    act: "keep",
+  });
   expect(said([...PICTURE, { type: "broken", restarted: false }])?.text).toMatch(
     /^Broken pictures from the camera\. Asked again in [12] s\.$/,
   );

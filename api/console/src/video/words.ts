@@ -26,7 +26,7 @@ export interface Said {
   tone: "wait" | "warn" | "bad";
   /** 0 to 1 while a known time is waited for. */
   progress?: number;
-  act?: "retry" | "stills";
+  act?: "retry" | "stills" | "keep";
 }
 
 /** The sentence of a state; null where the picture plays and all is well. `now` is in milliseconds. */
@@ -68,7 +68,7 @@ export function words(
       return { text: said + again, tone: "bad", act: "retry" };
     }
     case "codec":
-      return { text: t("live.codec"), tone: "bad" };
+      return { text: t("live.codec"), tone: "bad", act: "keep" };
     case "broken":
       return {
         text: `${t("live.broken")} ${t("live.askedAgain", { count: left(phase.retryAt) })}`,

@@ -12,6 +12,8 @@ export const live = {
   "live.askedAgain": { other: "Asked again in {count} s." },
   "live.notFound": "Not yours, or no such camera.",
   "live.codec": "H.265: this browser cannot play it.",
+  "live.keep": "Download a minute",
+  "live.keeping": "Keeping a minute …",
   "live.broken": "Broken pictures from the camera.",
   "live.skipped": { other: "{count} s left out." },
   "live.weak": "Weak line from the vehicle.",

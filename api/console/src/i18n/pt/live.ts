@@ -15,6 +15,8 @@ export const live = {
   "live.askedAgain": { other: "Novo pedido em {count} s." },
   "live.notFound": "Não é seu, ou a câmara não existe.",
   "live.codec": "H.265: este navegador não o reproduz.",
+  "live.keep": "Descarregar um minuto",
+  "live.keeping": "A guardar um minuto …",
   "live.broken": "Imagens danificadas da câmara.",
   "live.skipped": { other: "{count} s omitidos." },
   "live.weak": "Ligação fraca do veículo.",

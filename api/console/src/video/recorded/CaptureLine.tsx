@@ -58,7 +58,7 @@ function Progress({ capture }: { capture: Capture }) {
   const begun = begunOf(capture.id) ?? null;
   const progress = progressOf(capture.id);
   const playback = playbacksOf(capture.deviceId).value.find((each) => each.channel === capture.channel);
-  const told = capture.endTime ?? playback?.arrivedTo;
+  const told = capture.live ? null : (capture.endTime ?? playback?.arrivedTo);
   const share = shareOf(begun, told ? Date.parse(told) : null, capture.size, begun?.expected ?? null);
   const rate = rateOf(progress);
   const end = endOf(share, Date.parse(capture.startedAt), now.value);

@@ -51,6 +51,15 @@ export async function fetchSpan(
   return capture;
 }
 
+/** Keep what a camera sends in the next minute, as it comes. */
+export async function keepLive(deviceId: number, channel: number): Promise<Capture> {
+  const query = { deviceId, channel, live: true, minutes: 1 };
+  const capture = await post<Capture>("/captures", undefined, query);
+  const from = Date.parse(capture.startedAt);
+  follow(capture, { from, to: from + 60_000 }, null);
+  return capture;
+}
+
 /** End a capture where it stands; what has arrived is kept. */
 export async function endCapture(id: string): Promise<void> {
   await remove(`/captures/${id}`);
