@@ -13,6 +13,7 @@ import httpx
 import msgspec
 import trio
 from wsproto import ConnectionType, WSConnection
+from wsproto.connection import ConnectionState
 from wsproto.events import CloseConnection, Event, Message, Ping, RejectConnection, Request
 from wsproto.utilities import ProtocolError
 
@@ -126,19 +127,24 @@ class Churn:
     async def _read_socket(self) -> None:
         """Read a WebSocket for a while, and close it."""
         load = self._load
-        left = min(SOCKET_SECONDS, max(0.1, self._end - trio.current_time()))
         stream = await trio.open_tcp_stream(load.host, load.http_port)
         async with stream:
             connection = WSConnection(ConnectionType.CLIENT)
             headers = [(b"Authorization", f"Bearer {load.token}".encode())]
             request = Request(f"{load.host}:{load.http_port}", "/api/socket", extra_headers=headers)
             await stream.send_all(connection.send(request))
-            with trio.move_on_after(left):
+            with trio.fail_after(ANSWER_SECONDS):
+                while connection.state is ConnectionState.CONNECTING:
+                    await self._read_events(stream, connection)
+            with trio.move_on_after(min(SOCKET_SECONDS, max(0.1, self._end - trio.current_time()))):
                 while True:
-                    connection.receive_data(await _receive(stream))
-                    for event in connection.events():
-                        await self._handle(event, stream, connection)
+                    await self._read_events(stream, connection)
             await stream.send_all(connection.send(CloseConnection(1000)))
+
+    async def _read_events(self, stream: trio.SocketStream, connection: WSConnection) -> None:
+        connection.receive_data(await _receive(stream))
+        for event in connection.events():
+            await self._handle(event, stream, connection)
 
     async def _handle(self, event: Event, stream: trio.SocketStream, connection: WSConnection) -> None:
         match event:

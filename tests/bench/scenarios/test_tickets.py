@@ -20,7 +20,7 @@ def test_tickets_are_created_sent_to_webhooks_and_settled_after_a_restart(
     monkeypatch.setattr(tickets, "COMPANIES", 3)
     monkeypatch.setattr(breaches, "OVERDUE_SECONDS", 1.0)
     monkeypatch.setattr(tickets, "AHEAD_SECONDS", 1.0)
-    options = Options(seconds=0.5, terminals=5, tickets=20, overdue=30)
+    options = Options(seconds=2, terminals=5, tickets=20, overdue=30)
     scenario("tickets").run(options, report, steps.append)
     figures = {figure.metric: figure.value for figure in report.figures}
     assert len(steps) == scenario("tickets").STEPS
