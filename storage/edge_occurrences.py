@@ -222,11 +222,12 @@ async def create_runs(
 async def start_steps(q: Queries, run_ids: Sequence[int], now: datetime, node: int = 0) -> list[StartedStep]:
     """Mark due steps as `sending` or skip them, in one statement; steps that are not pending are left out.
 
-    The caller, on the server `node`, must hand each step without a reason to its device exactly once, after
-    the commit.
+    They are returned in the order of `run_ids`. The caller, on the server `node`, must hand each step without
+    a reason to its device exactly once, after the commit.
     """
     rows = await q.fetch(_START_STEPS, list(run_ids), now, now - MISSED_AFTER, node)
-    return [_started_step(row) for row in rows]
+    started = {row[0]: _started_step(row) for row in rows}
+    return [started[run_id] for run_id in dict.fromkeys(run_ids) if run_id in started]
 
 
 def _started_step(row: Row) -> StartedStep:
