@@ -9,7 +9,7 @@ import ipaddress
 from collections import Counter
 from functools import lru_cache
 
-__all__ = ["ConnectionLimits", "MemoryBudget", "client_network"]
+__all__ = ["ConnectionLimits", "MemoryBudget", "client_network", "parse_address"]
 
 IPV6_CLIENT_BITS = 64
 LONGEST_NAME = 64
@@ -26,16 +26,24 @@ def client_network(address: str) -> str:
     return _network(address)
 
 
+def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address as a socket has it, without its zone; an IPv4 address in the form of IPv6 as IPv4.
+
+    Raises:
+        ValueError: it is no address.
+    """
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return (address.version == 6 and address.ipv4_mapped) or address
+
+
 @lru_cache(maxsize=4096)
 def _network(address: str) -> str:
     try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
+        parsed = parse_address(address)
     except ValueError:
         return address
     if parsed.version == 4:
-        return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
+        return str(parsed)
     return str(ipaddress.ip_network((parsed, IPV6_CLIENT_BITS), strict=False))
 
 

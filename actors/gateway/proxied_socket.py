@@ -10,6 +10,7 @@ from typing import Any
 import trio
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.limits import parse_address
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import MAX_HEADER_BYTES, ProxyHeader, read_proxy_header
 
@@ -31,9 +32,7 @@ class TrustedProxies:
 
     def __contains__(self, peer: str) -> bool:
         """Whether an address, as a socket has it, lies in one of them."""
-        address = ipaddress.ip_address(peer.partition("%")[0])
-        if address.version == 6 and address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
+        address = parse_address(peer)
         return any(address in network for network in self._networks)
 
 

@@ -4,6 +4,8 @@ import ipaddress
 
 from quart import Request, Websocket
 
+from motorpool.actors.gateway.limits import parse_address
+
 __all__ = ["client_address", "is_trusted", "peer_address"]
 
 
@@ -34,10 +36,7 @@ def is_trusted(address: str, networks: tuple[str, ...]) -> bool:
     if not networks:
         return False
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        found = parse_address(address)
     except ValueError:
         return False
-    if found.version == 6 and found.ipv4_mapped is not None:
-        # As a socket that is bound to [::] has it.
-        found = found.ipv4_mapped
     return any(found in ipaddress.ip_network(network, strict=False) for network in networks)
