@@ -76,9 +76,8 @@ class Directives(msgspec.Struct, frozen=True):
     @property
     def as_query(self) -> str:
         """The query that asks for this."""
-        if self.msn is None:
-            return ""
-        return f"_HLS_msn={self.msn}" + (f"&_HLS_part={self.part}" if self.part is not None else "")
+        asked = {"_HLS_msn": self.msn, "_HLS_part": self.part, "wait": self.wait}
+        return "&".join(f"{name}={value}" for name, value in asked.items() if value is not None)
 
 
 @OPERATIONS.operation(

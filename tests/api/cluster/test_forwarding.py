@@ -17,6 +17,7 @@ from motorpool.actors.settings import VideoSettings
 from motorpool.api.cluster import home_requests
 from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate
 from motorpool.api.http.server import open_node_listener
+from motorpool.api.resources.streams import Directives
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.storage import homes
 from motorpool.storage.membership import open_membership
@@ -312,3 +313,9 @@ async def test_the_playbacks_of_a_device_are_those_at_its_home(servers):
     listed = await one.admin.get("/playbacks", query_string=query)
     assert [(each["channel"], each["userName"]) for each in listed.json()] == [(2, "Admin")]
     assert listed.json() == (await home.admin.get("/playbacks", query_string=query)).json()
+
+
+def test_what_a_player_asks_of_a_playlist_is_asked_of_the_home():
+    assert Directives().as_query == ""
+    assert Directives(msn=7, part=2).as_query == "_HLS_msn=7&_HLS_part=2"
+    assert Directives(wait=0.0).as_query == "wait=0.0"
