@@ -3,6 +3,7 @@
 import hmac
 import secrets
 from datetime import timedelta
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
@@ -31,11 +32,15 @@ COOKIE = "motorpool_openid"
 PATH = "/api/session/openid"
 LOGIN_TIMEOUT = timedelta(minutes=10)
 """How long a login at the provider may take."""
+MAX_DESTINATION_LENGTH = 1024
+"""It travels in a cookie, of which browsers keep 4,096 bytes."""
 
 LOCATION = {"Location": "Where the browser goes on."}
 TO_PROVIDER = Content(media_type="", text="To the provider's login page", headers=LOCATION)
 TO_CONSOLE = Content(
-    media_type="", text="To the console, logged in; or with `openid=cancelled`", headers=LOCATION
+    media_type="",
+    text="To the console, or to `to` of the beginning, with `openid=success` or `openid=cancelled`",
+    headers=LOCATION,
 )
 
 
@@ -51,6 +56,8 @@ class BeginQuery(msgspec.Struct, rename="camel"):
     """What a login at the provider begins with."""
 
     setup: str | None = None
+    to: Annotated[str, msgspec.Meta(max_length=MAX_DESTINATION_LENGTH)] = "/"
+    """The address of the console, relative to it, that the browser goes on to afterwards."""
 
 
 @OPERATIONS.operation(
@@ -59,8 +66,11 @@ class BeginQuery(msgspec.Struct, rename="camel"):
 async def begin_openid(call: Call) -> Response:
     """Send the browser to the OpenID provider."""
     provider = _provider(call)
+    query = call.query(BeginQuery)
+    if not _is_own_path(query.to):
+        raise BadRequest("to: not a path of this server")
     nonce, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
-    set_up = {"setup": "1"} if may_set_up(call, call.query(BeginQuery).setup) else {}
+    set_up = {"setup": "1"} if may_set_up(call, query.setup) else {}
     # The login can be finished only with this cookie, which prevents login CSRF.
     text, token = issue(
         call.context.token_keys,
@@ -68,7 +78,7 @@ async def begin_openid(call: Call) -> Response:
         OPENID,
         call.now + LOGIN_TIMEOUT,
         now=call.now,
-        extra={"nonce": nonce, "verifier": verifier, **set_up},
+        extra={"nonce": nonce, "verifier": verifier, "to": query.to, **set_up},
     )
     try:
         address = await provider.authorization_url(
@@ -101,14 +111,14 @@ async def begin_openid(call: Call) -> Response:
 async def end_openid(call: Call) -> Response:
     """Log in who comes back from the provider.
 
-    Who gave up there goes home with `openid=cancelled`; whatever else is wrong is a 401 that says what, since
+    Who gave up there goes back with `openid=cancelled`; whatever else is wrong is a 401 that says what, since
     a page that knows nothing of it would show nothing.
     """
     provider = _provider(call)
     query = call.query(CallbackQuery)
     if query.error == "access_denied":
         # Harmless, so the state is not verified; not every provider sends it along.
-        return _console(call, "cancelled")
+        return _console(call, "cancelled", _destination(call))
     limits = call.context.login_limits
     try:
         attempt = await limits.begin_anonymous_attempt(client_network(call.address))
@@ -157,7 +167,7 @@ async def _finish_login(call: Call, provider: OpenIdProvider, query: CallbackQue
     # A cancellation between the commit and its announcement would leave caches stale.
     with trio.CancelScope(shield=True):
         user = await find_or_create_user(call, identity, set_up="setup" in token.extra)
-        response = _console(call, "success")
+        response = _console(call, "success", token.extra.get("to", "/"))
         await begin_session(call, response, user)
         await remember_login(call, response, user)
         await record_action(call, call.context.database, "login", user=user, attributes={"method": "openid"})
@@ -167,12 +177,34 @@ async def _finish_login(call: Call, provider: OpenIdProvider, query: CallbackQue
 def _begun_login(call: Call, state: str) -> Token:
     """Return the token of the login that this browser began, if the state matches it."""
     try:
-        token = read(call.context.token_keys, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
+        token = _read_cookie(call)
     except InvalidToken:
         raise LoginRefused("this login took too long, or began in another browser") from None
     if not hmac.compare_digest(token.id.encode(), state.encode("utf-8", "surrogatepass")):
         raise LoginRefused("this login is not the last one that was begun in this browser")
     return token
+
+
+def _destination(call: Call) -> str:
+    """Return where this browser wanted to go when it began its last login."""
+    try:
+        return _read_cookie(call).extra.get("to", "/")
+    except InvalidToken:
+        return "/"
+
+
+def _read_cookie(call: Call) -> Token:
+    return read(call.context.token_keys, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
+
+
+def _is_own_path(text: str) -> bool:
+    """Whether browsers take a text, in a redirect, for a path of the same site.
+
+    They take two slashes for the beginning of a host, a backslash for a slash, and overlook tabs and line
+    breaks (https://url.spec.whatwg.org/#concept-basic-url-parser).
+    """
+    plain = text.isascii() and text.isprintable() and " " not in text and "\\" not in text
+    return plain and text.startswith("/") and not text.startswith("//")
 
 
 def _callback_url(call: Call) -> str:
@@ -184,10 +216,12 @@ def _cookie_path(call: Call) -> str:
     return urlsplit(call.context.settings.public_url).path.rstrip("/") + PATH
 
 
-def _console(call: Call, word: str) -> Response:
+def _console(call: Call, word: str, destination: str) -> Response:
     # Without the setting a relative address works best.
     home = call.context.settings.public_url if call.context.settings.public.url else ""
-    return _redirect_to(f"{home}/?openid={word}")
+    path, hash_, fragment = destination.partition("#")
+    joint = "&" if "?" in path else "?"
+    return _redirect_to(f"{home}{path}{joint}openid={word}{hash_}{fragment}")
 
 
 def _redirect_to(address: str) -> Response:

@@ -2,7 +2,7 @@ import base64
 import hashlib
 import json
 from datetime import timedelta
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import jwt
 import pytest
@@ -42,6 +42,46 @@ async def test_somebody_logs_in_there_and_is_logged_in_here(served, openid):
     assert (me["email"], me["name"], me["fixedEmail"]) == (ANN, ANN, True)
     assert me["administrator"] is False
     assert (await client.get("/devices")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("to", "location"),
+    [
+        ("/tickets/17", "/tickets/17?openid=success"),
+        ("/fleet?keyword=van%207&sort=name", "/fleet?keyword=van%207&sort=name&openid=success"),
+        ("/tickets/17#entry", "/tickets/17?openid=success#entry"),
+        ("/", "/?openid=success"),
+    ],
+)
+async def test_a_login_ends_at_the_address_that_was_asked_for(served, openid, to, location):
+    answer = await openid.log_in(served.client(), ANN, f"?{urlencode({'to': to})}")
+    assert (answer.status, answer.headers["Location"]) == (303, location)
+    given_up = await openid.log_in(served.client(), None, f"?{urlencode({'to': to})}")
+    assert given_up.headers["Location"] == location.replace("success", "cancelled")
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "tickets/17",
+        "https://evil.example/",
+        "//evil.example/",
+        "/\\evil.example/",
+        "\\\\evil.example/",
+        "/\t/evil.example/",
+        "/\n/evil.example/",
+        " //evil.example/",
+        ".evil.example/",
+        "@evil.example/",
+        "javascript:alert(1)",
+        "/tickets/\u00fc",
+        "/" + "a" * 1024,
+    ],
+)
+async def test_nobody_is_sent_to_another_site_after_a_login(served, to):
+    refused = await served.client().get(f"{AUTH}?{urlencode({'to': to})}")
+    assert (refused.status, "to" in refused.text) == (400, True)
+    assert "Set-Cookie" not in refused.headers
 
 
 async def test_the_provider_is_asked_with_state_nonce_and_a_challenge_that_fits_the_verifier(served, openid):
@@ -89,6 +129,10 @@ async def test_behind_a_proxy_browsers_and_provider_are_told_the_public_address(
         browser = served.client({"Cookie": cookie.partition(";")[0]})
         home = await browser.get(f"{CALLBACK}?{back.query}")
         assert home.headers["Location"] == "https://fleet.example.org/motorpool/?openid=success"
+        begun = await served.client().get(f"{AUTH}?to=/tickets/17")
+        browser = served.client({"Cookie": begun.headers["Set-Cookie"].partition(";")[0]})
+        back = await browser.get(f"{CALLBACK}?error=access_denied")
+        assert back.headers["Location"] == "https://fleet.example.org/motorpool/tickets/17?openid=cancelled"
 
 
 async def test_not_configured_is_400_and_the_server_says_what_is(starting, openid):

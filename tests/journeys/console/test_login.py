@@ -116,6 +116,33 @@ def test_a_token_logs_in_and_leaves_the_address(server, visitor):
     expect(guest.page.get_by_role("button", name="Log out")).to_be_visible()
 
 
+def test_a_login_at_the_provider_leads_to_the_address_that_was_asked_for(server, provider, visitor):
+    guest = visitor(server, webgl=False)
+    guest.expected.add((404, f"{provider.issuer}/favicon.ico"))
+    guest.context.route("https://**", lambda route: route.fulfill(content_type="text/css", body=""))
+    page = guest.page
+    guest.open("/fleet?keyword=van%207&token=")
+    page.get_by_role("link", name="Log in with your organization").click()
+    page.get_by_placeholder("sub").fill("bea@example.org")
+    page.get_by_role("button", name="Authorize").click()
+    expect(page.get_by_label("Search name or number")).to_have_value("van 7")
+    assert page.url == f"{server.url}/fleet?keyword=van+7"
+    # Where the session ends under the page, that page is gone on with.
+    page.get_by_role("link", name="Account").click()
+    expect(page.get_by_label("E-mail")).to_have_value("bea@example.org")
+    with server.client() as client:
+        (user,) = client.get("/users", params={"keyword": "bea@example.org", "all": True}).json()
+        for session in client.get("/sessions", params={"userId": user["id"]}).json():
+            assert client.delete(f"/sessions/{session['id']}").status_code == 204
+    dialog = page.get_by_role("dialog", name="Your session has ended")
+    guest.assert_accessible()
+    dialog.get_by_role("link", name="Log in with your organization").click()
+    page.get_by_placeholder("sub").fill("bea@example.org")
+    page.get_by_role("button", name="Authorize").click()
+    expect(page.get_by_role("heading", name="Account")).to_be_visible()
+    assert page.url == f"{server.url}/account"
+
+
 def test_who_logs_in_at_the_provider_sees_the_fleet_and_no_address_of_the_history_keeps_the_code(
     server, provider, visitor
 ):

@@ -9,6 +9,7 @@ import { go, location } from "../../router";
 import { server, session } from "../../state/session";
 import "./login.css";
 import { LoginForm } from "./LoginForm";
+import { ProviderLink } from "./ProviderLink";
 import { RegisterForm } from "./RegisterForm";
 import { ResetForm } from "./ResetForm";
 
@@ -74,7 +75,7 @@ export default function Login() {
     >
       {server.value?.announcement && <p class="announcement">{server.value.announcement}</p>}
       {!server.value?.openIdForce && <LoginForm onDone={done} />}
-      {server.value?.openIdEnabled && <Provider />}
+      {server.value?.openIdEnabled && <ProviderLink />}
       {server.value?.emailEnabled && !server.value.openIdForce && (
         <Other onClick={() => setView("forgotten")} label={t("login.forgotten")} />
       )}
@@ -103,15 +104,6 @@ function Other({ label, onClick }: { label: string; onClick: () => void }) {
     <button type="button" class="link" onClick={onClick}>
       {label}
     </button>
-  );
-}
-
-function Provider() {
-  const setup = brought.setup ? `?setup=${encodeURIComponent(brought.setup)}` : "";
-  return (
-    <a class="button" href={`/api/session/openid/auth${setup}`}>
-      {t("login.provider")}
-    </a>
   );
 }
 
