@@ -1,0 +1,84 @@
+"""Two servers of a cluster in one process, which reach each other over real sockets."""
+
+from collections import Counter
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+from tests.api.conftest import start
+
+from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.messages.live_stream import STREAM, HoldStream
+from motorpool.actors.messages.publishing import Publish, UnitsPublished
+from motorpool.actors.settings import VideoSettings
+from motorpool.api.http.node_gate import NodeGate
+from motorpool.api.http.server import open_node_listener
+from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.storage import homes
+from motorpool.storage.membership import open_membership
+
+KEYFRAME = b"\0\0\0\1\x67\x42\xc0\x1e\0\0\0\1\x68\xce\x38\x80\0\0\0\1\x65" + bytes(range(1, 200))
+"""Not decodable, which no segment needs to be."""
+
+
+@asynccontextmanager
+async def member(database, data, **settings):
+    """A server of a cluster that the others reach."""
+    listener = open_node_listener("http://127.0.0.1:0")
+    async with (
+        open_membership(
+            database, "north", "0", on_dead=lambda: None, address=listener.url, key=listener.key
+        ) as node,
+        start(database, data=data, listen=True, node=node, nodes=listener, **settings) as served,
+    ):
+        served.node, served.listener = node, listener
+        yield served
+
+
+@pytest.fixture
+async def servers(database, tmp_path):
+    """Two servers; the device of the second belongs to the administrator."""
+    settings = {"video": VideoSettings(part_seconds=0.5)}
+    async with (
+        member(database, tmp_path / "1", **settings) as one,
+        member(database, tmp_path / "2", is_first=False, **settings) as home,
+    ):
+        home.device_id = await home.device(home.admin, "1")
+        await homes.claim(database, home.node, [home.device_id])
+        yield one, home
+
+
+@pytest.fixture
+def requests(monkeypatch):
+    """How often each path was requested of a server by another one."""
+    counted = Counter()
+    serve = NodeGate.__call__
+
+    async def count(self, scope, receive, send):
+        query = scope["query_string"].decode()
+        counted[scope["path"].removeprefix("/api/stream/") + (f"?{query}" if query else "")] += 1
+        await serve(self, scope, receive, send)
+
+    monkeypatch.setattr(NodeGate, "__call__", count)
+    return counted
+
+
+async def film(served, device_id, first, seconds):
+    """Two key frames a second come from the device's first camera."""
+    stream = served.context.system.ref(STREAM, (device_id, 1))
+    connection = served.context.system.ref(CONNECTION, 1)
+    if not first:
+        await stream.tell(HoldStream())
+        assert await stream.ask(Publish(connection))
+    units = [
+        AccessUnit(1, Coding.H264, True, 500 * count, KEYFRAME)
+        for count in range(2 * first, 2 * (first + seconds) + (not first))
+    ]
+    await stream.tell(UnitsPublished(connection, units))
+
+
+async def requested(requests):
+    """Wait until a server has been asked by another one."""
+    with trio.fail_after(120):
+        while not requests:  # noqa: ASYNC110 - a counter of the test
+            await trio.sleep(0.01)
