@@ -34,9 +34,9 @@ from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
 from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
+from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
-from motorpool.actors.gateway.proxied_socket import TrustedProxies
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
 from motorpool.actors.live_relay import live_relay_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
@@ -398,7 +398,7 @@ def _listeners(
     guard = device_guard(settings.device.connections, settings.device.connections_per_address)
     datagrams = datagram_guard(settings.device.connections, settings.device.connections_per_address)
     media_ports = media_guard(settings.video.connections, settings.video.connections_per_address)
-    proxies = TrustedProxies(settings.device.trusted_proxies if settings.device.proxy_protocol else ())
+    proxies = Networks(settings.device.trusted_proxies if settings.device.proxy_protocol else ())
     host, is_recorded = settings.device.host, settings.record is not None
     specs = []
     for name, codec in sorted(CODECS.items()):

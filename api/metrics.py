@@ -9,8 +9,9 @@ from quart import Request, Response
 from quart import request as current_request
 from quart_trio import QuartTrio
 
+from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.messages.counters import COUNTERS
-from motorpool.api.http.addresses import is_trusted, peer_address
+from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Forbidden
 from motorpool.api.http.responses import as_bytes
 from motorpool.api.server_context import ServerContext
@@ -69,17 +70,15 @@ class DatabaseCollector(Collector):
 
 def add_metrics_route(app: QuartTrio, context: ServerContext, http_metrics: HttpMetrics) -> None:
     """Add GET /metrics."""
+    allowed = Networks((*LOOPBACK, *context.settings.http.metrics_allow))
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        if not permitted(current_request, context.settings.http.metrics_allow):
+        if not permitted(current_request, allowed):
             raise Forbidden("metrics are for this machine only; [http] metrics_allow names others")
         return as_bytes(generate_latest(http_metrics.registry), TEXT, {"Cache-Control": "no-store"})
 
 
-def permitted(request: Request, allowed: tuple[str, ...]) -> bool:
-    """Return whether the client is this machine, not as a proxy, or in a configured network."""
-    address = peer_address(request)
-    if any(name in request.headers for name in FORWARDED):
-        return False
-    return is_trusted(address, LOOPBACK) or is_trusted(address, allowed)
+def permitted(request: Request, allowed: Networks) -> bool:
+    """Return whether the client is in one of the networks, and no proxy that speaks for another one."""
+    return peer_address(request) in allowed and not any(name in request.headers for name in FORWARDED)

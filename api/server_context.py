@@ -10,6 +10,7 @@ import trio
 
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.gateway.limits import MemoryBudget
+from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.changes import (
     CHANGES,
@@ -104,6 +105,8 @@ class ServerContext:
     """How often anything was changed on which rights depend: requests that take long check theirs again."""
     started: datetime = field(init=False)
     """When this server started, by the wall clock."""
+    trusted_proxies: Networks = field(init=False)
+    """The proxies whose headers about their clients are believed."""
     accounts: Accounts = field(init=False)
     """Users, sessions and tokens by which callers are identified."""
     login_limits: LoginLimits = field(init=False)
@@ -162,6 +165,7 @@ class ServerContext:
 
         self.started = self.clock.now()
         monotonic = self.clock.monotonic
+        self.trusted_proxies = Networks(self.settings.http.trusted_proxies)
         self.accounts = Accounts(self.database, monotonic)
         self.login_audit = LoginAudit(monotonic)
         chosen = self.settings.users

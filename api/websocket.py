@@ -28,7 +28,7 @@ def add_socket(app: QuartTrio, context: ServerContext) -> None:
         if caller is None:
             raise Unauthorized("log in first")
         updates = LiveUpdates(context, caller, token)
-        address = client_address(websocket_ctx.websocket, context.settings.http.trusted_proxies)
+        address = client_address(websocket_ctx.websocket, context.trusted_proxies)
         with context.open_sockets.hold(caller.id, address):
             await _serve_socket(updates)
 

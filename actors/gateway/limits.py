@@ -9,7 +9,9 @@ import ipaddress
 from collections import Counter
 from functools import lru_cache
 
-__all__ = ["ConnectionLimits", "MemoryBudget", "client_network", "parse_address"]
+from motorpool.actors.gateway.networks import parse_address
+
+__all__ = ["ConnectionLimits", "MemoryBudget", "client_network"]
 
 IPV6_CLIENT_BITS = 64
 LONGEST_NAME = 64
@@ -24,16 +26,6 @@ def client_network(address: str) -> str:
     if len(address) > LONGEST_NAME:
         return hashlib.blake2b(address.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return _network(address)
-
-
-def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return an address as a socket has it, without its zone; an IPv4 address in the form of IPv6 as IPv4.
-
-    Raises:
-        ValueError: it is no address.
-    """
-    address = ipaddress.ip_address(text.partition("%")[0])
-    return (address.version == 6 and address.ipv4_mapped) or address
 
 
 @lru_cache(maxsize=4096)

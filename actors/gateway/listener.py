@@ -11,12 +11,12 @@ import trio
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub
+from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxied_socket import (
     HEADER_SECONDS,
     ProxiedSocket,
-    TrustedProxies,
     receive_proxy_header,
 )
 from motorpool.actors.gateway.recorder import RECORDER, Tap
@@ -69,7 +69,7 @@ class Listener(Actor[None]):
         pause_seconds: float,
         hub: Hub | None,
         is_recorded: bool,
-        proxies: TrustedProxies,
+        proxies: Networks,
     ) -> None:
         self._name = name
         self._host = host
@@ -236,7 +236,7 @@ def listener_spec(
     read_bytes: int = 16 * 1024,
     pause_seconds: float = 0.0,
     hub: Hub | None = None,
-    proxies: TrustedProxies | None = None,
+    proxies: Networks | None = None,
 ) -> ChildSpec[None]:
     """Return the child spec of a listener.
 
@@ -256,7 +256,7 @@ def listener_spec(
             pause_seconds=pause_seconds,
             hub=hub,
             is_recorded=is_recorded,
-            proxies=proxies or TrustedProxies(),
+            proxies=proxies or Networks(),
         ),
         resident=False,
     )

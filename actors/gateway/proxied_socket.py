@@ -2,7 +2,6 @@
 (docs/servers.md#behind-a-proxy).
 """
 
-import ipaddress
 import socket
 import sys
 from typing import Any
@@ -10,30 +9,13 @@ from typing import Any
 import trio
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
-from motorpool.actors.gateway.limits import parse_address
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import MAX_HEADER_BYTES, ProxyHeader, read_proxy_header
 
-__all__ = ["HEADER_SECONDS", "ProxiedSocket", "TrustedProxies", "receive_proxy_header"]
+__all__ = ["HEADER_SECONDS", "ProxiedSocket", "receive_proxy_header"]
 
 HEADER_SECONDS = 5.0
 """For the header, which a proxy sends as its first bytes: enough for one that is lost and sent again."""
-
-
-class TrustedProxies:
-    """The networks whose PROXY headers are believed."""
-
-    def __init__(self, networks: tuple[str, ...] = ()) -> None:
-        self._networks = [ipaddress.ip_network(network, strict=False) for network in networks]
-
-    def __bool__(self) -> bool:
-        """Whether there are any."""
-        return bool(self._networks)
-
-    def __contains__(self, peer: str) -> bool:
-        """Whether an address, as a socket has it, lies in one of them."""
-        address = parse_address(peer)
-        return any(address in network for network in self._networks)
 
 
 class ProxiedSocket(DeviceSocket):

@@ -22,7 +22,7 @@ from motorpool.api.auth.known_places import remember_address, remember_device
 from motorpool.api.auth.password_logins import check_code, check_password, record_denied
 from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read
 from motorpool.api.engine.call import Call
-from motorpool.api.http.addresses import is_trusted, peer_address
+from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Forbidden, Unauthorized
 from motorpool.api.http.node_gate import Sender, sender_of
 from motorpool.api.server_context import ServerContext
@@ -245,7 +245,7 @@ async def confirm_caller(call: Call) -> None:
 
 def is_secure(context: ServerContext, request: Request | Websocket) -> bool:
     """Return whether the client uses TLS, towards us or a trusted proxy."""
-    if is_trusted(peer_address(request), context.settings.http.trusted_proxies):
+    if peer_address(request) in context.trusted_proxies:
         return request.headers.get("X-Forwarded-Proto", request.scheme) in {"https", "wss"}
     return request.scheme in {"https", "wss"}
 
@@ -260,7 +260,7 @@ def same_origin(context: ServerContext, request: Request | Websocket, session_or
     if session_origin is not None:
         return origin == session_origin
     hosts = {request.headers.get("Host", "")}
-    if is_trusted(peer_address(request), context.settings.http.trusted_proxies):
+    if peer_address(request) in context.trusted_proxies:
         hosts.add(request.headers.get("X-Forwarded-Host", ""))
     if context.settings.public.url:
         hosts.add(urlsplit(context.settings.public.url).netloc)

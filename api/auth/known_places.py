@@ -30,7 +30,7 @@ MAX_USERS = 8
 
 def network_of(context: ServerContext, request: Request | Websocket) -> str:
     """Return the network that a request comes from, as `client_network`."""
-    return client_network(client_address(request, context.settings.http.trusted_proxies))
+    return client_network(client_address(request, context.trusted_proxies))
 
 
 async def find_known_place(

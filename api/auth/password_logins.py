@@ -78,7 +78,7 @@ async def record_denied(
     locked: LoginLocked | None = None,
 ) -> None:
     """Write the audit row of a login that failed or was refused."""
-    address = client_address(request, context.settings.http.trusted_proxies)
+    address = client_address(request, context.trusted_proxies)
     await context.login_audit.denied(
         context.database, context.clock.now(), address, method=method, name=name, user=user, locked=locked
     )

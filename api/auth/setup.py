@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 from quart import Request
 
+from motorpool.actors.gateway.networks import Networks
 from motorpool.api.engine.call import Call
-from motorpool.api.http.addresses import client_address, is_trusted, peer_address
+from motorpool.api.http.addresses import client_address, peer_address
 from motorpool.storage import tokens
 from motorpool.storage.queries import Queries
 
@@ -45,17 +46,17 @@ def may_set_up(call: Call, token: str | None = None) -> bool:
     expected = call.context.setup_token
     if hmac.compare_digest(sent.encode("utf-8", "surrogatepass"), expected.encode()):
         return True
-    return _is_local(call.request, call.context.settings.http.trusted_proxies)
+    return _is_local(call.request, call.context.trusted_proxies)
 
 
-def _is_local(request: Request, trusted: tuple[str, ...]) -> bool:
+def _is_local(request: Request, trusted: Networks) -> bool:
     """Return whether a request comes from this machine and from no proxy on it, and not from a foreign page
     in a browser on it.
     """
     if not _is_loopback(peer_address(request)):
         return False
     proxied = any(name in request.headers for name in _FORWARDING_HEADERS)
-    if proxied and not is_trusted(peer_address(request), trusted):
+    if proxied and peer_address(request) not in trusted:
         return False
     # HTTP/1.0 is what a proxy speaks that has not been configured.
     if not _is_loopback(client_address(request, trusted)) or request.http_version == "1.0":

@@ -79,7 +79,7 @@ class Call:
     @property
     def address(self) -> str:
         """The client's address; X-Forwarded-For counts only from trusted proxies."""
-        return client_address(self.request, self.context.settings.http.trusted_proxies)
+        return client_address(self.request, self.context.trusted_proxies)
 
     @contextmanager
     def until_disconnected(self) -> Iterator[None]:

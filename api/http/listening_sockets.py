@@ -16,9 +16,9 @@ from contextlib import suppress
 import trio
 
 from motorpool.actors.gateway.limits import ConnectionLimits
+from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.messages.counters import CONNECTIONS_REFUSED
-from motorpool.api.http.addresses import is_trusted
 
 __all__ = ["AbortableStream", "Admission", "ConnectionListener", "bind"]
 
@@ -129,7 +129,7 @@ class AbortableStream(trio.abc.HalfCloseableStream):
 class Admission:
     """The places of all listening sockets together: a number in all, and one for each client address."""
 
-    def __init__(self, *, total: int, per_client: int, proxies: tuple[str, ...]) -> None:
+    def __init__(self, *, total: int, per_client: int, proxies: Networks) -> None:
         """Connections from `proxies` belong to many clients and count in all only."""
         self.slots = trio.Semaphore(total)
         """Clients wait in the operating system's queue while all places are taken."""
@@ -139,7 +139,7 @@ class Admission:
 
     def admit(self, address: str) -> bool:
         """Count a connection that was accepted; return False if its client has too many."""
-        refusal = self._limits.admit(address, is_shared=is_trusted(address, self._proxies))
+        refusal = self._limits.admit(address, is_shared=address in self._proxies)
         if refusal:
             CONNECTIONS_REFUSED.labels("http").inc()
             text = "refused a connection from %s: %s"

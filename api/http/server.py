@@ -18,6 +18,7 @@ from hypercorn.typing import ASGIFramework, ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
+from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.port_guard import HTTP_SHARE, descriptor_share
 from motorpool.api.http.listening_sockets import (
     AbortableStream,
@@ -126,7 +127,7 @@ class HttpServer(Actor[None]):
         admission = Admission(
             total=min(self._settings.connections, descriptor_share(HTTP_SHARE)),
             per_client=self._settings.connections_per_address,
-            proxies=self._settings.trusted_proxies,
+            proxies=Networks(self._settings.trusted_proxies),
         )
         stall = self._settings.stall_seconds
         public = [
@@ -191,7 +192,7 @@ class HttpServer(Actor[None]):
 
 
 def _node_listeners(nodes: NodeListener, stall_seconds: float) -> list[ConnectionListener]:
-    admission = Admission(total=NODE_CONNECTIONS, per_client=NODE_CONNECTIONS, proxies=())
+    admission = Admission(total=NODE_CONNECTIONS, per_client=NODE_CONNECTIONS, proxies=Networks())
     return [
         ConnectionListener(bound.dup(), admission=admission, stall_seconds=stall_seconds)
         for bound in nodes.sockets

@@ -4,13 +4,14 @@ import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.gateway.networks import Networks
 from motorpool.api.http.listening_sockets import Admission, ConnectionListener, bind
 
 
 def open_listener(
     *, slots: int = 4, per_client: int = 4, proxies: tuple[str, ...] = (), stall_seconds: float = 5.0
 ) -> tuple[ConnectionListener, int]:
-    admission = Admission(total=slots, per_client=per_client, proxies=proxies)
+    admission = Admission(total=slots, per_client=per_client, proxies=Networks(proxies))
     (bound,) = bind("127.0.0.1", 0)
     bound.listen(8)
     return ConnectionListener(bound, admission=admission, stall_seconds=stall_seconds), bound.getsockname()[1]
