@@ -36,7 +36,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from motorpool.bench.load.browser import find_chromium
+from motorpool.bench.load.browser import chromium_options, find_chromium
 from motorpool.bench.server import EMAIL, LOG_FILE, run_server
 from motorpool.runtime.clock import SystemClock
 
@@ -302,8 +302,7 @@ def main() -> int:
     TARGET.mkdir(parents=True, exist_ok=True)
     names = options.places or [*PLACES, *EMPTY]
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=arguments)
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=chromium_options())
         if shown := [name for name in names if name in PLACES]:
             given = Access(options.server, options.email, os.environ.get("MOTORPOOL_PASSWORD", ""))
             with contextlib.nullcontext(given) if options.server else demonstration() as access:

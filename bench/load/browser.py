@@ -91,10 +91,14 @@ def find_headless() -> str | None:
 
 
 def chromium_options() -> list[str]:
-    """Return its options: drawing by software, for want of a graphics card, and no requests of its own."""
+    """Return its options: drawing by software, for want of a graphics card, no sound, no requests of its own.
+
+    Looking for a place for sound, PulseAudio would leave a folder among the temporary files.
+    """
     return [
         *(["--no-sandbox"] if os.getuid() == 0 else []),
         "--disable-gpu",
+        "--disable-audio-output",
         "--disable-quic",
         "--disable-background-networking",
         "--disable-component-update",

@@ -9,18 +9,18 @@ import sys
 import pytest
 import trio
 
-from motorpool.bench.load.browser import find_chromium
+from motorpool.bench.load.browser import find_headless
 from motorpool.bench.server import EMAIL
 
 # A program of its own: Playwright's loop wants a process for itself.
 BROWSER = """
-import json, os, sys
+import json, sys
+from motorpool.bench.load.browser import chromium_options, find_headless
 from playwright.sync_api import sync_playwright
-url, email, picture, chromium = sys.argv[1:]
+url, email, picture = sys.argv[1:]
 complaints = []
 with sync_playwright() as playwright:
-    sandbox = ["--no-sandbox"] if os.getuid() == 0 else []
-    browser = playwright.chromium.launch(executable_path=chromium or None, args=[*sandbox, "--disable-gpu"])
+    browser = playwright.chromium.launch(executable_path=find_headless(), args=chromium_options())
     page = browser.new_page(viewport={"width": 900, "height": 700})
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(url)
@@ -50,7 +50,7 @@ with sync_playwright() as playwright:
 
 
 @pytest.mark.skipif(
-    find_chromium() is None and os.environ.get("CI") != "true", reason="no Chromium on this machine"
+    find_headless() is None and os.environ.get("CI") != "true", reason="no Chromium on this machine"
 )
 async def test_a_forgotten_password_is_set_anew_in_a_browser(start_server, mail_server, tmp_path):
     letters = await mail_server()
@@ -62,7 +62,7 @@ async def test_a_forgotten_password_is_set_anew_in_a_browser(start_server, mail_
     }
     with start_server({f"MOTORPOOL_MAIL_{key}": value for key, value in mail.items()}) as server:
         picture = tmp_path / "reset.png"
-        command = [sys.executable, "-c", BROWSER, server.url, EMAIL, str(picture), find_chromium() or ""]
+        command = [sys.executable, "-c", BROWSER, server.url, EMAIL, str(picture)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with subprocess.Popen(command, text=True, **pipes) as browser:  # noqa: ASYNC220 - nothing runs beside it
             assert json.loads(await trio.to_thread.run_sync(browser.stdout.readline)) == "asked"

@@ -7,7 +7,6 @@ writes one.
 
 import functools
 import json
-import os
 import sys
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +14,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from motorpool.bench.load.browser import HLS, find_headless
+from motorpool.bench.load.browser import HLS, chromium_options, find_headless
 from motorpool.bench.vehicles.frame_numbers import read_number
 
 PAGE = """<!doctype html><title>Players</title><script src="/hls.min.js"></script><body></body>"""
@@ -89,9 +88,7 @@ def number_in(row):
 def watch(port, players, seconds):
     complaints = []
     with sync_playwright() as playwright:
-        options = ["--no-sandbox"] if os.getuid() == 0 else []
-        options += ["--disable-gpu", "--disable-quic", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=find_headless(), args=options)
+        browser = playwright.chromium.launch(executable_path=find_headless(), args=chromium_options())
         page = browser.new_page(viewport={"width": 1000, "height": 700})
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(f"http://127.0.0.1:{port}/")

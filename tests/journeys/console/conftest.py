@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 from tests.journeys.console.filming import FilmingVehicle
 
-from motorpool.bench.load.browser import find_headless
+from motorpool.bench.load.browser import chromium_options, find_headless
 from motorpool.bench.server import EMAIL
 
 CONSOLE = Path(__file__).parents[3] / "api" / "console"
@@ -60,16 +60,7 @@ def chromium():
     # Where trio-asyncio is imported it would make the loop, and wants one of Trio.
     with patch.object(asyncio, "new_event_loop", asyncio.SelectorEventLoop):
         playwright = sync_playwright().start()
-    browser = playwright.chromium.launch(
-        executable_path=find_headless(),
-        args=[
-            *(["--no-sandbox"] if os.getuid() == 0 else []),
-            "--disable-gpu",
-            "--disable-quic",
-            "--disable-background-networking",
-            "--disable-component-update",
-        ],
-    )
+    browser = playwright.chromium.launch(executable_path=find_headless(), args=chromium_options())
     # Generous, since the machine may be busy: five seconds are the default.
     expect.set_options(timeout=60_000)
     yield browser
