@@ -8,14 +8,14 @@ in memory is read again.
 import msgspec
 import trio
 
+from motorpool.actors.broadcasts import serve_broadcast
 from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.runtime import Actor, ChildSpec, Kind, Listener
 from motorpool.storage import nodes
-from motorpool.storage.broadcast import MAX_BYTES, BroadcastChannel, arrays, open_broadcast
+from motorpool.storage.broadcast import MAX_BYTES, BroadcastChannel, arrays
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StorageError
 
 __all__ = ["CHANGE_RELAY", "ChangeRelay", "change_relay_spec"]
 
@@ -24,7 +24,6 @@ MAX_UNSENT = 20_000
 """Facts that wait to be sent; beyond it the others read everything again."""
 LOOK_SECONDS = 2.0
 """Between two looks at which servers live."""
-RETRY_SECONDS = 0.5
 
 CHANGE_RELAY: Kind[None, None] = Kind("change_relay")
 
@@ -67,21 +66,16 @@ class ChangeRelay(Actor[None]):
 
     async def run(self) -> None:
         """Send and receive; connect again when the connection is lost."""
-        while True:
-            try:
-                async with open_broadcast(self._database, CHANNEL) as channel:
-                    # What either side committed before this connection was there may be missing.
-                    self._add((EverythingChanged(),))
-                    async with trio.open_nursery() as nursery:
-                        nursery.start_soon(self._send, channel)
-                        nursery.start_soon(self._receive, channel)
-                        nursery.start_soon(self._watch_servers)
-                        await self._apply(EverythingChanged())
-            except* StorageError as errors:
-                self.context.log.warning(
-                    "no connection to other servers, trying again: %s", errors.exceptions[0]
-                )
-            await trio.sleep(RETRY_SECONDS)
+        await serve_broadcast(self._database, CHANNEL, self._serve, self.context.log)
+
+    async def _serve(self, channel: BroadcastChannel) -> None:
+        # What either side committed before this connection was there may be missing.
+        self._add((EverythingChanged(),))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._send, channel)
+            nursery.start_soon(self._receive, channel)
+            nursery.start_soon(self._watch_servers)
+            await self._apply(EverythingChanged())
 
     async def _send(self, channel: BroadcastChannel) -> None:
         while True:

@@ -12,6 +12,7 @@ from typing import Any
 
 import trio
 
+from motorpool.actors.broadcasts import serve_broadcast
 from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
 from motorpool.actors.devices.elsewhere import Elsewhere
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
@@ -34,9 +35,9 @@ from motorpool.actors.messages.topics import (
 from motorpool.actors.messages.uplink import DEVICE, StoredElsewhere
 from motorpool.actors.remote_texts import decode_text, encode_devices, encode_events, encode_text
 from motorpool.actors.rules.fold import is_latest
-from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Listener
+from motorpool.runtime import Actor, ChildSpec, Kind, Listener
 from motorpool.storage import positions
-from motorpool.storage.broadcast import BroadcastChannel, open_broadcast
+from motorpool.storage.broadcast import BroadcastChannel
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
@@ -52,7 +53,6 @@ MAX_UNSENT_EVENTS = 1_000
 """Events that wait to be sent; beyond it the clients of other servers connect again."""
 BATCH = 1_000
 """Devices that are read at once after a lost connection."""
-RETRY_SECONDS = 0.5
 STOP_SECONDS = 1.0
 """For the last texts, where the database answers."""
 
@@ -75,6 +75,7 @@ class LiveRelay(Actor[None]):
         self._wanted = trio.Event()
         """Another server asks for the status of all devices."""
         self._added = trio.Event()
+        self._was_connected = False
         self._stopping = False
         self._sent = trio.Event()
         self._known: set[int] = set()
@@ -133,25 +134,19 @@ class LiveRelay(Actor[None]):
 
     async def run(self) -> None:
         """Send and receive; connect again when the connection is lost."""
-        was_connected = False
-        while True:
-            try:
-                async with open_broadcast(self._database, CHANNEL) as channel:
-                    if was_connected:
-                        self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
-                    was_connected = True
-                    await channel.send([encode_text(RemoteText(self._server, asks=True))])
-                    async with trio.open_nursery() as nursery:
-                        nursery.start_soon(self._receive, channel)
-                        nursery.start_soon(self._send, channel)
-                        nursery.start_soon(self._add_all_statuses)
-                        self._wanted.set()
-                        await self._read_latest()
-            except* (StorageError, ActorError) as errors:
-                self.context.log.warning(
-                    "positions of other servers are not seen, trying again: %s", errors.exceptions[0]
-                )
-            await trio.sleep(RETRY_SECONDS)
+        await serve_broadcast(self._database, CHANNEL, self._serve, self.context.log)
+
+    async def _serve(self, channel: BroadcastChannel) -> None:
+        if self._was_connected:
+            self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
+        self._was_connected = True
+        await channel.send([encode_text(RemoteText(self._server, asks=True))])
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._receive, channel)
+            nursery.start_soon(self._send, channel)
+            nursery.start_soon(self._add_all_statuses)
+            self._wanted.set()
+            await self._read_latest()
 
     async def _send(self, channel: BroadcastChannel) -> None:
         while True:

@@ -6,7 +6,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors import change_relay
+from motorpool.actors import broadcasts, change_relay
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.change_relay import MAX_BYTES, change_relay_spec, texts_of
 from motorpool.actors.messages.changes import (
@@ -39,7 +39,7 @@ class Server:
 async def servers(database, monkeypatch):
     """Two servers on one database whose relays are connected."""
     monkeypatch.setattr(change_relay, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(change_relay, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(broadcasts, "RETRY_SECONDS", 0.05)
 
     def tree():
         return SupervisorSpec(name="system", intensity=None, children=(change_relay_spec(database),))

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors import change_relay, live_relay
+from motorpool.actors import broadcasts, change_relay, live_relay
 from motorpool.actors.change_relay import change_relay_spec
 from motorpool.actors.devices.directory import (
     DIRECTORY,
@@ -101,8 +101,7 @@ async def until_in(item, items):
 async def open_server(database, monkeypatch, neighbours):
     """`async with open_server() as server`: one of a cluster."""
     monkeypatch.setattr(change_relay, "LOOK_SECONDS", 0.05)
-    for module in (change_relay, live_relay):
-        monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(broadcasts, "RETRY_SECONDS", 0.05)
     monkeypatch.setattr(live_relay, "SEND_SECONDS", 0.02)
     monkeypatch.setattr(live_relay, "STOP_SECONDS", 60.0)
 
