@@ -32,11 +32,14 @@ _RECENT = """
     )
     from counted_attempts join unnest($1::text[], $2::text[]) as asked (kind, key) using (kind, key)
 """
+# Locked in the order of the keys, as those who count them do.
 _REMOVE = """
     update counted_attempts set times = times[:place - 1] || times[place + 1:]
     from (
-        select kind, key, array_position(times, $3::timestamptz) as place from counted_attempts
-        where kind = $1 and key = $2 for update
+        select kind, key, array_position(times, $3::timestamptz) as place
+        from counted_attempts
+        join unnest($1::text[], $2::text[]) with ordinality as asked (kind, key, number) using (kind, key)
+        order by number for update of counted_attempts
     ) as found
     where counted_attempts.kind = found.kind and counted_attempts.key = found.key and place is not null
 """
@@ -61,7 +64,7 @@ async def recent(
     q: Queries, keys: Sequence[tuple[str, str]], *, now: datetime, window: timedelta
 ) -> dict[tuple[str, str], list[datetime]]:
     """Return the attempts within the window before `now` by kind and key, oldest first, if there are any."""
-    rows = await q.fetch(_RECENT, [kind for kind, _ in keys], [key for _, key in keys], now, window)
+    rows = await q.fetch(_RECENT, *_columns(keys), now, window)
     return {(row[0], row[1]): row[2] for row in rows if row[2]}
 
 
@@ -75,9 +78,9 @@ async def add(
     return await q.fetch_value(_ADD, kind, key, now, window, limit, always) is True
 
 
-async def remove(q: Queries, kind: str, key: str, at: datetime) -> None:
-    """Uncount the attempt of this instant."""
-    await q.execute(_REMOVE, kind, key, at)
+async def remove(q: Queries, keys: Sequence[tuple[str, str]], at: datetime) -> None:
+    """Uncount the attempt of this instant, of each kind and key."""
+    await q.execute(_REMOVE, *_columns(keys), at)
 
 
 async def clear(q: Queries, kind: str, key: str) -> None:
@@ -94,3 +97,7 @@ async def clean(q: Queries, now: datetime) -> None:
     """Delete what is out of its window, and what is beyond MAX_KEYS."""
     await q.execute(_EXPIRED, now)
     await q.execute(_BEYOND, MAX_KEYS)
+
+
+def _columns(keys: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
+    return [kind for kind, _ in keys], [key for _, key in keys]

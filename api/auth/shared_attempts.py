@@ -80,8 +80,7 @@ class SharedAttempts:
     async def remove(self, keys: Sequence[tuple[str, str]], at: datetime) -> None:
         """Uncount an attempt that `count` has counted."""
         with suppress(StorageError):
-            for kind, key in keys:
-                await counted_attempts.remove(self._database, kind, key, at)
+            await counted_attempts.remove(self._database, keys, at)
 
     async def clear(self, kind: str, key: str) -> None:
         """Uncount the attempts of a key."""

@@ -56,16 +56,27 @@ async def test_parallel_attempts_do_not_exceed_the_limit(database):
 async def test_attempts_are_uncounted_one_by_one_and_by_key(database):
     for seconds in (0, 10, 10):
         await add(database, seconds)
-    await counted_attempts.remove(database, *KEY, NOW + timedelta(seconds=10))
+    await counted_attempts.remove(database, (KEY,), NOW + timedelta(seconds=10))
     assert await recent(database, 20) == {KEY: [0, 10]}
-    await counted_attempts.remove(database, *KEY, NOW)
-    await counted_attempts.remove(database, *KEY, NOW)
+    await counted_attempts.remove(database, (KEY,), NOW)
+    await counted_attempts.remove(database, (KEY,), NOW)
     assert await recent(database, 20) == {KEY: [10]}
     await add(database, 20, key=("account", "7 code"))
     await counted_attempts.clear(database, *KEY)
     assert await recent(database, 20, KEY, ("account", "7 code")) == {("account", "7 code"): [20]}
     await counted_attempts.clear_beginning(database, "account", "7 ")
     assert await recent(database, 20, ("account", "7 code")) == {}
+
+
+async def test_an_attempt_is_uncounted_for_all_its_keys_and_no_others(database):
+    address, other = ("address", "10.0.0.1"), ("address", "7 ")
+    for key in (KEY, address, other):
+        for seconds in (0, 10):
+            await add(database, seconds, key=key)
+    await add(database, 20, key=KEY)
+    keys = (("known place", "7  d"), KEY, address)
+    await counted_attempts.remove(database, keys, NOW + timedelta(seconds=10))
+    assert await recent(database, 30, KEY, address, other) == {KEY: [0, 20], address: [0], other: [0, 10]}
 
 
 async def test_rows_out_of_their_window_and_past_the_bound_are_deleted(database, monkeypatch):
