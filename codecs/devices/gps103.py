@@ -214,10 +214,7 @@ class Gps103(FramedCodec):
     def _diagnostics(self, fields: list[str]) -> PositionReport:
         attributes: dict[str, Any] = {}
         for name, text in zip(_DIAGNOSTICS, fields[3:], strict=False):
-            if name in ("engineLoad", "throttle"):
-                if text:
-                    attributes[name] = text
-            elif name and (number := parse_real(text)) is not None:
+            if name and (number := parse_real(text.removesuffix("%"))) is not None:
                 attributes[name] = int(number * 3_600_000) if name == "hours" else number
         if codes := " ".join(code for code in fields[13:] if code):
             attributes["dtcs"] = codes
