@@ -45,7 +45,7 @@ from motorpool.api.cluster.home_finder import HomeFinder
 from motorpool.api.open_sockets import OpenSockets
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
-from motorpool.api.search_room import SearchRoom
+from motorpool.api.search_limit import SearchLimit
 from motorpool.runtime import Clock, LoopStops, System
 from motorpool.storage import devices, server
 from motorpool.storage.database import Database
@@ -143,7 +143,7 @@ class ServerContext:
     """Business hours of ticket priorities."""
     ticket_mails: TicketMails = field(init=False)
     """Mails to the assignees of tickets."""
-    search_room: SearchRoom = field(default_factory=SearchRoom)
+    search_limit: SearchLimit = field(default_factory=SearchLimit)
     """Searches and statistics of tickets that are being made."""
     keys_in_progress: dict[tuple[int, str, str], trio.Event] = field(default_factory=dict)
     """Requests with Idempotency-Key that are being served, by user, key and path; set when they have been."""

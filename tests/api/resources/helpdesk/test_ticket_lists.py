@@ -19,7 +19,7 @@ from tests.api.resources.helpdesk.ticket_world import (
     zone_of,
 )
 
-from motorpool.api import search_room
+from motorpool.api import search_limit
 from motorpool.api.resources.helpdesk import ticket_lists
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -345,9 +345,9 @@ async def test_a_search_that_takes_too_long_is_refused(helpdesk, database, monke
 
 
 async def test_few_searches_and_statistics_are_made_at_once(helpdesk, served, monkeypatch):
-    monkeypatch.setattr(search_room, "WAIT_SECONDS", 0.01)
-    room = served.context.search_room
-    async with room.enter(-1), room.enter(-2):
+    monkeypatch.setattr(search_limit, "WAIT_SECONDS", 0.01)
+    limit = served.context.search_limit
+    async with limit.enter(-1), limit.enter(-2):
         for asked in ("/tickets?keyword=e", "/tickets/stats?companyId=1"):
             answer = await helpdesk.agent.get(asked)
             assert (answer.status, answer.text) == (503, "too many searches at once; try again")

@@ -1,7 +1,7 @@
-"""Whatever ends a right shuts every door that was open by it, before the request that ended it is answered.
+"""What revokes a right ends every access by it before the request that revoked it is answered.
 
-A server with its actors; devices are connections that record. Each end is tried against all doors: those that
-it names are shut then, all others stay open.
+A server with its actors; devices are connections that record. Each revocation is tried against all kinds of
+access: those that it names have ended then, all others go on.
 """
 
 import base64
@@ -124,7 +124,7 @@ class World:
         assert answer.status in {200, 204}, answer.text
         return answer.json() if answer.body else None
 
-    # Doors: whether each is open
+    # Kinds of access: whether each is granted
 
     async def shows(self, name: str) -> bool:
         """Whether a client sees the van."""
@@ -172,15 +172,15 @@ class World:
         await device.ask(GetCommandTypes(), seconds=10)  # handled when the queue has been delivered
         return any(isinstance(each, Transmit) for each in self.connections["other"].messages)
 
-    async def shut(self) -> set[str]:
-        """The doors that are shut."""
+    async def denied(self) -> set[str]:
+        """The kinds of access that are denied."""
         found = {name: await self.shows(name) for name in self.clients}
         found |= {name: await self.plays(name) for name in ("live.m3u8", "playback.m3u8", "snapshot.jpg")}
         found |= {name: await self.serves(name) for name in ("terminal", "phone", "media")}
         found |= {"file": await self.sends_files(), "step": await self.runs()}
         if self.via != "role":  # the socket shows administrators what they are linked to
             found["socket"] = await self.pushes()
-        return {name for name, is_open in found.items() if not is_open}
+        return {name for name, is_granted in found.items() if not is_granted}
 
 
 COOKIE = {"cookie", "live.m3u8", "playback.m3u8", "snapshot.jpg", "file", "socket"}
@@ -190,7 +190,7 @@ EVERY_LOGIN = COOKIE | TOKEN | {"basic", "acting"}
 ANN = EVERY_LOGIN | SHARE | {"step", "queued"}
 CONNECTIONS = {"terminal", "phone", "media"}
 
-ENDS: dict[str, tuple[str, set[str]]] = {
+REVOCATIONS: dict[str, tuple[str, set[str]]] = {
     "user disabled": ("device", ANN),
     "user expired": ("device", ANN),
     "user deleted": ("device", ANN),
@@ -211,12 +211,12 @@ ENDS: dict[str, tuple[str, set[str]]] = {
     "device renamed": ("device", CONNECTIONS | {"file"}),
     "device deleted": ("device", EVERY_LOGIN | SHARE | CONNECTIONS),
 }
-"""How Ann came to see the van, and the doors that the end shuts."""
+"""How Ann came to see the van, and the kinds of access that are denied afterwards."""
 PAST = "2026-05-01T11:00:00Z"
 
 
-async def end(world: World, name: str) -> Any:
-    """Do what ends a right; the answer."""
+async def revoke(world: World, name: str) -> Any:
+    """Do what revokes a right; the answer."""
     admin, ids = world.served.admin, world.ids
 
     async def edit(kind: str, who: str, **fields: Any) -> Any:
@@ -271,21 +271,21 @@ async def end(world: World, name: str) -> Any:
             return await admin.delete(f"/devices/{ids['van']}")
 
 
-async def test_an_end_shuts_the_doors_that_it_names_and_no_other(starting, tmp_path):
+async def test_a_revocation_ends_the_access_that_it_names_and_no_other(starting, tmp_path):
     async with starting(listen=True) as served:
-        for number, (name, (via, expected)) in enumerate(ENDS.items()):
+        for number, (name, (via, expected)) in enumerate(REVOCATIONS.items()):
             world = World(served, tmp_path, number)
             await world.build(via)
             url = f"ws://127.0.0.1:{served.port}/api/socket"
             cookie = [("Cookie", f"JSESSIONID={served.cookie(world.clients['cookie'])}")]
             async with open_websocket_url(url, extra_headers=cookie) as world.socket:
                 await world.socket.get_message()
-                assert await world.shut() == set(), name
-                answer = await end(world, name)
+                assert await world.denied() == set(), name
+                answer = await revoke(world, name)
                 assert answer.status in {200, 204}, (name, answer.text)
-                shut = await world.shut()
+                denied = await world.denied()
                 if not await world.delivers():
-                    shut.add("queued")
-                assert shut == expected, name
+                    denied.add("queued")
+                assert denied == expected, name
                 # trio-websocket leaves the stream open that the server has closed.
                 await world.socket._stream.aclose()

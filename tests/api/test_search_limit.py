@@ -5,16 +5,16 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from motorpool.api.http.errors import TooManyRequests
-from motorpool.api.search_room import AT_ONCE, PER_USER, SearchRoom
+from motorpool.api.search_limit import AT_ONCE, PER_USER, SearchLimit
 
 
 async def test_searches_are_done_in_their_order_few_at_once() -> None:
-    room = SearchRoom()
+    limit = SearchLimit()
     begun: list[int] = []
     gates = [trio.Event() for _ in range(6)]
 
     async def search(number: int) -> None:
-        async with room.enter(number):
+        async with limit.enter(number):
             begun.append(number)
             await gates[number].wait()
 
@@ -30,11 +30,11 @@ async def test_searches_are_done_in_their_order_few_at_once() -> None:
 
 
 async def test_a_user_has_few_searches_and_others_are_let_in() -> None:
-    room = SearchRoom()
+    limit = SearchLimit()
     done = trio.Event()
 
     async def search(user_id: int) -> None:
-        async with room.enter(user_id):
+        async with limit.enter(user_id):
             await done.wait()
 
     async with trio.open_nursery() as nursery:

@@ -8,7 +8,7 @@ import trio
 from motorpool.actors.reports.limits import RunningLimit, TooManyRunning
 from motorpool.api.http.errors import TooManyRequests, Unavailable
 
-__all__ = ["SearchRoom"]
+__all__ = ["SearchLimit"]
 
 AT_ONCE = 2
 """Searches that are done at the same time: other requests need connections to the database too."""
@@ -18,7 +18,7 @@ WAIT_SECONDS = 10.0
 RETRY_SECONDS = 2.0
 
 
-class SearchRoom:
+class SearchLimit:
     """Lets searches in, in the order in which they come."""
 
     def __init__(self) -> None:
