@@ -1,5 +1,6 @@
 """Facts of the machine and the program, and CPU and memory of processes."""
 
+import contextlib
 import os
 import platform
 import subprocess
@@ -39,6 +40,15 @@ def cpu_seconds(pid: int) -> float:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError as error:
         raise ProcessLookupError(pid) from error
+
+
+def tree_cpu_seconds(pid: int) -> float:
+    """Return the user and system time of a process and of its children that run; 0 if there is none."""
+    total = 0.0
+    for each in (pid, *children(pid)):
+        with contextlib.suppress(ProcessLookupError):
+            total += cpu_seconds(each)
+    return total
 
 
 def waiting_seconds(pid: int) -> float:

@@ -1,8 +1,11 @@
 """`motorpool bench`: runs scenarios, shows a table, writes the figures as JSON."""
 
 import argparse
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -25,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compare", type=Path, metavar="FILE", help="show the differences from an earlier --json"
     )
     parser.add_argument("--seconds", type=float, help="length of each measured span (default: by scenario)")
-    parser.add_argument("--minutes", type=float, default=10.0, help="length of play, soak, fuzz (default 10)")
+    parser.add_argument(
+        "--minutes", type=float, default=10.0, help="length of play, soak, fuzz, servers (10)"
+    )
     parser.add_argument("--terminals", type=int, default=1000, help="reporting terminals (default 1000)")
     parser.add_argument(
         "--idle-terminals",
@@ -57,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ingest: also trackers of another protocol beside JT/T 808, such as teltonika",
     )
     parser.add_argument("--udp", action="store_true", help="ingest --protocol: by datagrams")
-    parser.add_argument("--seed", type=int, default=1, help="seed of fuzz and of histories (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of fuzz, histories, drills (default 1)")
     parser.add_argument(
         "--histories",
         type=int,
@@ -65,6 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="servers: random histories in one process, in place of two real servers",
     )
+    parser.add_argument(
+        "--drills",
+        type=int,
+        default=0,
+        metavar="N",
+        help="servers: N times random faults, in place of --minutes with all of them by turns",
+    )
+    parser.add_argument("--cameras", type=int, default=6, help="cameras of servers (default 6)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -104,9 +117,12 @@ def run(args: argparse.Namespace) -> int:
         udp=args.udp,
         seed=args.seed,
         histories=args.histories,
+        drills=args.drills,
+        cameras=args.cameras,
     )
     report = Report(machine.facts())
-    failed = _measure(args.scenarios, options, report, console)
+    with _interrupted_by_sigterm():
+        failed = _measure(args.scenarios, options, report, console)
     console.print(_table(report))
     if before:
         console.print(_difference_table(differences(before, report.figures)))
@@ -115,6 +131,24 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         report.write(args.json)
     return 1 if failed else 0
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl+C does: what was started is ended, whatever handles SIGINT just then.
+
+    A shell lets a program in the background ignore SIGINT; it is handled here all the same.
+    """
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    if ignored:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if ignored:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _measure(chosen: list[str], options: Options, report: Report, console: Console) -> bool:

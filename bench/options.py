@@ -14,7 +14,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     """Length of each measured span; None: the default of the scenario."""
     minutes: float = 10.0
-    """Length of the scenarios `play`, `soak` and `fuzz`."""
+    """Length of the scenarios `play`, `soak`, `fuzz` and `servers`."""
     terminals: int = 1000
     idle_terminals: int = 10_000
     streams: int = 400
@@ -39,9 +39,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     udp: bool = False
     """Whether that one's devices send datagrams."""
     seed: int = 1
-    """Of the mutations of the scenario `fuzz`, and of the first history of `servers`."""
+    """Of the mutations of the scenario `fuzz`, and of the first history or drill of `servers`."""
     histories: int = 0
     """Random histories that `servers` runs in one process, in place of two real servers; 0: none."""
+    drills: int = 0
+    """Episodes of random faults that `servers` makes, in place of those that take turns; 0: none."""
+    cameras: int = 6
+    """Cameras of `servers` that stream to whichever server they are connected to."""
 
     def span(self, usual: float) -> float:
         """Return the length of a span whose default is `usual` seconds."""

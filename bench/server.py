@@ -114,11 +114,7 @@ class Server:
     def database_cpu_seconds(self) -> float:
         """Return the CPU of all running processes of the embedded PostgreSQL."""
         postmaster = self._postmaster()
-        total = 0.0
-        for pid in [] if postmaster is None else [postmaster, *machine.children(postmaster)]:
-            with contextlib.suppress(ProcessLookupError):
-                total += machine.cpu_seconds(pid)
-        return total
+        return 0.0 if postmaster is None else machine.tree_cpu_seconds(postmaster)
 
     def database_settings(self) -> dict[str, str]:
         """Read the settings that the embedded PostgreSQL was started with (`-c name=value`)."""
@@ -197,8 +193,12 @@ class Server:
         Raises:
             BenchError: it does not start.
         """
-        self.process = self._start()
+        self.launch()
         self.await_health()
+
+    def launch(self) -> None:
+        """Start the process again, which has ended, on the same data."""
+        self.process = self._start()
 
     def stop(self) -> None:
         """Stop the server in order; one that takes too long is killed."""

@@ -4,7 +4,7 @@ A history is what clients saw and what the tables say; nothing here reads a cloc
 epochs of a row give the order of its versions, so no order has to be inferred.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, TypeVar
@@ -66,6 +66,8 @@ class Listed(msgspec.Struct, frozen=True):
     digest: str
     """Of its content."""
     instant: float
+    """When it was there."""
+    server: str
 
 
 class Playlist(msgspec.Struct, frozen=True):
@@ -74,8 +76,12 @@ class Playlist(msgspec.Struct, frozen=True):
     stream: str
     first: int
     last: int
-    instant: float
-    """When it was requested."""
+    invoked: float
+    answered: float
+    server: str
+    """The one that was asked; by one viewer at each."""
+    is_settled: bool = True
+    """Whether that server was not, and had not just been, frozen or cut off from the database."""
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -206,11 +212,24 @@ def _segments(listed: Iterable[Listed]) -> Found:
 
 
 def _playlists(playlists: Iterable[Playlist]) -> Found:
+    """Compare what each viewer saw, and what was seen at any server some time before."""
     for stream, seen in _grouped(playlists, lambda each: each.stream):
-        for earlier, later in pairwise(sorted(seen, key=lambda each: each.instant)):
-            if later.first < earlier.first or later.last < earlier.last:
-                text = f"{stream}: {earlier.first} to {earlier.last}, then {later.first} to {later.last}"
-                yield "playlist went back", text
+        for server, own in _grouped(seen, lambda each: each.server):
+            yield from _backwards(f"{stream} at {server}", own, 0.0)
+        yield from _backwards(stream, [each for each in seen if each.is_settled], FRESH_SECONDS)
+
+
+def _backwards(name: str, playlists: Iterable[Playlist], seconds: float) -> Found:
+    """Find those that list less than one that had been answered so long before they were requested."""
+    waiting = deque(sorted(playlists, key=lambda each: each.answered))
+    first = last = -1
+    for later in sorted(waiting, key=lambda each: each.invoked):
+        while waiting and waiting[0].answered + seconds <= later.invoked:
+            earlier = waiting.popleft()
+            first, last = max(first, earlier.first), max(last, earlier.last)
+        if later.first < first or later.last < last:
+            text = f"{name}: up to {first} and {last}, then {later.first} to {later.last} at {later.server}"
+            yield "playlist went back", text
 
 
 def _epochs(versions: Iterable[Version]) -> Found:

@@ -1,40 +1,64 @@
-"""Terminals, clients and faults on two servers for a while; returns what was noted."""
+"""Terminals, cameras, clients and faults on two servers for a while: what was noted, and what is wrong."""
 
 import math
 import time
-from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
 import msgspec
 import trio
 
-from motorpool.bench.checks.server_history import Command, History, Whereabouts
+from motorpool.bench.checks.server_history import Anomaly, Command, History, Whereabouts, find_anomalies
 from motorpool.bench.cluster import records
-from motorpool.bench.cluster.pair import NAMES, Pair
+from motorpool.bench.cluster.faults import Episode, Fault, make_faults, start_missing
+from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.cluster.probes import CommandProbe, Requested, RightsProbe, Troubles
-from motorpool.bench.cluster.records import EdgeRun
+from motorpool.bench.cluster.records import EdgeRun, Taken
 from motorpool.bench.cluster.shifts import TEXT, Shifts, make_shifts
-from motorpool.bench.load.plan import Mark, RoamerLoad, RoamerPlaces, RoamerResult
+from motorpool.bench.cluster.viewers import StreamProbe
+from motorpool.bench.load.plan import (
+    CameraLoad,
+    CameraResult,
+    Load,
+    Mark,
+    Message,
+    RoamerLoad,
+    RoamerPlaces,
+    RoamerResult,
+    SocketLoad,
+    SocketResult,
+)
 from motorpool.bench.load.program import LoadProgram, run_program
 from motorpool.bench.options import BenchError
 
-__all__ = ["FAULTS", "Fault", "Noted", "Plan", "run_drill"]
+__all__ = ["Calm", "Noted", "Plan", "run_drill"]
 
 LOGIN_SECONDS = 180.0
 ANSWER_SECONDS = 90.0
-FREEZE_SECONDS = 20.0
-CUT_SECONDS = 14.0
-DOWN_SECONDS = 4.0
-"""A killed server is started again so much later."""
 EDGE_MARGIN_SECONDS = 30.0
-"""Edges so shortly before the end need not have fired yet."""
+"""Edges that were due so shortly before need not have fired yet."""
+FIRST_EDGE_SECONDS = 10.0
+EPISODE_SECONDS = 40.0
+"""About the longest one, without the time for settling."""
+STREAM_SECONDS = 60.0
+"""For the streams to begin."""
+TIMED_SECONDS = 60.0
+"""Longer than the calm phase and all before it."""
+
+
+M = TypeVar("M", bound=Message)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What is done."""
 
     phones: tuple[str, ...]
+    cameras: tuple[str, ...]
+    """Phone numbers of terminals that stream."""
+    loop_file: str
+    """File with what they send."""
     rate: float
     """Positions a second in all."""
     moves: float
@@ -42,123 +66,90 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     shifts: int
     """Devices with a scheduled command."""
     calm_seconds: float
-    """Before the first fault."""
+    """Before the first fault; what is measured in it."""
     settle_seconds: float
-    """After each."""
-    faults: tuple[str, ...]
-    """Names in FAULTS."""
+    """After each episode."""
+    episodes: tuple[Episode, ...]
 
 
-class Fault(msgspec.Struct, frozen=True):
-    """What was done to a server, from when to when, in seconds since 1970."""
+class Calm(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured before cameras streamed and faults began."""
 
-    name: str
-    place: int
     began: float
+    """Seconds since 1970."""
     ended: float
+    answers: int
+    """Positions that were acknowledged."""
+    server_seconds: float
+    """CPU of both servers."""
+    database_seconds: float
+    """CPU of PostgreSQL."""
+    sockets: SocketResult
 
 
-class Noted(msgspec.Struct, frozen=True):
+class Noted(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a drill."""
 
+    plan: Plan
     history: History
+    anomalies: tuple[Anomaly, ...]
+    """All that were found at any time."""
     faults: tuple[Fault, ...]
+    calm: Calm
+    first_epoch: float
+    """Device time of position 0 of each terminal."""
+    devices: tuple[int, ...]
+    """Of the terminals, in their order."""
+    filmed: tuple[int, ...]
+    """Devices of the cameras, in their order."""
     result: RoamerResult
+    cameras: CameraResult | None
     requested: tuple[Requested, ...]
     runs: tuple[EdgeRun, ...]
-    calm: tuple[float, float]
-    """From when to when there was no fault."""
+    taken: tuple[Taken, ...]
 
 
-async def _kill(pair: Pair, place: int) -> None:
-    pair.kill(place)
-    await trio.sleep(DOWN_SECONDS)
-    await pair.start(place)
+async def run_drill(
+    pair: Pair, plan: Plan, step: Callable[[str], None], tell: Callable[[str], None]
+) -> Noted:
+    """Run the load and the faults, and check what was noted after each episode.
 
-
-async def _freeze(pair: Pair, place: int) -> None:
-    pair.freeze(place)
-    try:
-        await trio.sleep(FREEZE_SECONDS)
-    finally:
-        pair.thaw(place)
-
-
-async def _cut(pair: Pair, place: int) -> None:
-    pair.relays[place].cut()
-    try:
-        await trio.sleep(CUT_SECONDS)
-    finally:
-        pair.relays[place].mend()
-
-
-async def _crash_postgres(pair: Pair, _place: int) -> None:
-    pair.crash_postgres()
-    await trio.sleep(1.0)
-
-
-FAULTS: Mapping[str, Callable[[Pair, int], Awaitable[None]]] = {
-    "kill": _kill,
-    "freeze": _freeze,
-    "crash PostgreSQL": _crash_postgres,
-    "cut": _cut,
-}
-
-
-async def run_drill(pair: Pair, plan: Plan, step: Callable[[str], None]) -> Noted:
-    """Run the load and the faults, and gather what was noted.
+    `step` shows what is done, and `tell` an anomaly once it is found.
 
     Raises:
         BenchError: a server does not start again, or refuses what is needed.
         LoadFailed: the terminals cannot log in.
     """
-    await records.note_versions(pair)
+    await records.note(pair)
+    ports = tuple(server.jt808_port for server in pair.servers)
     load = RoamerLoad(
         host=pair.servers[0].host,
-        ports=tuple(server.jt808_port for server in pair.servers),
+        ports=ports,
         phones=plan.phones,
         rate=plan.rate,
         moves=plan.moves,
         first_epoch=float(math.floor(time.time()) - records.DAY_SECONDS),
+        timed_seconds=TIMED_SECONDS,
     )
-    step(f"{len(plan.phones):,} terminals log in")
-    async with _terminals(load) as terminals:
-        ids = await _device_ids(pair, plan.phones)
-        drill = _Drill(pair, plan, terminals, [ids[phone] for phone in plan.phones], step)
-        shifts = await drill.run()
-        step("the terminals stop")
-        terminals.stop()
-        result = await trio.to_thread.run_sync(terminals.wait_for, RoamerResult, ANSWER_SECONDS)
-    step("check")
-    drill.history.positions = await records.reported(pair, plan.phones, result, load.first_epoch)
-    drill.history.versions = await records.versions(pair)
-    runs = await records.edge_runs(pair)
-    due = shifts.due(0.0, time.time() - EDGE_MARGIN_SECONDS)
-    drill.history.edges = records.edges(runs, shifts.targets, due)
-    drill.history.commands = _commands(drill.commands.requested, runs, result, drill.devices)
-    return Noted(
-        drill.history,
-        tuple(drill.faults),
-        result,
-        tuple(drill.commands.requested),
-        tuple(runs),
-        drill.calm,
-    )
+    step(f"{len(plan.phones):,} terminals and {len(plan.cameras)} cameras log in")
+    async with _logged_in("roamers", load) as terminals:
+        if not plan.cameras:
+            return await _Drill(pair, plan, load, terminals, None, step, tell).run()
+        filming = CameraLoad(host=load.host, ports=ports, phones=plan.cameras, loop_file=plan.loop_file)
+        async with _logged_in("cameras", filming) as cameras:
+            return await _Drill(pair, plan, load, terminals, cameras, step, tell).run()
 
 
 @asynccontextmanager
-async def _terminals(load: RoamerLoad) -> AsyncIterator[LoadProgram]:
-    with run_program("roamers", load) as program:
-        await trio.to_thread.run_sync(program.wait_for, Mark, LOGIN_SECONDS)
+async def _logged_in(name: str, load: Load) -> AsyncIterator[LoadProgram]:
+    with run_program(name, load) as program:
+        await _wait_for(program, Mark, LOGIN_SECONDS)
         yield program
 
 
-async def _device_ids(pair: Pair, phones: Sequence[str]) -> dict[str, int]:
-    rows = await pair.rows("select unique_id, id from devices")
-    ids = {row[0]: int(row[1]) for row in rows}
-    if missing := set(phones) - ids.keys():
-        raise BenchError(f"{len(missing)} terminals are logged in and have no device")
-    return ids
+async def _wait_for(program: LoadProgram, kind: type[M], seconds: float = ANSWER_SECONDS) -> M:
+    """Wait for a message. Who is interrupted does not wait: the program is killed then."""
+    return await trio.to_thread.run_sync(program.wait_for, kind, seconds, abandon_on_cancel=True)
 
 
 class _Drill:
@@ -166,87 +157,168 @@ class _Drill:
         self,
         pair: Pair,
         plan: Plan,
+        load: RoamerLoad,
         terminals: LoadProgram,
-        devices: Sequence[int],
+        cameras: LoadProgram | None,
         step: Callable[[str], None],
+        tell: Callable[[str], None],
     ) -> None:
-        self.devices = devices
-        self.history = History()
-        self.faults: list[Fault] = []
-        self.calm = (0.0, 0.0)
-        self.commands = CommandProbe(pair, devices)
         self._pair = pair
         self._plan = plan
+        self._load = load
         self._terminals = terminals
+        self._cameras = cameras
         self._step = step
+        self._tell = tell
+        self._devices: list[int] = []
+        self._filmed: list[int] = []
         self._troubles = Troubles()
+        self._faults: list[Fault] = []
+        self._whereabouts: list[Whereabouts] = []
+        self._anomalies: set[Anomaly] = set()
+        self._shifts: Shifts
+        self._commands: CommandProbe
+        self._rights: RightsProbe
+        self._streams: StreamProbe
 
-    async def run(self) -> Shifts:
-        """Send commands, change rights, let edges come, and make one fault after the other."""
+    async def run(self) -> Noted:
+        """Send commands, change rights, let edges come, watch streams, and make one fault after the other."""
+        await self._prepare()
         plan = self._plan
-        rights = RightsProbe(self._pair, self.devices[: 3 * plan.shifts : 3], self._troubles)
-        await rights.prepare()
-        seconds = plan.calm_seconds + sum(
-            plan.settle_seconds + FREEZE_SECONDS + DOWN_SECONDS for _ in plan.faults
-        )
-        async with self._pair.client(0) as client:
-            devices = self.devices[: plan.shifts]
-            shifts = await make_shifts(self._pair, client, devices, time.time() + 10, seconds)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self.commands.run)
-            nursery.start_soon(rights.run)
-            began = time.time()
-            await trio.sleep(plan.calm_seconds)
-            self.calm = (began, time.time())
-            for turn, name in enumerate(plan.faults):
-                await self._make_fault(name, turn % 2)
+            nursery.start_soon(self._commands.run)
+            nursery.start_soon(self._rights.run)
+            calm = await self._measure_calm()
+            if self._filmed:
+                self._step("the cameras stream")
+                nursery.start_soon(self._streams.run)
+                with trio.move_on_after(STREAM_SECONDS):
+                    await self._streams.until_all_are_seen()
+            for episode in plan.episodes:
+                self._faults += await make_faults(self._pair, episode, self._troubles, self._step)
+                ended = time.time()
+                await trio.sleep(plan.settle_seconds)
+                await start_missing(self._pair)
+                self._whereabouts += await self._compare_homes(ended)
+                await self._check(await self._result())
             nursery.cancel_scope.cancel()
-        self.history.changes, self.history.reads = rights.changes, rights.reads
-        return shifts
+        self._step("the terminals stop")
+        self._terminals.stop()
+        result = await _wait_for(self._terminals, RoamerResult)
+        filmed = None
+        if self._cameras is not None:
+            self._cameras.stop()
+            filmed = await _wait_for(self._cameras, CameraResult)
+        self._step("check")
+        history = await self._check(result, is_last=True)
+        return Noted(
+            plan=plan,
+            history=history,
+            anomalies=tuple(sorted(self._anomalies)),
+            faults=tuple(self._faults),
+            calm=calm,
+            first_epoch=self._load.first_epoch,
+            devices=tuple(self._devices),
+            filmed=tuple(self._filmed),
+            result=result,
+            cameras=filmed,
+            requested=tuple(self._commands.requested),
+            runs=tuple(await records.edge_runs(self._pair)),
+            taken=tuple(await records.duties_taken(self._pair)),
+        )
 
-    async def _make_fault(self, name: str, place: int) -> None:
-        self._step(f"{name} {'' if 'Post' in name else NAMES[place]}".rstrip())
-        both = (0, 1) if name == "crash PostgreSQL" else (place,)
-        for each in both:
-            self._troubles.begin(each)
-        began = time.time()
-        try:
-            await FAULTS[name](self._pair, place)
-        finally:
-            for each in both:
-                self._troubles.end(each)
-        self.faults.append(Fault(name, place, began, time.time()))
-        await trio.sleep(self._plan.settle_seconds)
-        if self._pair.servers[place].process.poll() is not None:
-            # A server that finds itself declared dead ends where nothing starts it again.
-            await self._pair.start(place)
-        self.history.whereabouts += await self._whereabouts(self.faults[-1].ended)
+    async def _prepare(self) -> None:
+        plan, pair = self._plan, self._pair
+        rows = await pair.rows("select unique_id, id from devices")
+        ids = {row[0]: int(row[1]) for row in rows}
+        if missing := {*plan.phones, *plan.cameras} - ids.keys():
+            raise BenchError(f"{len(missing)} terminals are logged in and have no device")
+        self._devices = [ids[phone] for phone in plan.phones]
+        self._filmed = [ids[phone] for phone in plan.cameras]
+        self._commands = CommandProbe(pair, self._devices)
+        self._rights = RightsProbe(pair, self._devices[: 3 * plan.shifts : 3], self._troubles)
+        self._streams = StreamProbe(pair, self._filmed, self._troubles)
+        await self._rights.prepare()
+        episodes = len(plan.episodes) * (plan.settle_seconds + EPISODE_SECONDS)
+        seconds = plan.calm_seconds + STREAM_SECONDS + episodes
+        async with pair.client(0) as client:
+            begin = time.time() + FIRST_EDGE_SECONDS
+            self._shifts = await make_shifts(pair, client, self._devices[: plan.shifts], begin, seconds)
 
-    async def _whereabouts(self, fault_ended: float) -> list[Whereabouts]:
-        """Compare where terminals are connected with the table `homes`.
+    async def _measure_calm(self) -> Calm:
+        """Let time pass without faults, and measure."""
+        pair = self._pair
+        ports = tuple(int(server.url.rpartition(":")[2]) for server in pair.servers)
+        load = SocketLoad(
+            host=self._load.host, ports=ports, token=pair.token, seconds=self._plan.calm_seconds
+        )
+        async with _logged_in("sockets", load) as sockets:
+            self._step("no faults")
+            before, began, (servers, database) = await self._result(), time.time(), pair.cpu_seconds()
+            await trio.sleep(self._plan.calm_seconds)
+            after, ended, (servers_after, database_after) = (
+                await self._result(),
+                time.time(),
+                pair.cpu_seconds(),
+            )
+            arrivals = await _wait_for(sockets, SocketResult)
+        return Calm(
+            began=began,
+            ended=ended,
+            answers=after.answers - before.answers,
+            server_seconds=servers_after - servers,
+            database_seconds=database_after - database,
+            sockets=arrivals,
+        )
 
-        Which number a server has is taken from the homes of most of the devices that are connected to it.
-        """
+    async def _result(self) -> RoamerResult:
+        self._terminals.send_line("result")
+        return await _wait_for(self._terminals, RoamerResult)
+
+    async def _compare_homes(self, fault_ended: float) -> list[Whereabouts]:
+        """Compare where terminals are connected with the table `homes`."""
         self._terminals.send_line("where")
-        places = await trio.to_thread.run_sync(self._terminals.wait_for, RoamerPlaces, ANSWER_SECONDS)
+        places = await _wait_for(self._terminals, RoamerPlaces)
         rows = await self._pair.rows(
             "select device_id, node from homes join nodes on nodes.id = node where nodes.state <> 'dead'"
         )
         homes = {int(row[0]): int(row[1]) for row in rows}
-        votes: dict[int, Counter[int]] = defaultdict(Counter)
-        for device, server in zip(self.devices, places.servers, strict=True):
-            votes[server][homes.get(device, 0)] += 1
-        numbers = {server: found.most_common(1)[0][0] for server, found in votes.items() if server >= 0}
+        numbers = await self._pair.numbers()
         return [
             Whereabouts(
                 f"device {device}",
-                numbers.get(server, 0),
+                numbers[server] if server >= 0 else 0,
                 homes.get(device, 0),
                 # One that is connected nowhere, although it has tried all the time.
                 places.instant - (max(fault_ended, since) if server >= 0 else fault_ended),
             )
-            for device, server, since in zip(self.devices, places.servers, places.since, strict=True)
+            for device, server, since in zip(self._devices, places.servers, places.since, strict=True)
         ]
+
+    async def _check(self, result: RoamerResult, *, is_last: bool = False) -> History:
+        """Check all that has been noted until this result, and tell what was not found before."""
+        # Commands and edges first: what they have led to is read after them.
+        requested = list(self._commands.requested)
+        due = self._shifts.due(0.0, time.time() - EDGE_MARGIN_SECONDS)
+        runs = await records.edge_runs(self._pair)
+        first = self._load.first_epoch
+        history = History(
+            positions=await records.reported(self._pair, self._plan.phones, result, first, is_last=is_last),
+            commands=_commands(requested, runs, result, self._devices),
+            edges=records.edges(runs, self._shifts.targets, due),
+            segments=list(self._streams.segments),
+            playlists=list(self._streams.playlists),
+            decisions=await records.decisions(self._pair),
+            versions=await records.versions(self._pair),
+            changes=list(self._rights.changes),
+            reads=list(self._rights.reads),
+            whereabouts=list(self._whereabouts),
+        )
+        found = await trio.to_thread.run_sync(find_anomalies, history)
+        for anomaly in sorted(set(found) - self._anomalies):
+            self._tell(f"{anomaly.rule}: {anomaly.text}")
+        self._anomalies.update(found)
+        return history
 
 
 def _commands(

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from motorpool.bench.cluster.noting import NOTE_OWNERS
 from motorpool.bench.cluster.pair import bench_folder
 from motorpool.runtime.clock import SystemClock
 from motorpool.storage.database import Database, open_database
@@ -16,40 +17,8 @@ POOL_SIZE = 20
 PATIENCE_SECONDS = 60.0
 """An outage of the database is none of the faults."""
 DEVICES = 4
-_PREPARE = """
-    create sequence history_order;
-    create table history_versions (number bigint, key text, epoch bigint, owner bigint);
-    create table history_decisions (number bigint, key text, epoch bigint, what text);
+_NOTE_EDGES = """
     create table history_edges (edge bigint, epoch bigint);
-    create function history_note_owner() returns trigger language plpgsql as $$
-    declare
-        row jsonb := to_jsonb(new);
-        key text := tg_argv[0] || ' ' || (row ->> tg_argv[1]);
-        number bigint := nextval('history_order');
-    begin
-        insert into history_versions values (number, key, new.epoch, coalesce(new.node, 0));
-        if new.node is not null then
-            insert into history_decisions values (number, 'server ' || new.node, 1, 'takes ' || key);
-        end if;
-        return null;
-    end
-    $$;
-    create trigger history_homes after insert or update on homes
-        for each row execute function history_note_owner('home', 'device_id');
-    create trigger history_duties after insert or update on duties
-        for each row execute function history_note_owner('duty', 'name');
-    create function history_note_server() returns trigger language plpgsql as $$
-    begin
-        insert into history_versions
-        values (nextval('history_order'), 'server ' || new.id,
-            case new.state when 'dead' then 2 else 1 end, case new.state when 'dead' then 0 else new.id end);
-        return null;
-    end
-    $$;
-    create trigger history_starts after insert on nodes
-        for each row execute function history_note_server();
-    create trigger history_ends after update on nodes
-        for each row when (new.state = 'dead' and old.state <> 'dead') execute function history_note_server();
     create function history_note_edge() returns trigger language plpgsql as $$
     begin
         insert into history_decisions
@@ -86,7 +55,8 @@ async def open_histories() -> AsyncIterator[tuple[Database, list[int]]]:
 
 async def prepare(database: Database) -> list[int]:
     """Let the database note decisions and who owns what; return the devices that histories use."""
-    await database.execute(_PREPARE)
+    await database.execute(NOTE_OWNERS)
+    await database.execute(_NOTE_EDGES)
     rows = await database.fetch(
         "insert into devices (name, unique_id) select n, n from generate_series(1, $1::int) n returning id",
         DEVICES,

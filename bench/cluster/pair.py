@@ -11,11 +11,13 @@ from urllib.parse import quote
 import httpx
 import trio
 
+from motorpool.bench import machine
 from motorpool.bench.cluster.relay import Relay
-from motorpool.bench.server import EMAIL, Server, ServerProcess, fetch_rows, run_server, start_process
-from motorpool.storage.postgres.embedded import USER, EmbeddedServer
+from motorpool.bench.free_ports import free_port
+from motorpool.bench.server import Server, ServerProcess, fetch_rows, run_server, start_process
+from motorpool.storage.postgres.embedded import EmbeddedServer
 
-__all__ = ["Pair", "bench_folder", "open_pair"]
+__all__ = ["NAMES", "Pair", "Start", "bench_folder", "open_pair"]
 
 NAMES = ("A", "B")
 MAX_CONNECTIONS = 120
@@ -29,7 +31,13 @@ class Pair:
 
     def __init__(self, postgres: EmbeddedServer) -> None:
         self.servers: list[Server] = []
+        self.token = ""
+        """Of the administrator; either server accepts it."""
         self.relays: list[Relay] = []
+        self.addresses: list[str] = []
+        """Where the servers reach each other; each has its own, whatever the number of its start."""
+        self.roles: list[str] = []
+        """The user as which each is connected to PostgreSQL."""
         self._postgres = postgres
 
     @property
@@ -44,13 +52,34 @@ class Pair:
 
     def client(self, place: int, auth: tuple[str, str] | None = None) -> httpx.AsyncClient:
         """Make a client of one server, as the administrator or another user."""
-        return httpx.AsyncClient(
-            base_url=f"{self.servers[place].url}/api", auth=auth or (EMAIL, self.password), timeout=10.0
-        )
+        headers = {} if auth else {"Authorization": f"Bearer {self.token}"}
+        url = f"{self.servers[place].url}/api"
+        return httpx.AsyncClient(base_url=url, auth=auth, headers=headers, timeout=10.0)
 
     async def rows(self, sql: str) -> list[list[str]]:
         """Return rows of the database, as text. Raises BenchError."""
         return await trio.to_thread.run_sync(fetch_rows, self.url, sql)
+
+    async def numbers(self) -> list[int]:
+        """Return the number of each server's last start (its row in `nodes`). Raises BenchError."""
+        rows = await self.rows("select address, max(id) from nodes group by address")
+        found = {row[0]: int(row[1]) for row in rows}
+        return [found.get(address, 0) for address in self.addresses]
+
+    async def holder(self, duty: str) -> int | None:
+        """Return the place of the server that has a duty; None if neither has it. Raises BenchError."""
+        rows = await self.rows(f"select node from duties where name = '{duty}' and node is not null")  # noqa: S608 - the bench's own
+        numbers = await self.numbers()
+        return numbers.index(int(rows[0][0])) if rows and int(rows[0][0]) in numbers else None
+
+    def cpu_seconds(self) -> tuple[float, float]:
+        """Return the CPU of both servers, and that of PostgreSQL's processes that run."""
+        servers = sum(server.cpu_seconds() for server in self.servers)
+        return servers, 0.0 if self._postgres.pid is None else machine.tree_cpu_seconds(self._postgres.pid)
+
+    def has_ended(self, place: int) -> bool:
+        """Return whether a server does not run: it was killed, or has found itself declared dead."""
+        return self.servers[place].process.poll() is not None
 
     def kill(self, place: int) -> None:
         """End a server's process by SIGKILL."""
@@ -59,7 +88,9 @@ class Pair:
 
     async def start(self, place: int) -> None:
         """Start a server that has ended, and wait until it is healthy. Raises BenchError."""
-        await trio.to_thread.run_sync(self.servers[place].start)
+        server = self.servers[place]
+        server.launch()
+        await trio.to_thread.run_sync(server.await_health, abandon_on_cancel=True)
 
     def freeze(self, place: int) -> None:
         """Stop a server's process without its noticing."""
@@ -108,11 +139,16 @@ def bench_folder() -> Iterator[Path]:
 
 
 async def _prepare(postgres: EmbeddedServer) -> None:
-    """Create the database, and let PostgreSQL note when each transaction was committed."""
-    for sql in (f"create database {_DATABASE}", "alter system set track_commit_timestamp = on"):
+    """Create the database, and a user for each server."""
+    for sql in (
+        f"create database {_DATABASE}",
+        *(f"create role {_role(name)} superuser login" for name in NAMES),
+    ):
         await trio.to_thread.run_sync(fetch_rows, postgres.url(), sql)
-    await postgres.stop()
-    await postgres.start()
+
+
+def _role(name: str) -> str:
+    return f"server_{name.lower()}"
 
 
 @asynccontextmanager
@@ -129,9 +165,13 @@ async def _servers(
             relay = Relay(place, postgres.socket_folder)
             await nursery.start(relay.run)
             pair.relays.append(relay)
+            pair.roles.append(_role(name))
+            pair.addresses.append(f"http://127.0.0.1:{free_port()}")
+            where = quote(str(place), safe="")
             settings = {
                 "MOTORPOOL_CLUSTER_NAME": "bench",
-                "MOTORPOOL_DATABASE": f"postgresql://{USER}@/{_DATABASE}?host={quote(str(place), safe='')}",
+                "MOTORPOOL_NODE_ADDRESS": pair.addresses[-1],
+                "MOTORPOOL_DATABASE": f"postgresql://{_role(name)}@/{_DATABASE}?host={where}",
             }
             if pair.servers:
                 settings["MOTORPOOL_ADMIN_PASSWORD"] = pair.password
@@ -139,6 +179,7 @@ async def _servers(
             if pair.servers:
                 server.password = pair.password
             pair.servers.append(server)
+        pair.token = await trio.to_thread.run_sync(_token, pair.servers[0])
         yield pair
     finally:
         for relay in pair.relays:
@@ -147,6 +188,11 @@ async def _servers(
             pair.thaw(number)
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(stack.close)
+
+
+def _token(server: Server) -> str:
+    with server.client() as client:
+        return client.post("/session/token").raise_for_status().text
 
 
 def _signal(server: Server, number: signal.Signals) -> None:

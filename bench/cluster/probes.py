@@ -2,7 +2,8 @@
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import httpx
 import msgspec
@@ -26,19 +27,24 @@ class Troubles:
     """Which servers are frozen, cut from the database or have just been, in this moment and before."""
 
     def __init__(self) -> None:
+        self._present = [0, 0]
         self._until = [0.0, 0.0]
 
-    def begin(self, place: int) -> None:
-        """Note that a server is in trouble from now on."""
-        self._until[place] = float("inf")
-
-    def end(self, place: int) -> None:
-        """Note that it is so no more."""
-        self._until[place] = time.time() + AFTER_TROUBLE_SECONDS
+    @contextmanager
+    def during(self, *places: int) -> Iterator[None]:
+        """Note that servers are in trouble during the body."""
+        for place in places:
+            self._present[place] += 1
+        try:
+            yield
+        finally:
+            for place in places:
+                self._present[place] -= 1
+                self._until[place] = time.time() + AFTER_TROUBLE_SECONDS
 
     def is_clear(self, place: int) -> bool:
         """Return whether the server has all it needs."""
-        return time.time() > self._until[place]
+        return not self._present[place] and time.time() > self._until[place]
 
 
 class Requested(msgspec.Struct, frozen=True):

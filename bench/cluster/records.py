@@ -1,54 +1,60 @@
-"""What the tables say afterwards: triggers note the versions of rows that are overwritten."""
+"""What the tables say: triggers note versions of rows that are overwritten, and who decided."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from motorpool.bench.checks.server_history import Edge, Reported, Version
+from motorpool.bench.checks.server_history import Decision, Edge, Reported, Version
+from motorpool.bench.cluster.noting import NOTE_OWNERS
 from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.load.plan import RoamerResult
 
-__all__ = ["DAY_SECONDS", "EdgeRun", "edge_runs", "edges", "note_versions", "reported", "versions"]
+__all__ = [
+    "DAY_SECONDS",
+    "EdgeRun",
+    "Taken",
+    "decisions",
+    "duties_taken",
+    "edge_runs",
+    "edges",
+    "note",
+    "reported",
+    "versions",
+]
 
 DAY_SECONDS = 86_400
-_NOTE = """
-    create table bench_versions (
-        number bigint generated always as identity,
-        key text not null, epoch bigint not null, owner bigint not null
-    );
-    create function bench_note_version() returns trigger language plpgsql as $$
-    declare
-        found jsonb := to_jsonb(new);
-    begin
-        insert into bench_versions (key, epoch, owner)
-        values (tg_argv[0] || ' ' || (found ->> tg_argv[1]), new.epoch, coalesce(new.node, 0));
-        return null;
-    end
-    $$;
-    create trigger bench_note_homes after insert or update on homes
-        for each row execute function bench_note_version('home', 'device_id');
+# Each server has a user of its own, so that the triggers know whose transaction it is. An edge is decided
+# under the last epoch that its server had, and numbered at the commit, while the lock of the fence is held.
+_NOTE_EDGES = """
+    create index history_versions_key on history_versions (key);
+    insert into history_versions
+        select nextval('history_order'), 'duty ' || name, epoch, coalesce(node, 0) from duties;
+    create table bench_servers (role text primary key, address text not null);
     create table bench_runs (
         schedule bigint not null, device bigint not null, phase text not null, due timestamptz not null,
         noted timestamptz not null default clock_timestamp()
     );
     create function bench_note_run() returns trigger language plpgsql as $$
+    declare
+        server bigint := (
+            select max(nodes.id) from nodes join bench_servers using (address) where role = session_user);
+        decided bigint := (
+            select max(epoch) from history_versions where key = 'duty schedule' and owner = server);
     begin
         insert into bench_runs (schedule, device, phase, due)
         values (new.scheduled_command_id, new.device_id, new.phase, new.time);
+        insert into history_decisions values (
+            nextval('history_order'), 'duty schedule', coalesce(decided, 0),
+            'server ' || coalesce(server, 0) || ', ' || new.phase || ' of ' || new.scheduled_command_id
+                || ' at ' || new.time
+        );
         return null;
     end
     $$;
-    create trigger bench_note_runs after insert on scheduled_command_runs
-        for each row when (new.step = 0) execute function bench_note_run();
-    do $$
-    begin
-        if to_regclass('duties') is not null then
-            create trigger bench_note_duties after insert or update on duties
-                for each row execute function bench_note_version('duty', 'name');
-        end if;
-    end
-    $$;
+    create constraint trigger bench_note_runs after insert on scheduled_command_runs
+        deferrable initially deferred for each row
+        when (new.step = 0 and new.phase <> 'manual') execute function bench_note_run();
 """
 
 
@@ -63,15 +69,41 @@ class EdgeRun(msgspec.Struct, frozen=True):
     """When it was inserted."""
 
 
-async def note_versions(pair: Pair) -> None:
-    """Note every version of the rows that say who owns what from now on."""
-    await pair.rows(_NOTE)
+class Taken(msgspec.Struct, frozen=True):
+    """That a server has taken a duty."""
+
+    duty: str
+    server: int
+    instant: float
+    """Seconds since 1970."""
+
+
+async def note(pair: Pair) -> None:
+    """Note from now on who owns what, and who decides."""
+    await pair.rows(NOTE_OWNERS + _NOTE_EDGES)
+    for role, address in zip(pair.roles, pair.addresses, strict=True):
+        await pair.rows(f"insert into bench_servers values ('{role}', '{address}')")  # noqa: S608 - the bench's own
 
 
 async def versions(pair: Pair) -> list[Version]:
-    """Return them; a row is locked while it is changed, so their numbers are in the order of commits."""
-    rows = await pair.rows("select key, epoch, owner, number from bench_versions")
+    """Return the versions of the rows that say who owns what."""
+    rows = await pair.rows("select key, epoch, owner, number from history_versions")
     return [Version(row[0], int(row[1]), int(row[2]), float(row[3])) for row in rows]
+
+
+async def decisions(pair: Pair) -> list[Decision]:
+    """Return what only an owner may decide."""
+    rows = await pair.rows("select key, epoch, number, what from history_decisions")
+    return [Decision(row[0], int(row[1]), float(row[2]), row[3]) for row in rows]
+
+
+async def duties_taken(pair: Pair) -> list[Taken]:
+    """Return when duties were taken, the earliest first."""
+    rows = await pair.rows(
+        "select substr(key, 6), owner, extract(epoch from noted) from history_versions"
+        " where key like 'duty %' and owner <> 0 order by number"
+    )
+    return [Taken(row[0], int(row[1]), float(row[2])) for row in rows]
 
 
 async def edge_runs(pair: Pair) -> list[EdgeRun]:
@@ -86,31 +118,37 @@ async def edge_runs(pair: Pair) -> list[EdgeRun]:
 def edges(
     runs: Sequence[EdgeRun], targets: Sequence[tuple[int, int]], due: Mapping[str, Sequence[float]]
 ) -> list[Edge]:
-    """Return the edges that were due, by phase, of each schedule and device, with their runs."""
+    """Return the edges of each schedule and device that were due, by phase, and those that have runs."""
     counts = Counter((run.schedule, run.device, run.phase, run.due) for run in runs)
-    return [
-        Edge(f"schedule {schedule}, device {device}, {phase}", at, counts[schedule, device, phase, at])
+    expected = {
+        (schedule, device, phase, at)
         for schedule, device in targets
         for phase, instants in due.items()
         for at in instants
+    }
+    return [
+        Edge(f"schedule {schedule}, device {device}, {phase}", at, counts[schedule, device, phase, at])
+        for schedule, device, phase, at in sorted(expected | counts.keys())
     ]
 
 
 async def reported(
-    pair: Pair, phones: Sequence[str], result: RoamerResult, first_epoch: float
+    pair: Pair, phones: Sequence[str], result: RoamerResult, first_epoch: float, *, is_last: bool
 ) -> list[Reported]:
     """Return what became of the positions of each terminal; their times begin a day before the drill.
 
-    Those that the server makes of answers to commands have the present time.
+    Those that the server makes of answers to commands have the present time. Unless the result is the last
+    one, the terminals have sent more since: that is left out.
     """
     rows = await pair.rows(
         "select unique_id, string_agg((extract(epoch from device_time)::bigint)::text, ',')"  # noqa: S608 - a number
         " from devices join positions on device_id = devices.id"
         f" where device_time < to_timestamp({first_epoch + DAY_SECONDS / 2}) group by unique_id"
     )
-    stored = {row[0]: tuple(int(word) - round(first_epoch) for word in row[1].split(",")) for row in rows}
+    stored = {row[0]: [int(word) - round(first_epoch) for word in row[1].split(",")] for row in rows}
     found = []
     for phone, sent, unanswered in zip(phones, result.sent, result.unanswered, strict=True):
         unknown = frozenset(unanswered)
-        found.append(Reported(phone, frozenset(range(sent)) - unknown, unknown, stored.get(phone, ())))
+        own = tuple(number for number in stored.get(phone, ()) if is_last or number < sent)
+        found.append(Reported(phone, frozenset(range(sent)) - unknown, unknown, own))
     return found

@@ -2,7 +2,8 @@
 
 `python -m motorpool.bench.load.cameras` reads a CameraLoad from standard input, then "pace" as a request
 for the results since the last one, and any other line as the request to stop; it writes a Mark, Streaming and
-CameraResults to standard output.
+CameraResults to standard output. With several servers the terminals report as well, and one that gets no
+answer, or whose connection ends, ends its streams and goes to the next server.
 """
 
 import gc
@@ -12,13 +13,16 @@ import select
 import socket
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from motorpool.bench.load.camera_stream import CameraStream
+from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.load.output import raise_file_limit, write_message
-from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
-from motorpool.bench.vehicles.media_loop import LOOP_MS, LOOP_SECONDS, LoopUnit, read_loop
+from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming, TerminalSession
+from motorpool.bench.vehicles.media_loop import read_loop
 from motorpool.codecs.devices.jt808.platform_messages import (
     GeneralResponse,
     LiveVideoControl,
@@ -26,42 +30,44 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     PlatformMessage,
 )
 from motorpool.codecs.devices.jt808.terminal import Terminal
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
+from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, LOCATION
 
 PATIENCE_SECONDS = 30.0
 LONGEST_WAIT_SECONDS = 0.05
 MOST_BACKLOG_BYTES = 8 * 1024 * 1024
+SWEEP_SECONDS = 0.1
+REPORT_SECONDS = 3.0
+"""Between two reports of a terminal that has several servers."""
+ANSWER_SECONDS = 5.0
+"""A terminal that has several servers, and no answer of its own for so long, considers it lost."""
+PAUSE_SECONDS = 0.5
+"""Before it connects to the next one."""
 
 
-class CameraStream:
-    """One media connection, and its place in the loop."""
+class CameraTerminal:
+    """One terminal."""
 
-    def __init__(self, phone: str, order: LiveVideoRequest, units: list[LoopUnit]) -> None:
-        self.connection = socket.create_connection((order.host, order.tcp_port), PATIENCE_SECONDS)
-        self.connection.setblocking(False)
-        self.backlog = bytearray()
-        self.frames = 0
-        self._channel = order.channel
-        self._sender = Jt1078Sender(phone)
-        self._units = units
-        self._begun = time.perf_counter()
-        self._begun_ms = round(time.time() * 1000)
-        self._place = 0
-        self._turn = 0
+    def __init__(self, index: int, phone: str, server: int) -> None:
+        self.index = index
+        self.phone = phone
+        self.server = server
+        """The server that it is connected to, or connects to next."""
+        self.connection: socket.socket | None = None
+        self.terminal = Terminal(phone)
+        self.due = 0.0
+        """When it connects, or reports next (`time.perf_counter`)."""
+        self.asked: float | None = None
+        """When it sent what is not answered yet."""
+        self.session: TerminalSession | None = None
+        """Since it is logged in."""
+        self.reports = 0
 
-    def due(self) -> float:
-        """When the next unit goes out (`time.perf_counter`)."""
-        return self._begun + self._turn * LOOP_SECONDS + self._units[self._place].milliseconds / 1000
-
-    def next_unit(self) -> bytes:
-        """Encode the next unit's packets."""
-        loop_unit = self._units[self._place]
-        unit = loop_unit.access_unit(self._channel, self._begun_ms + self._turn * LOOP_MS, self.frames)
-        self.frames += loop_unit.is_video
-        self._place += 1
-        if self._place == len(self._units):
-            self._place, self._turn = 0, self._turn + 1
-        return self._sender.encode(unit)
+    def log_in_by(self, connection: socket.socket) -> None:
+        """Use a new connection, on which the login is sent next."""
+        self.connection = connection
+        self.terminal = Terminal(self.phone)
+        self.terminal.code = "bench"
+        self.session = None
 
 
 class Cameras:
@@ -71,7 +77,15 @@ class Cameras:
         self._load = load
         self._units = read_loop(Path(load.loop_file))
         self._poll = select.epoll()
-        self._terminals: dict[int, tuple[socket.socket, Terminal, str]] = {}
+        self._cameras = [
+            CameraTerminal(index, phone, index % len(load.ports)) for index, phone in enumerate(load.phones)
+        ]
+        self._terminals: dict[int, CameraTerminal] = {}
+        """Those that have a connection."""
+        self._messages = LocationMessages(datetime.now(UTC))
+        self._heads = [self._messages.head(phone, modern=False) for phone in load.phones]
+        self._swept = 0.0
+        self._sessions: list[TerminalSession] = []
         self._streams: dict[int, CameraStream] = {}
         self._stream_of: dict[tuple[str, int], int] = {}
         self._queue: list[tuple[float, int]] = []
@@ -81,22 +95,27 @@ class Cameras:
         self._stalled = 0
         self._reported_at = self._reported_cpu = 0.0
 
+    @property
+    def _is_roaming(self) -> bool:
+        return len(self._load.ports) > 1
+
     def connect(self) -> None:
         """Connect and log in all terminals.
 
         Raises:
             OSError: the server refuses, or does not answer in time.
         """
-        for phone in self._load.phones:
-            connection = socket.create_connection((self._load.host, self._load.port), PATIENCE_SECONDS)
-            terminal = Terminal(phone)
-            terminal.code = "bench"
-            connection.sendall(terminal.authenticate())
-            while not any(isinstance(m, GeneralResponse) for m in terminal.receive(_read(connection))):
+        for camera in self._cameras:
+            address = self._load.host, self._load.ports[camera.server]
+            connection = socket.create_connection(address, PATIENCE_SECONDS)
+            camera.log_in_by(connection)
+            connection.sendall(camera.terminal.authenticate())
+            while not any(isinstance(m, GeneralResponse) for m in camera.terminal.receive(_read(connection))):
                 pass
             connection.setblocking(False)
-            self._terminals[connection.fileno()] = connection, terminal, phone
+            self._terminals[connection.fileno()] = camera
             self._poll.register(connection.fileno(), select.EPOLLIN)
+            self._begin_session(camera)
 
     def stream(self) -> CameraResult:
         """Serve the terminals until the parent requests the stop; return the last result."""
@@ -113,10 +132,14 @@ class Cameras:
                         write_message(self._result())
                     continue
                 if descriptor in self._terminals:
-                    self._handle_messages(*self._terminals[descriptor])
+                    self._serve_terminal(self._terminals[descriptor], event)
                 elif descriptor in self._streams:
                     self._serve(descriptor, event)
             now = time.perf_counter()
+            if self._is_roaming and now - self._swept >= SWEEP_SECONDS:
+                self._swept = now
+                for camera in self._cameras:
+                    self._sweep(camera, now)
             while self._queue and self._queue[0][0] <= now:
                 due, descriptor = heapq.heappop(self._queue)
                 stream = self._streams.get(descriptor)
@@ -134,23 +157,95 @@ class Cameras:
             late_ms=self._late_seconds * 1000,
             stalled=self._stalled,
             cpu_share=(cpu - self._reported_cpu) / (now - self._reported_at),
+            sessions=tuple(self._sessions),
         )
         self._reported_at, self._reported_cpu, self._reported_frames = now, cpu, frames
         self._late_seconds, self._stalled = 0.0, 0
         return result
 
-    def _handle_messages(self, connection: socket.socket, terminal: Terminal, phone: str) -> None:
-        for message in terminal.receive(_read(connection)):
-            if not isinstance(message, GeneralResponse):
-                connection.sendall(terminal.general_response(message))
-            self._handle_command(message, phone)
+    def _serve_terminal(self, camera: CameraTerminal, event: int) -> None:
+        """Send the login, or read what has arrived. Raises OSError for the only server of the load."""
+        connection = camera.connection
+        assert connection is not None
+        try:
+            if event & select.EPOLLOUT:
+                connection.send(camera.terminal.authenticate())
+                self._poll.modify(connection.fileno(), select.EPOLLIN)
+                return
+            for message in camera.terminal.receive(_read(connection)):
+                if not isinstance(message, GeneralResponse):
+                    connection.sendall(camera.terminal.general_response(message))
+                elif message.answered_id in (AUTHENTICATE, LOCATION):
+                    self._answered(camera, accepted=message.result == 0)
+                self._handle_command(message, camera.phone)
+        except OSError:
+            if not self._is_roaming:
+                raise
+            self._lose(camera)
+
+    def _sweep(self, camera: CameraTerminal, now: float) -> None:
+        """Connect a terminal, let it report, or give up a connection without an answer."""
+        if camera.connection is None:
+            if camera.due <= now:
+                connection = socket.socket()
+                connection.setblocking(False)
+                connection.connect_ex((self._load.host, self._load.ports[camera.server]))
+                camera.log_in_by(connection)
+                camera.asked = now
+                self._terminals[connection.fileno()] = camera
+                self._poll.register(connection.fileno(), select.EPOLLOUT)
+        elif camera.asked is not None:
+            if now - camera.asked > ANSWER_SECONDS:
+                self._lose(camera)
+        elif camera.due <= now:
+            camera.asked, camera.due = now, now + REPORT_SECONDS
+            try:
+                camera.connection.send(self._messages.frame(self._heads[camera.index], camera.reports))
+            except OSError:
+                self._lose(camera)
+            camera.reports += 1
+
+    def _answered(self, camera: CameraTerminal, *, accepted: bool) -> None:
+        camera.asked = None
+        if not accepted:
+            raise ConnectionError("the server refuses a terminal")
+        if camera.session is None:
+            self._begin_session(camera)
+        elif not camera.session.acknowledged:
+            camera.session.acknowledged = time.time()
+
+    def _begin_session(self, camera: CameraTerminal) -> None:
+        camera.due = time.perf_counter()
+        if self._is_roaming:
+            camera.session = TerminalSession(camera.index, camera.server, time.time())
+            self._sessions.append(camera.session)
+
+    def _lose(self, camera: CameraTerminal) -> None:
+        """End the connection of a terminal and its streams; it goes to the next server soon."""
+        assert camera.connection is not None
+        if camera.session is not None:
+            camera.session.ended = time.time()
+        descriptor = camera.connection.fileno()
+        del self._terminals[descriptor]
+        self._poll.unregister(descriptor)
+        camera.connection.close()
+        camera.connection, camera.session, camera.asked = None, None, None
+        camera.server = (camera.server + 1) % len(self._load.ports)
+        camera.due = time.perf_counter() + PAUSE_SECONDS
+        for (phone, _), stream in list(self._stream_of.items()):
+            if phone == camera.phone:
+                self._end(stream)
 
     def _handle_command(self, message: PlatformMessage, phone: str) -> None:
         match message:
             case LiveVideoRequest():
                 if (phone, message.channel) in self._stream_of:
                     self._end(self._stream_of[phone, message.channel])
-                stream = CameraStream(phone, message, self._units)
+                try:
+                    stream = CameraStream(phone, message, self._units)
+                except OSError:
+                    # The server asks again for what is watched still.
+                    return
                 descriptor = stream.connection.fileno()
                 self._streams[descriptor] = stream
                 self._stream_of[phone, message.channel] = descriptor

@@ -5,21 +5,19 @@ CrossingResult to standard output. Both ends are in one process, so one clock te
 """
 
 import gc
-import socket
 import sys
-import threading
 import time
 from array import array
+from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
-from wsproto import ConnectionType, WSConnection
-from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
 
 from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
 from motorpool.bench.load.plan import CrossingLoad, CrossingResult, Mark
 from motorpool.bench.load.terminals import Terminals, result_of, run_span
+from motorpool.bench.load.watching_socket import WatchingSocket
 
 __all__ = ["EVERY", "RADIUS", "gates", "is_inside"]
 
@@ -33,7 +31,6 @@ REACH = 2
 """Messages on either side of the centre that lie within."""
 PATIENCE_SECONDS = 20.0
 """For the last events."""
-_RECEIVE_BYTES = 1 << 18
 
 
 def gates(messages: int) -> list[tuple[float, float]]:
@@ -56,56 +53,14 @@ class _Update(msgspec.Struct):
     events: list[_Event] = []
 
 
-class EventSocket(threading.Thread):
-    """A WebSocket that keeps the messages with events, and when they came."""
-
-    def __init__(self, load: CrossingLoad) -> None:
-        super().__init__(daemon=True)
-        self._socket = socket.create_connection((load.terminals.host, load.http_port), timeout=60.0)
-        self._connection = WSConnection(ConnectionType.CLIENT)
-        self._parts: list[str] = []
-        self.received: list[tuple[float, str]] = []
-        self.accepted = threading.Event()
-        self.error = ""
-        headers = [(b"Authorization", f"Bearer {load.token}".encode())]
-        request = Request(f"{load.terminals.host}:{load.http_port}", "/api/socket", extra_headers=headers)
-        self._socket.sendall(self._connection.send(request))
-
-    def run(self) -> None:
-        """Read until the process ends."""
-        try:
-            while data := self._socket.recv(_RECEIVE_BYTES):
-                now = time.perf_counter()
-                self._connection.receive_data(data)
-                for event in self._connection.events():
-                    self._handle(event, now)
-        except (OSError, ConnectionError) as error:
-            self.error = str(error)
-
-    def _handle(self, event: object, now: float) -> None:
-        match event:
-            case AcceptConnection():
-                self.accepted.set()
-            case Ping():
-                self._socket.sendall(self._connection.send(event.response()))
-            case TextMessage():
-                self._parts.append(event.data)
-                if event.message_finished:
-                    text = "".join(self._parts)
-                    self._parts.clear()
-                    if '"events"' in text:
-                        self.received.append((now, text))
-            case CloseConnection() | RejectConnection():
-                raise ConnectionError(f"the server ended the WebSocket: {event!r}")
-
-    def crossings(self) -> dict[tuple[int, float], float]:
-        """Return when the event of each device and instant came; geofences alone."""
-        found: dict[tuple[int, float], float] = {}
-        for now, text in tuple(self.received):
-            for event in msgspec.json.decode(text, type=_Update).events:
-                if event.type.startswith("geofence"):
-                    found.setdefault((event.device_id, event.event_time.timestamp()), now)
-        return found
+def crossings(received: Iterable[tuple[float, str]]) -> dict[tuple[int, float], float]:
+    """Return when the event of each device and instant came; geofences alone."""
+    found: dict[tuple[int, float], float] = {}
+    for now, text in received:
+        for event in msgspec.json.decode(text, type=_Update).events:
+            if event.type.startswith("geofence"):
+                found.setdefault((event.device_id, event.event_time.timestamp()), now)
+    return found
 
 
 class TimedTerminals(Terminals):
@@ -123,7 +78,8 @@ class TimedTerminals(Terminals):
 
 def run_load(load: CrossingLoad) -> CrossingResult:
     """Connect, warm up, measure, and wait for the last events."""
-    terminals, watching = TimedTerminals(load), EventSocket(load)
+    terminals = TimedTerminals(load)
+    watching = WatchingSocket(load.terminals.host, load.http_port, load.token, '"events"')
     watching.start()
     terminals.connect()
     if not watching.accepted.wait(30.0):
@@ -148,11 +104,11 @@ def run_load(load: CrossingLoad) -> CrossingResult:
         if is_inside(number) != (number > 0 and is_inside(number - 1))
     }
     deadline = time.perf_counter() + PATIENCE_SECONDS
-    while len(watching.crossings().keys() & expected.keys()) < len(expected):
+    while len(crossings(tuple(watching.received)).keys() & expected.keys()) < len(expected):
         if time.perf_counter() > deadline or watching.error:
             break
         time.sleep(0.2)
-    came = watching.crossings()
+    came = crossings(tuple(watching.received))
     latencies = sorted(
         came[key] - sent_at for key, sent_at in expected.items() if key in came and sent_at >= begin
     )

@@ -164,9 +164,11 @@ class RoamerLoad(msgspec.Struct, frozen=True, kw_only=True):
     """A terminal that has no answer for so long considers its connection lost."""
     moves: float = 0.0
     """Terminals a second that connect to the next server, with their earlier connection still open."""
+    timed_seconds: float = 0.0
+    """From when all have logged in, the span of whose positions it is noted when they were sent."""
 
 
-class RoamerSession(msgspec.Struct):
+class TerminalSession(msgspec.Struct):
     """A terminal's time at one server, in seconds since 1970; 0: not yet."""
 
     terminal: int
@@ -199,19 +201,48 @@ class RoamerPlaces(msgspec.Struct, frozen=True, kw_only=True, tag="roamer_places
 
 
 class RoamerResult(msgspec.Struct, frozen=True, kw_only=True, tag="roamers"):
-    """Result of a RoamerLoad."""
+    """Result of a RoamerLoad, since the beginning."""
 
     sent: tuple[int, ...]
     """Positions of each terminal: numbers from 0."""
     unanswered: tuple[tuple[int, ...], ...]
     """The numbers among them that were not acknowledged."""
-    sessions: tuple[RoamerSession, ...]
+    sessions: tuple[TerminalSession, ...]
+    times: tuple[tuple[float, ...], ...]
+    """When each terminal sent its first positions, in seconds since 1970."""
     texts: tuple[TextReceived, ...]
     answers: int
     rejected: int
     """Answers with a result other than success."""
     p50_ms: float
     p99_ms: float
+
+
+class SocketLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """Input of `bench.load.sockets`: one line on its standard input."""
+
+    host: str
+    ports: tuple[int, ...]
+    """One WebSocket at each server."""
+    token: str
+    """Of a user who sees the devices."""
+    seconds: float
+    """For so long they are read."""
+
+
+class Arrival(msgspec.Struct, frozen=True, array_like=True):
+    """A position on a WebSocket; times in seconds since 1970."""
+
+    device_id: int
+    device_time: float
+    instant: float
+
+
+class SocketResult(msgspec.Struct, frozen=True, kw_only=True, tag="sockets"):
+    """Result of a SocketLoad."""
+
+    arrivals: tuple[tuple[Arrival, ...], ...]
+    """On each WebSocket."""
 
 
 class ReporterLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -253,7 +284,8 @@ class CameraLoad(msgspec.Struct, frozen=True, kw_only=True):
     """Input of `bench.load.cameras`: one line on its standard input."""
 
     host: str
-    port: int
+    ports: tuple[int, ...]
+    """One server each; the terminals begin at these in turn, and go to the next one when theirs is lost."""
     phones: tuple[str, ...]
     loop_file: str
     """File with the access units to be sent over and over (`bench.vehicles.media_loop`)."""
@@ -416,6 +448,8 @@ class CameraResult(msgspec.Struct, frozen=True, kw_only=True, tag="cameras"):
     stalled: int
     """Units delayed because the socket was full."""
     cpu_share: float
+    sessions: tuple[TerminalSession, ...] = ()
+    """Since the beginning; of a load with several servers."""
 
 
 class ReaderResult(msgspec.Struct, frozen=True, kw_only=True, tag="readers"):
@@ -484,6 +518,7 @@ Message = (
     | CommandedResult
     | RoamerPlaces
     | RoamerResult
+    | SocketResult
     | ReporterResult
     | RequestResult
     | Streaming
@@ -502,6 +537,7 @@ Load = (
     | RegistrationLoad
     | CommandedLoad
     | RoamerLoad
+    | SocketLoad
     | ReporterLoad
     | RequestLoad
     | CameraLoad

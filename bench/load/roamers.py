@@ -1,9 +1,10 @@
 """Many JT/T 808 terminals that go to another server when theirs is lost, in one process.
 
 `python -m motorpool.bench.load.roamers` reads a RoamerLoad from standard input, then "where" as a request for
-RoamerPlaces and any other line as the request to stop; it writes a Mark when all have logged in, and a
-RoamerResult. A position whose connection was lost before it was answered is not sent again: nobody knows
-whether it was stored.
+RoamerPlaces, "result" as one for a RoamerResult, and any other line as the request to stop; it writes a Mark
+when all have logged in, and a last RoamerResult. A terminal reports as soon as it is logged in, and then in
+its turn. A position whose connection was lost before it was answered is not sent again: nobody knows whether
+it was stored.
 """
 
 import gc
@@ -26,7 +27,7 @@ from motorpool.bench.load.plan import (
     RoamerLoad,
     RoamerPlaces,
     RoamerResult,
-    RoamerSession,
+    TerminalSession,
     TextReceived,
 )
 from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, PlatformMessage, TextMessage
@@ -85,7 +86,7 @@ class Roamer:
         """Whether its last position is unanswered."""
         self.pending_at = 0.0
         self.unanswered: list[int] = []
-        self.session: RoamerSession | None = None
+        self.session: TerminalSession | None = None
 
 
 class Roamers:
@@ -104,15 +105,19 @@ class Roamers:
         """Lines of terminals that have moved, and when they close them."""
         self._logging_in = 0
         self._chance = random.Random(1)
-        self._sessions: list[RoamerSession] = []
+        self._sessions: list[TerminalSession] = []
         self._texts: list[TextReceived] = []
         self._latencies = array("d")
         self._rejected = 0
+        self._ready = False
+        """Whether all have been logged in."""
+        self._timed_until = 0.0
+        """Until when (`time.perf_counter`) it is noted when positions are sent."""
+        self._times: list[list[float]] = [[] for _ in load.phones]
 
     def run(self) -> RoamerResult:
         """Connect, report and move until the parent requests the stop."""
         self._poll.register(sys.stdin.fileno(), select.EPOLLIN)
-        ready = False
         swept = turn_at = moved_at = time.perf_counter()
         turn = 0
         while True:
@@ -120,10 +125,11 @@ class Roamers:
             if now - swept >= SWEEP_SECONDS:
                 swept = now
                 self._sweep(now)
-                if not ready and all(each.session is not None for each in self._roamers):
-                    ready, turn_at, moved_at = True, now, now
+                if not self._ready and all(each.session is not None for each in self._roamers):
+                    self._ready, turn_at, moved_at = True, now, now
+                    self._timed_until = now + self._load.timed_seconds
                     write_message(Mark("ready"))
-            if ready:
+            if self._ready:
                 while turn_at <= now:
                     turn_at += 1 / self._load.rate
                     self._report(turn % len(self._roamers), now)
@@ -131,14 +137,18 @@ class Roamers:
                 if self._load.moves and now - moved_at >= 1 / self._load.moves:
                     moved_at = now
                     self._move(self._chance.randrange(len(self._roamers)))
-            wait = min(SWEEP_SECONDS, max(0.0, turn_at - time.perf_counter())) if ready else SWEEP_SECONDS
+            ahead = turn_at - time.perf_counter() if self._ready else SWEEP_SECONDS
+            wait = min(SWEEP_SECONDS, max(0.0, ahead))
             for descriptor, event in self._poll.poll(wait):
                 if descriptor == sys.stdin.fileno():
                     # Not through Python's buffer, in which a second line would stay unread.
                     for word in os.read(descriptor, 4096).split() or [b"stop"]:
-                        if word != b"where":
+                        if word == b"where":
+                            write_message(self._places())
+                        elif word == b"result":
+                            write_message(self._result())
+                        else:
                             return self._result()
-                        write_message(self._places())
                 elif descriptor in self._lines:
                     self._serve(self._lines[descriptor], event)
 
@@ -217,8 +227,10 @@ class Roamers:
         line.login_at = time.time()
         self._logging_in -= 1
         roamer.failures = 0
-        roamer.session = RoamerSession(line.index, line.server, line.login_at)
+        roamer.session = TerminalSession(line.index, line.server, line.login_at)
         self._sessions.append(roamer.session)
+        if self._ready:
+            self._report(line.index, time.perf_counter())
 
     def _answered(self, line: Line, *, accepted: bool) -> None:
         roamer = self._roamers[line.index]
@@ -242,6 +254,8 @@ class Roamers:
         frame = self._messages.frame(self._heads[index], roamer.sent)
         roamer.sent += 1
         roamer.pending, roamer.pending_at = True, now
+        if now < self._timed_until:
+            self._times[index].append(time.time())
         try:
             line.socket.send(frame)
         except OSError:
@@ -293,13 +307,14 @@ class Roamers:
 
     def _result(self) -> RoamerResult:
         latencies = sorted(self._latencies)
-        for roamer in self._roamers:
-            if roamer.pending:
-                roamer.unanswered.append(roamer.sent - 1)
         return RoamerResult(
             sent=tuple(each.sent for each in self._roamers),
-            unanswered=tuple(tuple(each.unanswered) for each in self._roamers),
+            unanswered=tuple(
+                (*each.unanswered, each.sent - 1) if each.pending else tuple(each.unanswered)
+                for each in self._roamers
+            ),
             sessions=tuple(self._sessions),
+            times=tuple(map(tuple, self._times)),
             texts=tuple(self._texts),
             answers=len(latencies),
             rejected=self._rejected,

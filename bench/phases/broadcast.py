@@ -129,7 +129,7 @@ def open_cameras(server: Server, loop_file: Path, prefix: str, count: int) -> It
     """
     load = CameraLoad(
         host=server.host,
-        port=server.jt808_port,
+        ports=(server.jt808_port,),
         phones=tuple(f"{prefix}{number:08d}" for number in range(1, count + 1)),
         loop_file=str(loop_file),
     )

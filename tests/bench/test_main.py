@@ -2,10 +2,13 @@
 
 import argparse
 import json
+import os
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import trio
 
 from motorpool.bench import main
 from motorpool.bench.figures import Goal, Report
@@ -91,6 +94,31 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         Options(),
     ]
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_sigterm_ends_a_scenario_as_ctrl_c_does(monkeypatch: pytest.MonkeyPatch, background: bool) -> None:
+    ended = []
+
+    async def work() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            await trio.sleep_forever()
+        finally:
+            ended.append(signal.SIGTERM)
+
+    module = SimpleNamespace(TITLE="waits", STEPS=1, run=lambda *_: trio.run(work))
+    monkeypatch.setattr(main, "names", lambda: ["waits"])
+    monkeypatch.setattr(main, "scenario", lambda _: module)
+    handlers = signal.SIG_IGN if background else signal.default_int_handler, signal.getsignal(signal.SIGTERM)
+    before = signal.signal(signal.SIGINT, handlers[0])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            main.run(parse("waits"))
+        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert ended
 
 
 @pytest.mark.usefixtures("two_scenarios")

@@ -59,15 +59,37 @@ def test_an_edge_fires_once() -> None:
 
 
 def test_a_segment_number_stands_for_one_content() -> None:
-    same = [Listed("7/1", 41, "aa", 1.0), Listed("7/1", 41, "aa", 2.0), Listed("8/1", 41, "bb", 2.0)]
+    same = [
+        Listed("7/1", 41, "aa", 1.0, "A"),
+        Listed("7/1", 41, "aa", 2.0, "B"),
+        Listed("8/1", 41, "bb", 2.0, "A"),
+    ]
     assert rules(segments=same) == []
-    assert rules(segments=[*same, Listed("7/1", 41, "cc", 3.0)]) == ["segment number issued twice"]
+    assert rules(segments=[*same, Listed("7/1", 41, "cc", 3.0, "B")]) == ["segment number issued twice"]
 
 
-def test_a_playlist_only_grows() -> None:
-    seen = [Playlist("7/1", 4, 9, 2.0), Playlist("7/1", 3, 8, 1.0), Playlist("7/1", 1003, 1003, 3.0)]
+@pytest.mark.parametrize(
+    ("later", "found"),
+    [
+        (Playlist("7/1", 5, 1002, 4.0, 4.1, "A"), ["playlist went back"]),
+        (Playlist("7/1", 1003, 1004, 4.0, 4.1, "A"), []),
+        # Another server may be a second behind.
+        (Playlist("7/1", 4, 9, 3.9, 4.0, "B"), []),
+        (Playlist("7/1", 4, 9, 4.2, 4.3, "B"), ["playlist went back"]),
+        # One that was frozen may show what it knew before.
+        (Playlist("7/1", 4, 9, 4.2, 4.3, "B", is_settled=False), []),
+        # It was requested before the answer of the last one.
+        (Playlist("7/1", 4, 9, 3.05, 9.0, "A"), []),
+    ],
+)
+def test_a_playlist_only_grows(later: Playlist, found: list[str]) -> None:
+    seen = [
+        Playlist("7/1", 4, 9, 2.0, 2.1, "A"),
+        Playlist("7/1", 3, 8, 1.0, 1.1, "A"),
+        Playlist("7/1", 1003, 1003, 3.0, 3.1, "A"),
+    ]
     assert rules(playlists=seen) == []
-    assert rules(playlists=[*seen, Playlist("7/1", 5, 1002, 4.0)]) == ["playlist went back"]
+    assert rules(playlists=[*seen, later]) == found
 
 
 def test_epochs_have_no_gaps() -> None:

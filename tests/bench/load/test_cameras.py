@@ -50,7 +50,7 @@ def test_a_camera_films_on_order_in_time_and_whole(film: Path) -> None:
     platform = Platform()
     asked = CameraLoad(
         host="127.0.0.1",
-        port=platform.terminals.getsockname()[1],
+        ports=(platform.terminals.getsockname()[1],),
         phones=(PHONE,),
         loop_file=str(film),
     )

@@ -1,0 +1,195 @@
+"""The figures of a drill: what was wrong, how long take-overs took, and what was measured without faults."""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from motorpool.bench.cluster.drill import Noted
+from motorpool.bench.cluster.faults import KILL, Fault
+from motorpool.bench.cluster.pair import NAMES
+from motorpool.bench.figures import Goal, Report
+from motorpool.bench.load.output import percentile_ms
+from motorpool.bench.load.plan import TerminalSession
+
+__all__ = ["report_drill"]
+
+SHOWN = 10
+"""Anomalies that are described."""
+TAKE_OVER_SECONDS = 12.0
+RESUME_SECONDS = 10.0
+"""From the return of a device to the next segment of its stream (docs/servers.md#video)."""
+WAYS = {True: "own server", False: "other server"}
+
+
+def report_drill(report: Report, name: str, noted: Noted) -> None:
+    """Add the figures of a drill to those of the scenario with this name."""
+    history, result = noted.history, noted.result
+    acknowledged = sum(len(each.acknowledged) for each in history.positions)
+    report.add(name, "anomalies", len(noted.anomalies), "anomalies", goals=(Goal(0),))
+    for rule, count in Counter(each.rule for each in noted.anomalies).items():
+        report.note(f"{name}: {rule}: {count}")
+    for anomaly in noted.anomalies[:SHOWN]:
+        report.note(f"{name}: {anomaly.rule}: {anomaly.text}")
+    for fault, count in sorted(Counter(each.name for each in noted.faults).items()):
+        report.add(name, f"faults, {fault}", count, "faults")
+    report.add(name, "positions acknowledged", acknowledged, "positions")
+    unanswered = sum(len(each.unanswered) for each in history.positions)
+    report.add(name, "positions unanswered", unanswered, "positions")
+    report.add(name, "positions rejected", result.rejected, "positions")
+    for answer, count in sorted(Counter(each.result for each in noted.requested).items()):
+        report.add(name, f"commands requested, {answer}", count, "commands")
+    report.add(name, "edges", len(history.edges), "edges")
+    report.add(name, "reads of rights", len(history.reads), "reads")
+    report.add(name, "versions of homes, duties and servers", len(history.versions), "versions")
+    report.add(name, "decisions of owners", len(history.decisions), "decisions")
+    if noted.filmed:
+        report.add(name, "playlists", len(history.playlists), "playlists")
+        report.add(name, "segments", len(history.segments), "segments")
+    _report_calm(report, name, noted)
+    _report_take_over(report, name, noted)
+
+
+def _report_calm(report: Report, name: str, noted: Noted) -> None:
+    """Report what was measured while there was no fault."""
+    calm = noted.calm
+    seconds = calm.ended - calm.began
+    report.add(name, "positions a second, calm", calm.answers / seconds, "positions/s")
+    for who, cpu in (("both servers", calm.server_seconds), ("PostgreSQL", calm.database_seconds)):
+        report.add(
+            name, f"positions per CPU second of {who}", calm.answers / cpu if cpu else 0.0, "positions/s"
+        )
+    delays = _socket_delays(noted)
+    for own, way in WAYS.items():
+        report.add(name, f"position on a WebSocket, {way}, p50", percentile_ms(delays[own], 0.50), "ms")
+        report.add(name, f"position on a WebSocket, {way}, p99", percentile_ms(delays[own], 0.99), "ms")
+    waits = _command_waits(noted)
+    for own, way in WAYS.items():
+        report.add(name, f"command, {way}, p50", percentile_ms(waits[own], 0.50), "ms")
+        report.add(name, f"command, {way}, p99", percentile_ms(waits[own], 0.99), "ms")
+
+
+def _socket_delays(noted: Noted) -> dict[bool, list[float]]:
+    """Return how long positions took to the WebSocket at their own server and at the other one, sorted.
+
+    In seconds, from their sending; of those that were sent without faults.
+    """
+    place_of = {device: place for place, device in enumerate(noted.devices)}
+    sessions = _by_terminal(noted.result.sessions)
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for server, arrivals in enumerate(noted.calm.sockets.arrivals):
+        seen: set[tuple[int, int]] = set()
+        for arrival in arrivals:
+            terminal = place_of.get(arrival.device_id)
+            number = round(arrival.device_time - noted.first_epoch)
+            if terminal is None or not 0 <= number < len(noted.result.times[terminal]):
+                continue
+            sent = noted.result.times[terminal][number]
+            if sent < noted.calm.began or (terminal, number) in seen:
+                continue
+            seen.add((terminal, number))
+            own = sessions[terminal]
+            session = own[max(0, bisect_right([each.began for each in own], sent) - 1)]
+            found[session.server == server].append(arrival.instant - sent)
+    return {own: sorted(delays) for own, delays in found.items()}
+
+
+def _command_waits(noted: Noted) -> dict[bool, list[float]]:
+    """Return how long commands took to devices at the server that was asked, and at the other one, sorted."""
+    received = {each.text: each for each in noted.result.texts}
+    waits: dict[bool, list[float]] = {True: [], False: []}
+    for each in noted.requested:
+        at = received.get(each.text)
+        if at is not None and noted.calm.began <= each.invoked < noted.calm.ended:
+            waits[at.server == each.place].append(at.instant - each.invoked)
+    return {own: sorted(found) for own, found in waits.items()}
+
+
+def _report_take_over(report: Report, name: str, noted: Noted) -> None:
+    """Report how long it took until others had what a killed server had."""
+    kills = [fault for fault in noted.faults if fault.name == KILL]
+    if not kills:
+        return
+    must = (Goal(TAKE_OVER_SECONDS),)
+
+    def add(metric: str, waits: Iterable[float], goals: tuple[Goal, ...] = must) -> None:
+        ordered = sorted(waits)
+        if ordered:
+            report.add(name, f"{metric}, p50", percentile_ms(ordered, 0.5) / 1000, "s")
+            report.add(name, f"{metric}, worst", percentile_ms(ordered, 1.0) / 1000, "s", goals=goals)
+
+    add("take-over of a device", [wait for fault in kills for wait in device_waits(noted, fault)])
+    add("take-over of a duty", [wait for fault in kills for wait in duty_waits(noted, fault)])
+    streams = [wait for fault in kills for wait in stream_waits(noted, fault)]
+    add("return of a camera", [returned for returned, _ in streams], ())
+    resumed = [resumed - returned for returned, resumed in streams]
+    add("next segment after its return", resumed, (Goal(RESUME_SECONDS),))
+    add("take-over of a stream", [resumed for _, resumed in streams], ())
+    late = (run.noted - run.due for run in noted.runs if any(_is_away(fault, run.due) for fault in kills))
+    add("edges late", late)
+
+
+def _is_away(fault: Fault, instant: float) -> bool:
+    """Return whether an edge waits at this instant for the duty of a killed server to be taken."""
+    return fault.began <= instant < fault.began + TAKE_OVER_SECONDS
+
+
+def device_waits(noted: Noted, fault: Fault) -> list[float]:
+    """Return how many seconds after a kill each device of that server had a position acknowledged.
+
+    Of one that never had, until the end of the load.
+    """
+    waits = []
+    end = max((each.noted for each in noted.runs), default=fault.ended)
+    for own in _by_terminal(noted.result.sessions).values():
+        if _was_there(own, fault):
+            after = [each.acknowledged for each in own if each.began > fault.began and each.acknowledged]
+            waits.append((after[0] if after else max(end, fault.ended)) - fault.began)
+    return waits
+
+
+def duty_waits(noted: Noted, fault: Fault) -> list[float]:
+    """Return how long after a kill each duty of that server was taken by another one, in seconds."""
+    waits = []
+    for duty in {each.duty for each in noted.taken}:
+        own = [each for each in noted.taken if each.duty == duty]
+        before = [each for each in own if each.instant < fault.began]
+        after = [each for each in own if each.instant >= fault.began]
+        if before and before[-1].server == fault.server:
+            waits.append((after[0].instant if after else fault.ended) - fault.began)
+    return waits
+
+
+def stream_waits(noted: Noted, fault: Fault) -> list[tuple[float, float]]:
+    """Return how long after a kill each camera of that server was back, and then its stream at the other one.
+
+    A stream is back with the first segment, of a higher number than all before, that a viewer at the other
+    server got. A camera or a stream that did not come back counts to the end of what was noted.
+    """
+    if noted.cameras is None:
+        return []
+    waits = []
+    end = max((each.instant for each in noted.history.segments), default=fault.ended)
+    for place, own in _by_terminal(noted.cameras.sessions).items():
+        if not _was_there(own, fault):
+            continue
+        stream = f"{noted.filmed[place]}/1"
+        listed = [each for each in noted.history.segments if each.stream == stream]
+        last = max((each.index for each in listed if each.instant <= fault.began), default=-1)
+        returned = next((each.began for each in own if each.began > fault.began), end)
+        elsewhere = (each for each in listed if each.server != NAMES[fault.place] and each.index > last)
+        resumed = min((each.instant for each in elsewhere if each.instant > returned), default=end)
+        waits.append((returned - fault.began, max(returned, resumed) - fault.began))
+    return waits
+
+
+def _was_there(sessions: Sequence[TerminalSession], fault: Fault) -> bool:
+    """Return whether a terminal was connected to the server when the fault began."""
+    before = [each for each in sessions if each.began < fault.began]
+    return bool(before) and before[-1].server == fault.place and before[-1].ended >= fault.began
+
+
+def _by_terminal(sessions: Iterable[TerminalSession]) -> dict[int, list[TerminalSession]]:
+    found: dict[int, list[TerminalSession]] = defaultdict(list)
+    for session in sessions:
+        found[session.terminal].append(session)
+    return found

@@ -1,0 +1,60 @@
+"""A WebSocket of the API that keeps what it receives, and when."""
+
+import socket
+import threading
+import time
+
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
+
+__all__ = ["WatchingSocket"]
+
+PATIENCE_SECONDS = 60.0
+_RECEIVE_BYTES = 1 << 18
+
+
+class WatchingSocket(threading.Thread):
+    """Reads a WebSocket until it is closed, and keeps the messages that contain a word."""
+
+    def __init__(self, host: str, port: int, token: str, wanted: str) -> None:
+        """`token` is of the user who watches, `wanted` the word. Raises OSError: no connection."""
+        super().__init__(daemon=True)
+        self._wanted = wanted
+        self._socket = socket.create_connection((host, port), timeout=PATIENCE_SECONDS)
+        self._connection = WSConnection(ConnectionType.CLIENT)
+        self._parts: list[str] = []
+        self.received: list[tuple[float, str]] = []
+        """Messages, each with the time of its arrival (`time.perf_counter`)."""
+        self.accepted = threading.Event()
+        self.error = ""
+        """Why it ended; empty while it is open."""
+        headers = [(b"Authorization", f"Bearer {token}".encode())]
+        request = Request(f"{host}:{port}", "/api/socket", extra_headers=headers)
+        self._socket.sendall(self._connection.send(request))
+
+    def run(self) -> None:
+        """Read until it is closed, or the process ends."""
+        try:
+            while data := self._socket.recv(_RECEIVE_BYTES):
+                now = time.perf_counter()
+                self._connection.receive_data(data)
+                for event in self._connection.events():
+                    self._handle(event, now)
+        except (OSError, ConnectionError) as error:
+            self.error = str(error)
+
+    def _handle(self, event: object, now: float) -> None:
+        match event:
+            case AcceptConnection():
+                self.accepted.set()
+            case Ping():
+                self._socket.sendall(self._connection.send(event.response()))
+            case TextMessage():
+                self._parts.append(event.data)
+                if event.message_finished:
+                    text = "".join(self._parts)
+                    self._parts.clear()
+                    if self._wanted in text:
+                        self.received.append((now, text))
+            case CloseConnection() | RejectConnection():
+                raise ConnectionError(f"the server ended the WebSocket: {event!r}")

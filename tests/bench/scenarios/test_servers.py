@@ -1,0 +1,61 @@
+"""Two real servers on one database, one of which is killed: nothing is lost, nothing done twice."""
+
+from pathlib import Path
+
+import pytest
+
+from motorpool.bench.cluster import drill
+from motorpool.bench.cluster.faults import CRASH, KILL, Planned
+from motorpool.bench.cluster.outcome import report_drill
+from motorpool.bench.figures import Report
+from motorpool.bench.scenarios import servers
+
+MACHINE_DEPENDENT = {"device not at home", "outdated read"}
+"""What a busy machine may show: it is late, not wrong."""
+
+
+def plan_of_a_moment(film: Path, **changed: object) -> drill.Plan:
+    return drill.Plan(
+        **{
+            "phones": tuple(f"136{number:08d}" for number in range(1, 31)),
+            "cameras": ("13700000001",),
+            "loop_file": str(film),
+            "rate": 60.0,
+            "moves": 2.0,
+            "shifts": 3,
+            "calm_seconds": 2.0,
+            "settle_seconds": 3.0,
+            "episodes": ((Planned(KILL, "holder", 0.5), Planned(CRASH, "holder", 0.5, after=1.0)),),
+            **changed,
+        }
+    )
+
+
+def test_nothing_is_lost_or_done_twice_when_a_server_is_killed(
+    film: Path, forks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drill, "FIRST_EDGE_SECONDS", 1.0)
+    steps: list[str] = []
+    noted = servers.run_plan(plan_of_a_moment(film), steps.append, forks.start)
+    assert [each for each in noted.anomalies if each.rule not in MACHINE_DEPENDENT] == []
+    assert [fault.name for fault in noted.faults] == [KILL, CRASH]
+    killed = noted.faults[0]
+    # There was something to lose, and to do twice.
+    sessions = noted.result.sessions
+    assert any(each.server == killed.place and each.acknowledged for each in sessions)
+    assert any(each.began > killed.began and each.acknowledged for each in sessions)
+    assert noted.calm.answers > 0
+    assert {version.key.split()[0] for version in noted.history.versions} >= {"home", "duty", "server"}
+    assert noted.history.changes
+    assert noted.requested
+    assert {(each.stream, each.server) for each in noted.history.segments} == {
+        (f"{noted.filmed[0]}/1", name) for name in "AB"
+    }
+    report = Report({})
+    report_drill(report, "servers", noted)
+    assert {figure.metric for figure in report.figures} >= {
+        "positions per CPU second of both servers",
+        "position on a WebSocket, other server, p99",
+        "take-over of a device, worst",
+        "take-over of a duty, worst",
+    }
