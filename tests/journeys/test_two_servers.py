@@ -3,8 +3,10 @@
 """
 
 import base64
+import contextlib
 import json
 import socket
+from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -12,7 +14,7 @@ import httpx
 import m3u8
 import pytest
 import trio
-from trio_websocket import open_websocket_url
+from trio_websocket import ConnectionClosed, open_websocket_url, wrap_client_stream
 
 from motorpool.bench.server import EMAIL
 from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest
@@ -132,3 +134,105 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
         found = {position["deviceId"]: position for position in client.get("/positions").json()}
         assert found[van]["latitude"] == pytest.approx(41.16)
         assert found[van]["attributes"]["totalDistance"] == pytest.approx(1112, abs=5)
+
+
+class Onlooker:
+    """What a user at a server is shown of the status of devices: each new one, in order, by device."""
+
+    def __init__(self, server, password):
+        self._server = server
+        self._client = httpx.AsyncClient(base_url=f"{server.url}/api", timeout=PATIENCE)
+        self._password = password
+        self._news = trio.Condition()
+        self.shown = defaultdict(list)
+        self.closed = []
+        """The codes with which sockets were closed."""
+
+    @contextlib.asynccontextmanager
+    async def looking(self):
+        async with self._client, trio.open_nursery() as nursery:
+            form = {"email": EMAIL, "password": self._password}
+            assert (await self._client.post("/session", data=form)).status_code == 200
+            await nursery.start(self._look)
+            yield self
+            nursery.cancel_scope.cancel()
+
+    async def until(self, device_id, *statuses):
+        with trio.fail_after(PATIENCE):
+            async with self._news:
+                while tuple(self.shown[device_id]) != statuses:
+                    await self._news.wait()
+
+    async def _look(self, task_status):
+        """As the console does: another socket and all devices when the server asks for that."""
+        cookie = f"JSESSIONID={self._client.cookies['JSESSIONID']}".encode()
+        while True:
+            async with (
+                await trio.open_tcp_stream(self._server.host, self._server.offset) as stream,
+                trio.open_nursery() as nursery,
+            ):
+                host = f"{self._server.host}:{self._server.offset}"
+                socket = await wrap_client_stream(
+                    nursery, stream, host, "/api/socket", extra_headers=[(b"Cookie", cookie)]
+                )
+                await socket.get_message()
+                await self._note((await self._client.get("/devices")).json())
+                task_status.started()
+                task_status = trio.TASK_STATUS_IGNORED
+                try:
+                    while True:
+                        await self._note(json.loads(await socket.get_message()).get("devices", ()))
+                except ConnectionClosed as closed:
+                    self.closed.append(closed.reason.code)
+
+    async def _note(self, devices):
+        async with self._news:
+            for each in devices:
+                shown = self.shown[each["id"]]
+                if shown[-1:] != [each["status"]]:
+                    shown.append(each["status"])
+            self._news.notify_all()
+
+
+@pytest.mark.timeout(180)
+async def test_a_server_is_killed_and_its_devices_come_back_at_the_other(
+    start_server, database_url, connected, eventually
+):
+    settings = {"MOTORPOOL_CLUSTER_NAME": "north", "MOTORPOOL_DATABASE": database_url}
+    with contextlib.ExitStack() as stack:
+        staying = stack.enter_context(start_server(settings))
+        killed = stack.enter_context(start_server(settings))
+        client = stack.enter_context(staying.client())
+        numbers = "13955550012", "13955550013", "13955550014"
+        for number in numbers:
+            stack.enter_context(connected(killed, number))
+        assert eventually(lambda: {each["status"] for each in client.get("/devices").json()} == {"online"})
+        ids = {each["uniqueId"]: each["id"] for each in client.get("/devices").json()}
+        early, late, never = (ids[number] for number in numbers)
+        async with Onlooker(staying, staying.password).looking() as onlooker:
+            for device_id in (early, late, never):
+                await onlooker.until(device_id, "online")
+            killed.process.kill()
+            killed.process.wait()
+            # A device that is back before its server is found to be dead is never offline.
+            stack.enter_context(connected(staying, numbers[0]))
+            # As if eight seconds had passed.
+            staying.run_sql(
+                "update nodes set seen_until = clock_timestamp() - interval '1 second' where id ="
+                f" (select node from homes where device_id = {late})"
+            )
+            for device_id in (late, never):
+                await onlooker.until(device_id, "online", "offline")
+            assert onlooker.closed == [1013]
+            stack.enter_context(connected(staying, numbers[1]))
+            await onlooker.until(late, "online", "offline", "online")
+            assert onlooker.shown == {
+                early: ["online"],
+                late: ["online", "offline", "online"],
+                never: ["online", "offline"],
+            }
+            assert {each["id"]: each["status"] for each in client.get("/devices").json()} == {
+                early: "online",
+                late: "online",
+                never: "offline",
+            }
