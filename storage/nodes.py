@@ -111,7 +111,9 @@ async def join(
             other = await transaction.fetch_row(_NEIGHBOURS, cluster)
             # A server that is alone and lives holds the lock, so that this one has not got it.
             refused = other is not None and (other[1] != "" or not locked)
-            dead = "(cluster is distinct from $1 or seen_until < clock_timestamp())"
+            # Not those of its cluster that have not renewed their rows: the database may have been away. Who
+            # has renewed its own for long declares them dead.
+            dead = "cluster is distinct from $1"
         else:
             other = await transaction.fetch_row(_ALONE)
             refused = other is not None and not locked

@@ -133,6 +133,19 @@ async def test_one_that_is_not_seen_any_more_is_declared_dead_and_learns_of_it(d
     assert "declared this one dead" in caplog.text
 
 
+async def test_a_server_that_starts_right_after_an_outage_declares_none_of_its_cluster_dead(
+    database, monkeypatch
+):
+    monkeypatch.setattr(membership, "SETTLED_SECONDS", 1000)
+    async with database.session() as session:
+        kept = await nodes.join(session, "north", OTHERS, "0")
+        # The database answered nobody for longer than LIFE_SECONDS.
+        await silence(database, kept)
+        async with member(database, "north") as started:
+            assert await states(database) == {kept: "live", started: "live"}
+        assert await nodes.renew(session, kept)
+
+
 async def test_a_lost_connection_costs_a_server_nothing(database, caplog):
     dead = []
     async with member(database, None, lambda: dead.append(True)) as node:
