@@ -3,16 +3,22 @@
 """
 
 import contextlib
+import queue
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import httpx
 import pytest
+import trio
 from tests.journeys.test_captures import capture_of, captured, device_of, footage, sent
 from tests.journeys.test_schedules import calendar_of, history, saved, schedule, soon
 
 from motorpool.bench.server import EMAIL
+from motorpool.bench.target import Target
+from motorpool.bench.vehicles.fleet import plan_fleet
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.platform_messages import (
     GeneralResponse,
     LiveVideoRequest,
@@ -23,8 +29,10 @@ from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime import SystemClock
 
-PHONE = "13955550071"
-RESUME = 0x65
+PHONE, ABSENT = "13955550071", "13955550072"
+STOP, RESUME = 0x64, 0x65
+SIMULATED = 2
+"""Simulated terminals; one of each version of JT/T 808."""
 
 
 class Vehicle:
@@ -61,6 +69,53 @@ def is_live_request(message):
     return isinstance(message, LiveVideoRequest)
 
 
+@contextlib.contextmanager
+def simulated(*ports):
+    """Simulated terminals behind a TCP proxy that takes the first of the servers which does not refuse.
+
+    The value has the port that each of their connections went to, in order.
+    """
+    calls, started = [], queue.SimpleQueue()
+
+    async def pass_on(source, target, scope):
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            async for content in source:
+                await target.send_all(content)
+        scope.cancel()
+
+    async def forward(terminal):
+        for port in ports:
+            with contextlib.suppress(OSError):
+                server = await trio.open_tcp_stream("127.0.0.1", port)
+                break
+        calls.append(port)
+        async with server, trio.open_nursery() as nursery:
+            nursery.start_soon(pass_on, terminal, server, nursery.cancel_scope)
+            nursery.start_soon(pass_on, server, terminal, nursery.cancel_scope)
+
+    async def drive():
+        async with trio.open_nursery() as nursery:
+            listen = partial(trio.serve_tcp, forward, 0, host="127.0.0.1")
+            (listener,) = await nursery.start(listen)
+            started.put((trio.lowlevel.current_trio_token(), nursery.cancel_scope))
+            target = Target(host="127.0.0.1", port_offset=listener.socket.getsockname()[1] - Jt808.port)
+            fleet = plan_fleet(vehicles=SIMULATED, interval_seconds=1.0)
+            await fleet.run(target, SystemClock())
+
+    with ThreadPoolExecutor(1) as pool:
+        driven = pool.submit(trio.run, drive)
+        token, scope = started.get()
+        try:
+            yield calls
+        finally:
+            trio.from_thread.run_sync(scope.cancel, trio_token=token)
+            driven.result()
+
+
+def online(client):
+    return sum(device["status"] == "online" for device in client.get("/devices").json())
+
+
 @pytest.mark.timeout(300)
 def test_a_server_is_replaced_while_all_goes_on(start_server, database_url, connected, eventually):
     settings = {
@@ -76,6 +131,12 @@ def test_a_server_is_replaced_while_all_goes_on(start_server, database_url, conn
         first = Vehicle(stack.enter_context(connected(leaving, PHONE, sign_in=False)), acknowledged, orders)
         device_id = device_of(client, first.peer)
         capture = capture_of(client, device_id, live="true", minutes=10)
+        with connected(leaving, ABSENT) as peer:
+            absent = device_of(client, peer)
+            assert eventually(lambda: online(client) == 2)
+        assert eventually(lambda: online(client) == 1)
+        stop = {"deviceId": absent, "type": "engineStop"}
+        assert client.post("/commands/send", json=stop).status_code == 202
         with first.film(units, first.wait(is_live_request)[-1]):
             assert eventually(lambda: client.get(f"/captures/{capture['id']}").json()["size"])
             assert client.get(f"/stream/{device_id}/1/live.m3u8").status_code == 200
@@ -88,6 +149,8 @@ def test_a_server_is_replaced_while_all_goes_on(start_server, database_url, conn
             other = stack.enter_context(
                 httpx.Client(base_url=f"{staying.url}/api", auth=(EMAIL, leaving.password), timeout=60)
             )
+            calls = stack.enter_context(simulated(leaving.jt808_port, staying.jt808_port))
+            assert eventually(lambda: online(client) == 1 + SIMULATED)
             resume, now = saved(client, "engineResume"), SystemClock().now()
             opened = now - timedelta(hours=1)
             calendar = calendar_of(client, opened, now + timedelta(hours=1))
@@ -124,3 +187,18 @@ def test_a_server_is_replaced_while_all_goes_on(start_server, database_url, conn
         assert [position["fixTime"][:19] for position in found] == [
             time.isoformat()[:19] for time in acknowledged
         ]
+
+        # The others are back with their first attempt, after the pause that they make before it.
+        assert eventually(lambda: online(other) == 1 + SIMULATED)
+        assert calls == [leaving.jt808_port] * SIMULATED + [staying.jt808_port] * SIMULATED
+
+        # What waited for a device that was not there is sent once.
+        late, told = [], []
+        for minute in range(2):
+            with connected(staying, ABSENT, sign_in=False) as peer:
+                back = Vehicle(peer, late, told)
+                if not told:
+                    order = back.wait(lambda message: isinstance(message, TerminalControl))[-1]
+                    peer.send(peer.terminal.general_response(order))
+                back.report(began + timedelta(minutes=minute))
+        assert told == [STOP]
