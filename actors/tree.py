@@ -231,7 +231,7 @@ def fleet_tree(
             SupervisorSpec(
                 name="listeners",
                 intensity=None,
-                children=tuple(_listeners(database, settings, hub, server_key, quota)),
+                children=tuple(_listeners(database, catalog, settings, hub, server_key, quota)),
             ),
             SupervisorSpec(
                 name="background",
@@ -356,6 +356,7 @@ def _device_connection(
     codec_type: type[DeviceCodec],
     server_key: bytes | None,
     database: Database,
+    catalog: RuleCatalog,
     settings: DeviceSettings,
     uploads: UploadRoom | None,
     device_socket: PeerSocket,
@@ -368,6 +369,7 @@ def _device_connection(
         device_socket,
         codec,
         database=database,
+        catalog=catalog,
         settings=settings,
         uploads=uploads,
         tap=tap,
@@ -382,6 +384,7 @@ def _media_connection(
 
 def _listeners(
     database: Database,
+    catalog: RuleCatalog,
     settings: FleetSettings,
     hub: Hub | None,
     server_key: bytes | None,
@@ -405,7 +408,9 @@ def _listeners(
         if name not in protocols:
             continue
         port = codec.port + settings.port.offset
-        connection = partial(_device_connection, codec, server_key, database, settings.device, uploads)
+        connection = partial(
+            _device_connection, codec, server_key, database, catalog, settings.device, uploads
+        )
         specs.append(
             listener_spec(
                 name, host, port, connection, guard=guard, hub=hub, is_recorded=is_recorded, proxies=proxies

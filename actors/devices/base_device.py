@@ -115,6 +115,10 @@ class BaseDevice(Actor[DeviceMessage]):
         # Not kept as an attribute: a bound method for each device is memory.
         return self.context.clock.now()
 
+    def _check_rules(self) -> None:
+        if self._catalog.generation != self._generation:
+            self._refresh_rules()
+
     def _refresh_rules(self) -> None:
         """Ask for the rules anew: the row or something else that they are made of has changed."""
         row = self._session.row
@@ -164,8 +168,7 @@ class BaseDevice(Actor[DeviceMessage]):
             self._state = stored.state if stored is not None else NOTHING_STORED
 
     def _status_changed(self, status: str) -> None:
-        if self._catalog.generation != self._generation:
-            self._refresh_rules()
+        self._check_rules()
         if self._rules.settings.event_status_enable:
             self._publish_event(f"device{status.capitalize()}", {})
 

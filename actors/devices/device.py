@@ -27,6 +27,7 @@ from motorpool.actors.messages.uplink import (
     AttachConnection,
     AuthorizeAlarmUpload,
     CheckExpiration,
+    CheckRules,
     CheckStatus,
     CommandAnswered,
     Connected,
@@ -130,6 +131,7 @@ class DeviceActor(BaseDevice):
             case DetachConnection():
                 return self._connections.detach(message.connection)
             case SendCommand():
+                self._check_rules()
                 return self._commands.send(message)
             case DeliverQueued():
                 self._commands.queue.waiting = True
@@ -146,6 +148,8 @@ class DeviceActor(BaseDevice):
                 return self._reload_latest(message)
             case SetAccumulators():
                 return self._set_accumulators(message)
+            case CheckRules():
+                return self._check_rules()
             case CheckStatus():
                 return self._presence.check()
             case CheckExpiration():
@@ -198,19 +202,22 @@ class DeviceActor(BaseDevice):
             message.connection.offer(Reannounce())
         return self._presence.mark_seen(self._now())
 
-    def _connected(self, message: Connected) -> object:
+    def _connected(self, message: Connected) -> None:
         if not self._connections.may_serve(message.unique_ids):
-            return self._connections.refuse(message.connection)
+            self._connections.refuse(message.connection)
+            return
         self._session.protocol = message.protocol
+        self._check_rules()
         if CODECS[message.protocol].request_response:
             self._connections.attach(message.connection, message.unique_ids)
-            return None
+            return
         self._connections.connect(message)
         if self._options.clustered:
             self.context.system.ref(HOMES).offer(DeviceConnected(self._device_id))
         self._commands.connection_changed()
         self._presence.mark_seen(self._now())
-        return self._commands.drain() if self._commands.queue.waiting else None
+        if self._commands.queue.waiting:
+            self.context.ref.offer(DeliverQueued())
 
     def _disconnected(self, message: Disconnected) -> None:
         self._connections.detach(message.connection)

@@ -103,7 +103,12 @@ class IdentifiedConnection(BaseConnection[Report]):
         if self._gateway is not None:
             self._gateway.forget(actor)
             self._apply(self._gateway.configuration_of(actor))
-        await actor.tell(self._connected())
+        try:
+            # What follows is not decoded before: an actor that is being loaded takes some milliseconds.
+            await actor.ask(self._connected(), seconds=IDENTIFY_SECONDS)
+        except ActorError as error:
+            self._socket.close(f"cannot be served now: {error}")
+            return
         if self._device != actor:  # it may not report any more
             self._refuse(login.receipt)
         elif login.receipt is not None:

@@ -25,6 +25,7 @@ __all__ = [
     "AttachConnection",
     "AuthorizeAlarmUpload",
     "CheckExpiration",
+    "CheckRules",
     "CheckStatus",
     "CommandAnswered",
     "CommandOutcome",
@@ -48,8 +49,11 @@ __all__ = [
 ]
 
 
-class Connected(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """A connection has identified itself as this device; it replaces any older one."""
+class Connected(msgspec.Struct, Request[None], NodeLocal, frozen=True, gc=False):
+    """A connection has identified itself as this device; it replaces any older one.
+
+    Answered when the connection has been told what affects decoding, before queued commands are sent.
+    """
 
     connection: Ref[ConnectionMessage]
     protocol: str
@@ -223,6 +227,10 @@ class CheckExpiration(msgspec.Struct, frozen=True, gc=False):
     """The device actor's timer: check whether the device has expired."""
 
 
+class CheckRules(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """Something that the rules of devices are made of has changed: configure decoding by the present ones."""
+
+
 class CheckStatus(msgspec.Struct, frozen=True, gc=False):
     """The device actor's timer: check how long the device has been silent."""
 
@@ -248,6 +256,7 @@ DeviceMessage = (
     | PositionsDeleted
     | SetAccumulators
     | CheckExpiration
+    | CheckRules
     | CheckStatus
 )
 DEVICE: Kind[int, DeviceMessage] = Kind("device")

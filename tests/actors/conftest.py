@@ -20,7 +20,7 @@ from trio.testing import wait_all_tasks_blocked
 from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
-from motorpool.actors.messages.uplink import DEVICE
+from motorpool.actors.messages.uplink import DEVICE, Connected
 from motorpool.actors.video.decoders import DECODERS, EncodeJpeg, ProbeFormat
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.actors.video.sound import SOUND, TranscodeAudio
@@ -225,7 +225,7 @@ class Neighbours:
 
     def device(self, device_id, answers=None):
         """The spec's factory for a device that records."""
-        return self.devices.setdefault(device_id, Probe(answers))
+        return self.devices.setdefault(device_id, Probe({Connected: None, **(answers or {})}))
 
     @property
     def writer_spec(self):

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from motorpool.actors.devices.rule_catalog import RuleCatalog
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.deadlines import UPLOAD_IDLE_SECONDS, UPLOAD_SECONDS
 from motorpool.actors.gateway.device_connection import DeviceConnection
@@ -102,6 +103,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
                     device_socket,
                     Jt808(),
                     database=database,
+                    catalog=RuleCatalog(database),
                     settings=settings,
                     uploads=room if self.takes else None,
                 )

@@ -346,16 +346,25 @@ async def test_what_a_group_says_of_a_protocol_holds_for_its_devices(starting, p
             (heartbeat, answer), (report, _) = TRACKERS["gl200"].dialogue
             await tracker.send(heartbeat)
             assert await tracker.receive() == answer
-            # The group was created a moment ago: the device follows it with one of its first messages.
-            answers = b""
-            while not answers:
-                await tracker.send(report)
-                with trio.move_on_after(0.5):
-                    answers = await tracker.receive()
-            assert answers == b"+SACK:11F0$"
+            await tracker.send(report)
+            assert await tracker.receive() == b"+SACK:11F0$"
             sent = {"deviceId": device_id, "type": "positionSingle"}
             assert (await served.admin.post("/commands/send", json=sent)).status == 200
             assert await tracker.receive() == b"AT+GTRTO=gl300,1,,,,,,FFFF$"
+            # An edit that was answered holds for the next command and the next message.
+            edited = {**group, "id": group_id, "attributes": {"devicePassword": "gv65"}}
+            assert (await served.admin.put(f"/groups/{group_id}", json=edited)).status == 200
+            assert (await served.admin.post("/commands/send", json=sent)).status == 200
+            assert await tracker.receive() == b"AT+GTRTO=gv65,1,,,,,,FFFF$"
+            edited["attributes"] = group["attributes"]
+            assert (await served.admin.put(f"/groups/{group_id}", json=edited)).status == 200
+            await tracker.send(report)
+            assert await tracker.receive() == b"+SACK:11F0$"
+            # A group that is gone has no say.
+            assert (await served.admin.delete(f"/groups/{group_id}")).status == 204
+            await tracker.send(report)
+            await tracker.send(heartbeat)
+            assert await tracker.receive() == answer
 
 
 async def test_the_addresses_of_unknown_devices_and_noise_are_not_answered(starting, ports, connect):
