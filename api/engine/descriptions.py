@@ -111,7 +111,7 @@ FIELDS: Mapping[str, str] = {
     "Protocol.name": "As in the setting `protocols` and in positions.",
     "Protocol.transport": "tcp, or http for devices that send requests.",
     "Protocol.udp": "The port takes datagrams as well.",
-    "Protocol.port": "Number of the port, with `port.offset`.",
+    "Protocol.port": "Number of the port, with `public.port_offset`, else `port.offset`.",
     "Protocol.identity": "What a `uniqueId` is: phone (a telephone number of up to 20 digits) or text.",
     "Protocol.enabled": "This server listens on the port.",
     "Protocol.host": "The setting `public.host`; null: devices use the host of the console.",

@@ -186,12 +186,15 @@ class Protocol(msgspec.Struct, frozen=True, rename="camel"):
 async def list_protocols(call: Call) -> Response:
     """The protocols that devices speak, and the ports that they connect to."""
     settings = call.context.settings
+    offset = settings.public.port_offset
+    if offset is None:
+        offset = settings.port.offset
     listed = [
         Protocol(
             name=name,
             transport=codec.transport,
             udp=codec.udp,
-            port=codec.port + settings.port.offset,
+            port=codec.port + offset,
             identity=codec.identity,
             enabled=settings.protocols is None or name in settings.protocols,
             host=settings.public.host,

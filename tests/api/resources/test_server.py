@@ -86,6 +86,20 @@ async def test_protocols_are_listed_with_the_ports_that_devices_connect_to(serve
     assert by_name["gps103"].items() >= {"transport": "tcp", "udp": True, "port": 5101}.items()
 
 
+async def test_protocols_are_listed_with_the_ports_of_the_proxy_where_they_are_others(served):
+    for offset in (0, 10_000):
+        settings = replace(
+            served.context.settings,
+            port=PortSettings(offset=1000),
+            public=PublicSettings(port_offset=offset),
+        )
+        served.context.settings = settings
+        listed = (await served.admin.get("/server/protocols")).json()
+        assert {each["name"]: each["port"] for each in listed} == {
+            name: codec.port + offset for name, codec in CODECS.items()
+        }
+
+
 async def test_without_settings_all_protocols_are_enabled_and_the_host_is_that_of_the_console(served):
     listed = (await served.admin.get("/server/protocols")).json()
     assert {(each["enabled"], each["host"]) for each in listed} == {(True, None)}
