@@ -69,7 +69,7 @@ from motorpool.actors.upkeep.file_retention import file_retention_spec
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
 from motorpool.actors.upkeep.statistics import statistics_spec
 from motorpool.actors.video.capture import capture_spec
-from motorpool.actors.video.capture_list import capture_list_spec
+from motorpool.actors.video.capture_records import capture_records_spec
 from motorpool.actors.video.capture_retention import capture_retention_spec
 from motorpool.actors.video.cluster_stream import cluster_stream_spec
 from motorpool.actors.video.decoders import decoders_spec
@@ -203,7 +203,9 @@ def fleet_tree(
                 strategy=Strategy.REST_FOR_ONE,
                 intensity=None,
                 children=(
-                    capture_list_spec(settings.captures.per_device),
+                    capture_records_spec(
+                        database, settings.captures.per_device, node=node, clustered=clustered
+                    ),
                     capture_spec(
                         database,
                         media_folder(settings.data),
@@ -244,6 +246,8 @@ def fleet_tree(
                         media_folder(settings.data),
                         settings.captures.quota_bytes or 0,
                         settings.captures.retention_days or 0,
+                        node=node,
+                        clustered=clustered,
                     ),
                     file_retention_spec(
                         database,

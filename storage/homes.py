@@ -7,7 +7,7 @@ import msgspec
 from motorpool.storage import nodes
 from motorpool.storage.queries import Queries
 
-__all__ = ["Home", "claim", "claim_free", "connected_elsewhere", "find_elsewhere", "others", "release"]
+__all__ = ["Home", "claim", "claim_free", "connected_elsewhere", "find_elsewhere", "release", "server"]
 
 # A server that was frozen may still read the logins of devices that have gone on to another one meanwhile.
 # The server before is a column: read beside the update, in a common table expression, it would be outdated.
@@ -53,10 +53,9 @@ _FIND = f"""
         and nodes.address is not null and nodes.key is not null
 """  # noqa: S608 - constants
 
-_OTHERS = f"""
+_SERVER = f"""
     select nodes.id, nodes.address, nodes.key, {nodes.responds()} from nodes
-    where nodes.id <> $1 and nodes.state <> 'dead' and nodes.address is not null and nodes.key is not null
-    order by nodes.id
+    where nodes.id = $1 and nodes.state <> 'dead' and nodes.address is not null and nodes.key is not null
 """  # noqa: S608 - constants
 
 
@@ -112,6 +111,7 @@ async def find_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> 
     return {row[0]: Home(row[1], row[2], row[3], row[4]) for row in rows}
 
 
-async def others(q: Queries, node: int) -> list[Home]:
-    """Return the servers that live, are not `node` and have an address."""
-    return [Home(row[0], row[1], row[2], row[3]) for row in await q.fetch(_OTHERS, node)]
+async def server(q: Queries, node: int) -> Home | None:
+    """Return a server, if it lives and has an address."""
+    row = await q.fetch_row(_SERVER, node)
+    return None if row is None else Home(row[0], row[1], row[2], row[3])

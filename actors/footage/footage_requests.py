@@ -17,7 +17,7 @@ from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
 from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.user_rights import may_capture_video, may_log_in, may_send_commands
-from motorpool.actors.video.capture_list import CAPTURE_LIST, GetCapture
+from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.recording_capture import (
     NotCaptured,
     capture_recording,
@@ -25,7 +25,7 @@ from motorpool.actors.video.recording_capture import (
     is_playing,
 )
 from motorpool.runtime import Actor, ActorError, ChildSpec
-from motorpool.storage import audit, devices, footage_requests, server, users
+from motorpool.storage import audit, captures, devices, footage_requests, server, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.footage_requests import FootageRequest, Status
@@ -49,7 +49,6 @@ PAGE = 500
 STARTS = 8
 """Requests that are begun at the same time."""
 NO_RIGHT = "the user may not capture video of the device"
-SERVER_ENDED = "the server ended while it was recording"
 NOT_IN_TIME = "the device was not connected in time, or its other playbacks did not end"
 
 
@@ -198,7 +197,7 @@ class FootageRequests(Actor[FootageRequestsChanged]):
         """Store how the capture of a request has ended, if it has."""
         record = None
         if request.capture_id:
-            record = await self.context.system.ref(CAPTURE_LIST).ask(GetCapture(request.capture_id))
+            record = await captures.fetch(self._database, request.capture_id)
             if record is not None and record.status == "RECORDING":
                 self._running[request.id] = request.capture_id
                 return
@@ -206,14 +205,15 @@ class FootageRequests(Actor[FootageRequestsChanged]):
         if unnamed is not None and unnamed != request.capture_id:
             end_capture(self.context.system, unnamed, "it could not be noted")
         now = self.context.clock.now()
-        if record is not None and record.status == "COMPLETE":
-            await self._end(request, "COMPLETE", record.reason or "")
-            return
         reason = SERVER_ENDED if record is None else record.reason or ""
-        if NO_RIGHT not in reason and request.attempts < MAX_ATTEMPTS and now < request.until:
+        is_complete = record is not None and record.status == "COMPLETE"
+        # What the end of its server has cut short is fetched again from the start.
+        is_whole = is_complete and record is not None and not record.interrupted
+        may_repeat = request.attempts < MAX_ATTEMPTS and now < request.until and NO_RIGHT not in reason
+        if may_repeat and not is_whole:
             await footage_requests.put_back(self._database, request, not_before=now + RETRY, reason=reason)
         else:
-            await self._end(request, "FAILED", reason)
+            await self._end(request, "COMPLETE" if is_complete else "FAILED", reason)
 
     async def _end(self, request: FootageRequest, status: Status, reason: str) -> None:
         now = self.context.clock.now()

@@ -14,6 +14,7 @@ from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import NodeLocal, Ref, Request
 
 __all__ = [
+    "SERVER_STOPPED",
     "FragmentsReady",
     "Publish",
     "PublisherLeft",
@@ -24,6 +25,9 @@ __all__ = [
     "UnitsPublished",
     "Unsubscribe",
 ]
+
+SERVER_STOPPED = "the server was stopped"
+"""Why subscriptions and captures end then."""
 
 
 class Publish(msgspec.Struct, Request[bool], NodeLocal, frozen=True, gc=False):
@@ -88,6 +92,8 @@ class StreamEnded(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     reason: str
     rest: MediaFragment | None = None
     """What was still open, with its audio as it came."""
+    interrupted: bool = False
+    """It has ended because the server does."""
 
 
 SubscriberMessage = FragmentsReady | StreamEnded

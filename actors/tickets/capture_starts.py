@@ -19,7 +19,7 @@ from motorpool.actors.tickets.facts import Change
 from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_writer import announce, write
 from motorpool.actors.user_rights import may_capture_video, may_log_in, may_send_commands
-from motorpool.actors.video.capture_list import CaptureRecord, OpenCapture
+from motorpool.actors.video.capture_records import OpenCapture
 from motorpool.actors.video.recording_capture import (
     NotCaptured,
     begin_capture,
@@ -29,6 +29,7 @@ from motorpool.actors.video.recording_capture import (
 )
 from motorpool.runtime import System
 from motorpool.storage import audit, companies, devices, server, ticket_captures, users
+from motorpool.storage.captures import CaptureRecord
 from motorpool.storage.database import Database
 from motorpool.storage.records import AuditAction, Device
 from motorpool.storage.ticket_captures import TicketCapture

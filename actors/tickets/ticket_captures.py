@@ -26,11 +26,13 @@ from motorpool.actors.tickets.evidence import add_evidence
 from motorpool.actors.tickets.facts import Change
 from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_writer import announce, write
+from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.capture_files import repair_one
-from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureRecord, GetCapture
+from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.recording_capture import NotCaptured, end_capture
 from motorpool.runtime import Actor, ActorError, ChildSpec
-from motorpool.storage import devices, ticket_captures, ticket_files
+from motorpool.storage import captures, devices, ticket_captures, ticket_files
+from motorpool.storage.captures import CaptureRecord
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
@@ -52,7 +54,6 @@ MAX_ATTEMPTS = 3
 BATCH = 500
 STARTS = 8
 """Captures that begin at the same time."""
-SERVER_ENDED = "the server ended while it was recording"
 NOT_IN_TIME = "the device was not connected in time, or its other playbacks did not end"
 
 
@@ -109,7 +110,7 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
         held = await ticket_captures.ROWS.held_by(self._database, self._holder)
         for number in self._running.keys() - {capture.id for capture in held}:
             end_capture(self.context.system, self._running.pop(number), "the ticket was deleted")
-        await self._each(held, self._settle)
+        await self._each(await self._not_recording(held), self._settle)
         if self.context.clock.monotonic() < self._look_at:
             return bool(held)
         self._look_at = self.context.clock.monotonic() + LOOK_SECONDS
@@ -124,7 +125,7 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
 
     async def _each(
         self,
-        captures: Sequence[TicketCapture],
+        rows: Sequence[TicketCapture],
         work: Callable[[TicketCapture], Awaitable[None]],
         *,
         at_once: int = 1,
@@ -146,7 +147,7 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
         now = self.context.clock.monotonic()
         self._aside = {number: at for number, at in self._aside.items() if at > now}
         async with trio.open_nursery() as nursery:
-            for capture in captures:
+            for capture in rows:
                 if capture.id not in self._aside:
                     nursery.start_soon(one, capture)
 
@@ -161,20 +162,27 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
         if not await self._starts.may_capture(capture, now=self.context.clock.now()):
             end_capture(self.context.system, capture.capture_id, NO_RIGHT)
 
+    async def _not_recording(self, held: Sequence[TicketCapture]) -> list[TicketCapture]:
+        """Return those that have ended, or of which nothing is known."""
+        records = await captures.by_ids(self._database, {capture.capture_id for capture in held} - {""})
+        return [
+            capture
+            for capture in held
+            if (record := records.get(capture.capture_id)) is None or record.status != "RECORDING"
+        ]
+
     async def _settle(self, capture: TicketCapture) -> None:
         """Write how a capture of this server has ended, if it has."""
-        record = None
-        if capture.capture_id:
-            record = await self.context.system.ref(CAPTURE_LIST).ask(GetCapture(capture.capture_id))
-            if record is not None and record.status == "RECORDING":
-                return
+        record = await captures.fetch(self._database, capture.capture_id)
+        if record is not None and record.status == "RECORDING":
+            return
         reason = SERVER_ENDED if record is None else record.reason or ""
         device = await devices.TABLE.fetch(self._database, capture.device_id)
         file = await self._file_of(capture, record, device)
         if device is not None and file is not None:
             entry = entry_of(capture, "COMPLETE", reason) | file_attributes(device, file)
             await self._end(capture, entry, file)
-        elif record is None and self._may_repeat(capture):
+        elif (record is None or record.interrupted) and self._may_repeat(capture):
             at = self.context.clock.now() + RETRY
             await ticket_captures.put_back(
                 self._database, capture.id, self._holder, not_before=at, refusal=reason
@@ -197,7 +205,8 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
             if record is None:
                 # A crash may have left it within a fragment, and the retention of captures not repaired it.
                 path = device_folder(self._media, device.unique_id) / capture.file_name
-                if not await trio.to_thread.run_sync(repair_one, path):
+                repaired = await trio.to_thread.run_sync(repair_one, path)
+                if repaired is None or not repaired.size:
                     return None
             elif record.status == "FAILED" or record.removed:
                 return None
@@ -218,8 +227,11 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
     async def _is_here(self, capture: TicketCapture) -> bool:
         if not capture.capture_id:
             return False
-        if await self.context.system.ref(CAPTURE_LIST).ask(GetCapture(capture.capture_id)) is not None:
+        if capture.capture_id in self.context.system.keys(CAPTURE):
             return True
+        record = await captures.fetch(self._database, capture.capture_id)
+        if record is not None and (record.status == "FAILED" or record.removed):
+            return True  # there is no file anywhere
         device = await devices.TABLE.fetch(self._database, capture.device_id)
         if device is None:
             return True

@@ -11,6 +11,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage import (
+    captures,
     expired_rows,
     idempotency,
     known_addresses,
@@ -67,6 +68,7 @@ class Retention(Actor[None]):
             partial(self._rows, "audit", self._days.audit),
             partial(self._rows, "statistics", self._days.statistics),
             self._accounts,
+            self._captures,
             self._stored_answers,
         )
         for step in steps:
@@ -107,6 +109,9 @@ class Retention(Actor[None]):
         if gone := await users.delete_expired_temporary(database, now):
             deleted = [UserChanged(user_id, "deleted") for user_id in gone]
             await publish_changes(self.context.system, *deleted)
+
+    async def _captures(self) -> None:
+        await captures.delete_old(self._database, self.context.clock.now())
 
     async def _stored_answers(self) -> None:
         while await idempotency.delete_expired(self._database, self.context.clock.now()):

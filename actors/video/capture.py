@@ -17,16 +17,21 @@ import trio
 from motorpool.actors.files.media_files import device_folder
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
-from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
+from motorpool.actors.messages.publishing import (
+    SERVER_STOPPED,
+    FragmentsReady,
+    StreamEnded,
+    Subscribe,
+    Unsubscribe,
+)
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture_files import CaptureWriter
-from motorpool.actors.video.capture_list import (
-    CAPTURE_LIST,
+from motorpool.actors.video.capture_records import (
+    CAPTURE_RECORDS,
     BeginCapture,
     CaptureEnded,
     CaptureGrew,
-    CaptureRecord,
-    Status,
+    OpenedCapture,
 )
 from motorpool.actors.video.decoders import DECODERS, ProbeFormat
 from motorpool.actors.video.decoders import PATIENCE_SECONDS as DECODERS_PATIENCE_SECONDS
@@ -37,6 +42,7 @@ from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage import devices
+from motorpool.storage.captures import CaptureStatus
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
@@ -53,8 +59,8 @@ SUBSCRIBE_SECONDS = 15.0
 """For a stream to add the subscriber; a live one may first tell its camera to start."""
 
 
-class EndCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True, gc=False):
-    """End the capture and keep what came; return the final record."""
+class EndCapture(msgspec.Struct, Request[None], frozen=True, gc=False):
+    """End the capture and keep what came; answered when it has ended."""
 
     reason: str
 
@@ -84,7 +90,7 @@ class Capture(Actor[CaptureMessage]):
         self._reserve_bytes = reserve_bytes
         self._database = database
         self._media = media
-        self._record: CaptureRecord
+        self._opened: OpenedCapture
         self._source: Ref[Subscribe | Unsubscribe]
         self._writer: CaptureWriter | None = None
         self._span: tuple[datetime, datetime] | None = None
@@ -95,17 +101,17 @@ class Capture(Actor[CaptureMessage]):
         self._subscribed_at = 0.0
         self._unsubscribing: tuple[str, float] | None = None
         """Why it ends, and since when it waits for what is open, in monotonic seconds."""
-        self._end_replies: list[Deferred[CaptureRecord | None]] = []
+        self._end_replies: list[Deferred[None]] = []
         self._has_ended = False
 
     async def start(self) -> None:
         """Subscribe to the channel; or, after a crash, close the record and leave."""
-        record = await self.context.system.ref(CAPTURE_LIST).ask(BeginCapture(self._id))
-        if record is None:
+        opened = await self.context.system.ref(CAPTURE_RECORDS).ask(BeginCapture(self._id))
+        if opened is None:
             await self._close("FAILED", "the server failed in writing it; what was written before is kept")
             self.context.leave()
             return
-        self._record = record
+        self._opened, record = opened, opened.record
         self._sound = SoundTranscoder(self.context.system)
         self._started_at = self._subscribed_at = self.context.clock.monotonic()
         kind: Kind[tuple[int, int], Any] = STREAM if record.live else PLAYBACK
@@ -116,7 +122,7 @@ class Capture(Actor[CaptureMessage]):
     async def stop(self) -> None:
         """Finish the file, as the server stops."""
         if not self._has_ended:
-            await self._finish("the server was stopped")
+            await self._finish(SERVER_STOPPED, interrupted=True)
 
     def may_leave(self) -> bool:
         """Not before the capture has ended."""
@@ -148,7 +154,8 @@ class Capture(Actor[CaptureMessage]):
         now = self.context.clock.monotonic()
         if self._unsubscribing is not None:
             return self._await_end(now)
-        if self._record.max_seconds is not None and now - self._started_at >= self._record.max_seconds:
+        max_seconds = self._opened.wanted.max_seconds
+        if max_seconds is not None and now - self._started_at >= max_seconds:
             return self._unsubscribe("the time it was to last is over")
         if self._received_at is None:
             if now - self._started_at >= self._settings.start_seconds:
@@ -165,7 +172,7 @@ class Capture(Actor[CaptureMessage]):
     def _end_for(self, message: EndCapture) -> object:
         if self._has_ended:
             return None
-        ended: Deferred[CaptureRecord | None] = Deferred()
+        ended: Deferred[None] = Deferred()
         self._end_replies.append(ended)
         self._unsubscribe(message.reason)
         return ended
@@ -185,14 +192,20 @@ class Capture(Actor[CaptureMessage]):
         return None
 
     async def _stream_ended(self, message: StreamEnded) -> None:
-        await self._end(self._unsubscribing[0] if self._unsubscribing else message.reason, message.rest)
+        reason = self._unsubscribing[0] if self._unsubscribing else message.reason
+        interrupted = message.interrupted and not self._unsubscribing
+        await self._end(reason, message.rest, interrupted=interrupted)
 
-    async def _end(self, reason: str, rest: MediaFragment | None = None) -> None:
+    async def _end(
+        self, reason: str, rest: MediaFragment | None = None, *, interrupted: bool = False
+    ) -> None:
         if not self._has_ended:
-            await self._finish(reason, rest)
+            await self._finish(reason, rest, interrupted=interrupted)
             self.context.leave()
 
-    async def _finish(self, reason: str, rest: MediaFragment | None = None) -> None:
+    async def _finish(
+        self, reason: str, rest: MediaFragment | None = None, *, interrupted: bool = False
+    ) -> None:
         self._has_ended = True
         writer = self._writer if rest is None else await self._open()
         try:
@@ -203,22 +216,22 @@ class Capture(Actor[CaptureMessage]):
             return
         if writer is not None and writer.size:
             self.context.log.info("%d bytes, %.1f s", writer.size, writer.duration)
-            await self._close("COMPLETE", reason)
+            await self._close("COMPLETE", reason, interrupted=interrupted)
         else:
-            await self._close("FAILED", f"nothing came that can be kept: {reason}")
+            await self._close("FAILED", f"nothing came that can be kept: {reason}", interrupted=interrupted)
 
-    async def _close(self, status: Status, reason: str) -> None:
+    async def _close(self, status: CaptureStatus, reason: str, *, interrupted: bool = False) -> None:
         """Close the record."""
         self._has_ended = True
         size = self._writer.size if self._writer is not None else None
         log = self.context.log.info if status == "COMPLETE" else self.context.log.warning
         log("%s: %s", status.lower(), reason)
-        record = None
-        with suppress(ActorError):  # the list has stopped
-            ended_message = CaptureEnded(self._id, status, reason, size, self._span)
-            record = await self.context.system.ref(CAPTURE_LIST).ask(ended_message)
+        with suppress(ActorError):  # the records have stopped
+            await self.context.system.ref(CAPTURE_RECORDS).ask(
+                CaptureEnded(self._id, status, reason, size, self._span, interrupted)
+            )
         for ended in self._end_replies:
-            ended.answer(record)
+            ended.answer(None)
 
     # The file
 
@@ -238,7 +251,7 @@ class Capture(Actor[CaptureMessage]):
             self.context.leave()
             return
         self._note_span(fragments)
-        self.context.system.ref(CAPTURE_LIST).offer(CaptureGrew(self._id, writer.size, self._span))
+        self.context.system.ref(CAPTURE_RECORDS).offer(CaptureGrew(self._id, writer.size, self._span))
 
     def _note_span(self, fragments: Sequence[MediaFragment]) -> None:
         for fragment in fragments:
@@ -252,9 +265,9 @@ class Capture(Actor[CaptureMessage]):
     async def _open(self) -> CaptureWriter | None:
         """Return the file, in the folder of its device's present name; None where the device is gone."""
         if self._writer is None:
-            unique_id = self._record.unique_id
+            record, unique_id = self._opened.record, self._opened.wanted.unique_id
             try:
-                device = await devices.TABLE.fetch(self._database, self._record.device_id)
+                device = await devices.TABLE.fetch(self._database, record.device_id)
             except StorageError as error:
                 self.context.log.warning("the device's former name is used: %s", error)
             else:
@@ -262,7 +275,7 @@ class Capture(Actor[CaptureMessage]):
                     return None
                 unique_id = device.unique_id
             folder = device_folder(self._media, unique_id)
-            self._writer = CaptureWriter(folder, self._record.file_name, reserve_bytes=self._reserve_bytes)
+            self._writer = CaptureWriter(folder, record.file_name, reserve_bytes=self._reserve_bytes)
         return self._writer
 
     async def _transcode(self, fragments: Sequence[MediaFragment]) -> list[MediaFragment]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from motorpool.actors.files.disk_space import require_room
 from motorpool.actors.files.file_locks import create_locked, lock_unwritten
@@ -20,7 +20,7 @@ from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
 from motorpool.storage.durable_files import make_folder, sync_folder
 
-__all__ = ["CAPTURE_NAMES", "CaptureWriter", "new_file_name", "repair_all", "repair_one"]
+__all__ = ["CAPTURE_NAMES", "CaptureWriter", "RepairedFile", "new_file_name", "repair_all", "repair_one"]
 
 CAPTURE_NAMES = "capture-*.mp4"
 """Pattern of the names that `new_file_name` makes."""
@@ -142,15 +142,31 @@ class CaptureWriter:
             self.path.unlink(missing_ok=True)
 
 
-def repair_one(path: Path) -> bool:
-    """Repair a file that no one writes; return whether it holds anything whole.
+class RepairedFile(NamedTuple):
+    """A file that no process writes, after its repair."""
+
+    size: int
+    """In bytes; 0: nothing whole was in it, and it was removed."""
+    was_cut: bool
+    """Whether what a crash left within a fragment was cut off."""
+
+
+def repair_one(path: Path) -> RepairedFile | None:
+    """Repair a file that a crash of a server may have left; None where a process is writing it.
 
     Raises:
-        OSError: there is no such file.
+        OSError: there is no such file, or the disk fails.
     """
-    with path.open("r+b") as file:
-        repair(file)
-        return file.seek(0, os.SEEK_END) > HEADER_BYTES
+    file = lock_unwritten(path)
+    if file is None:
+        return None
+    with file:
+        was_cut = repair(file)
+        size = file.seek(0, os.SEEK_END)
+        if size <= HEADER_BYTES:
+            path.unlink()
+            size = 0
+        return RepairedFile(size, was_cut)
 
 
 def repair_all(media: Path) -> list[str]:
@@ -161,12 +177,7 @@ def repair_all(media: Path) -> list[str]:
     repaired = []
     for path in media.glob(f"*/{CAPTURE_NAMES}"):
         with suppress(OSError):
-            file = lock_unwritten(path)
-            if file is None:
-                continue
-            with file:
-                if repair(file):
-                    repaired.append(path.name)
-                if file.seek(0, os.SEEK_END) <= HEADER_BYTES:
-                    path.unlink()
+            found = repair_one(path)
+            if found is not None and found.was_cut:
+                repaired.append(path.name)
     return repaired

@@ -1,7 +1,7 @@
 """Retention of capture files: repairs those that a crash left, and keeps to their quota and age.
 
-Captures that are evidence of tickets are left, and do not count. It also removes the unfinished uploads that
-a crash left.
+Captures that are evidence of tickets are left, and do not count. A capture whose server has ended without a
+word is ended by what its file holds. It also removes the unfinished uploads that a crash left.
 """
 
 from datetime import timedelta
@@ -11,19 +11,23 @@ from pathlib import Path
 import trio
 
 from motorpool.actors.files.file_retention import SweepResult, sweep
+from motorpool.actors.files.media_files import device_folder
 from motorpool.actors.files.uploads import remove_parts
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.actors.video.capture import CAPTURE, EndCapture
-from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all
-from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureFilesRemoved, GetOpenCaptures
+from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repair_one
+from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind
-from motorpool.storage import ticket_files
+from motorpool.storage import captures, devices, ticket_files
+from motorpool.storage.captures import CaptureChange, CaptureRecord
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
 
 __all__ = ["CAPTURE_RETENTION", "CaptureRetention", "capture_retention_spec"]
 
 CHECK_SECONDS = 60.0
+LOOK_SECONDS = 5.0
+"""Interval of looking for captures of servers of the cluster that have ended."""
 END_SECONDS = 30.0
 
 CAPTURE_RETENTION: Kind[None, None] = Kind("capture_retention")
@@ -32,39 +36,90 @@ CAPTURE_RETENTION: Kind[None, None] = Kind("capture_retention")
 class CaptureRetention(Actor[None]):
     """Checks once a minute."""
 
-    def __init__(self, database: Database, media: Path, quota_bytes: int, days: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        media: Path,
+        quota_bytes: int,
+        days: int,
+        *,
+        node: int,
+        clustered: bool,
+    ) -> None:
         self._database = database
         self._media = media
         self._quota_bytes = quota_bytes
         self._days = days
+        self._node = node
+        # A server that is alone looks for captures that its own crashes have left.
+        self._look_seconds = LOOK_SECONDS if clustered else CHECK_SECONDS
 
     def handle(self, message: None) -> None:
         """Takes no messages."""
 
     async def run(self) -> None:
-        """Repair, then check in a loop."""
+        """Repair, then look and check in a loop."""
         if left := await trio.to_thread.run_sync(remove_parts, self._media):
             self.context.log.info("removed %d unfinished uploads that a crash left", left)
         await self._repair()
+        check_at = trio.current_time()
         while True:
-            if self._quota_bytes or self._days:
-                await self._check()
-            await trio.sleep(CHECK_SECONDS)
+            await self._settle()
+            if trio.current_time() >= check_at:
+                check_at += CHECK_SECONDS
+                if self._quota_bytes or self._days:
+                    await self._check()
+            await trio.sleep(self._look_seconds)
 
     async def _repair(self) -> None:
         for name in await trio.to_thread.run_sync(repair_all, self._media):
             self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
 
-    async def _check(self) -> None:
-        captures = self.context.system.ref(CAPTURE_LIST)
+    async def _settle(self) -> None:
+        """End the captures that no server makes any more, by what their files hold."""
         try:
-            being_written = await captures.ask(GetOpenCaptures())
+            for record in await captures.abandoned(self._database, self._node):
+                await self._settle_one(record)
+        except StorageError as error:
+            self.context.log.warning("captures of servers that have ended are looked for later: %s", error)
+
+    async def _settle_one(self, record: CaptureRecord) -> None:
+        device = await devices.TABLE.fetch(self._database, record.device_id)
+        if device is None:
+            return
+        path = device_folder(self._media, device.unique_id) / record.file_name
+        try:
+            file = await trio.to_thread.run_sync(repair_one, path)
+        except FileNotFoundError:
+            # Nothing came, or the file is where only the server that has ended reads it.
+            size = record.size
+        except OSError as error:
+            self.context.log.warning("%s cannot be repaired now: %s", record.file_name, error)
+            return
+        else:
+            if file is None:
+                return  # a server that is frozen, or cut off from the database, is still writing it
+            size = file.size
+        change = CaptureChange(
+            id=record.id,
+            size=size,
+            status="COMPLETE" if size else "FAILED",
+            completed_at=self.context.clock.now(),
+            reason=SERVER_ENDED,
+            interrupted=True,
+        )
+        await captures.save(self._database, [change])
+        self.context.log.warning("%s: %s, %d bytes are kept", record.id, SERVER_ENDED, size)
+
+    async def _check(self) -> None:
+        try:
+            being_written = await captures.recording(self._database, self._node)
             swept = await self._sweep()
             FILE_BYTES.labels("captures").set(swept.total_bytes)
             FILES_REMOVED.labels("captures").inc(len(swept.removed))
             if swept.removed:
                 self.context.log.info("removed %d captures: %s", len(swept.removed), self._reason())
-                await captures.tell(CaptureFilesRemoved(swept.removed, f"removed: {self._reason()}"))
+                await captures.note_removed(self._database, swept.removed, f"removed: {self._reason()}")
             if self._quota_bytes and swept.total_bytes > self._quota_bytes and being_written:
                 # What is being written is too much by itself; the oldest may be removed at the next look.
                 oldest = self.context.system.ref(CAPTURE, being_written[0].id)
@@ -92,10 +147,21 @@ class CaptureRetention(Actor[None]):
         return "past " + " or ".join(quota + days)
 
 
-def capture_retention_spec(database: Database, media: Path, quota_bytes: int, days: int) -> ChildSpec[None]:
-    """Return the child spec of the retention of captures; 0 is no quota, and no limit of age."""
+def capture_retention_spec(
+    database: Database,
+    media: Path,
+    quota_bytes: int,
+    days: int,
+    *,
+    node: int = 0,
+    clustered: bool = False,
+) -> ChildSpec[None]:
+    """Return the child spec of the retention of captures; 0 is no quota, and no limit of age.
+
+    `node` is the number of this server, and `clustered` says that there may be others.
+    """
     return ChildSpec(
         kind=CAPTURE_RETENTION,
-        factory=lambda: CaptureRetention(database, media, quota_bytes, days),
+        factory=lambda: CaptureRetention(database, media, quota_bytes, days, node=node, clustered=clustered),
         resident=False,
     )

@@ -3,20 +3,22 @@
 import trio
 
 from motorpool.actors.video.capture import CAPTURE
-from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureEnded, CaptureRecord, OpenCapture
+from motorpool.actors.video.capture_records import CAPTURE_RECORDS, CaptureEnded, OpenCapture
 from motorpool.runtime import System
+from motorpool.storage.captures import CaptureRecord
 
 __all__ = ["start_capture"]
 
 
 async def start_capture(system: System, request: OpenCapture) -> CaptureRecord | None:
-    """Open a capture of all that its channel sends from now on; None where the device has too many.
+    """Open a capture of all that its channel sends from now on; None if the device has too many or is gone.
 
     Raises:
         ActorError: the stream or playback cannot be subscribed to, or the actors are not running.
+        StorageError: it cannot be stored now.
     """
-    captures = system.ref(CAPTURE_LIST)
-    record = await captures.ask(request)
+    records = system.ref(CAPTURE_RECORDS)
+    record = await records.ask(request)
     if record is None:
         return None
     try:
@@ -24,6 +26,6 @@ async def start_capture(system: System, request: OpenCapture) -> CaptureRecord |
     except BaseException as error:
         reason = f"the stream could not be asked: {error.__cause__ or error}"
         with trio.CancelScope(shield=True):
-            await captures.ask(CaptureEnded(record.id, "FAILED", reason))
+            await records.ask(CaptureEnded(record.id, "FAILED", reason))
         raise
     return record

@@ -23,6 +23,7 @@ from motorpool.actors.messages.playback import (
     SegmentsEvicted,
 )
 from motorpool.actors.messages.publishing import (
+    SERVER_STOPPED,
     Publish,
     PublisherLeft,
     StreamEnded,
@@ -94,7 +95,7 @@ class Playback(Actor[PlaybackMessage]):
     async def stop(self) -> None:
         """Answer readers, end subscriptions, close connections and save the numbers."""
         self._reads.answer_all()
-        self._subscribers.end(self._ended("the server stops"))
+        self._subscribers.end(self._ended(SERVER_STOPPED, interrupted=True))
         for connection in self._closing:
             connection.offer(Close("the server stops"))
         self._store.offer(DeleteSessions(self.context.ref))
@@ -137,8 +138,8 @@ class Playback(Actor[PlaybackMessage]):
             case _:
                 assert_never(message)
 
-    def _ended(self, reason: str) -> StreamEnded:
-        return StreamEnded(reason, self._session.peek() if self._session else None)
+    def _ended(self, reason: str, *, interrupted: bool = False) -> StreamEnded:
+        return StreamEnded(reason, self._session.peek() if self._session else None, interrupted)
 
     def _command_completed(self, message: PlaybackCommandCompleted) -> object:
         requested, self._requested = self._requested, None

@@ -6,9 +6,11 @@ from typing import NamedTuple
 from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, SendCommand
 from motorpool.actors.video.capture import CAPTURE, EndCapture
-from motorpool.actors.video.capture_list import CaptureRecord, OpenCapture
+from motorpool.actors.video.capture_records import OpenCapture
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.runtime import ActorError, ActorStopped, System
+from motorpool.storage.captures import CaptureRecord
+from motorpool.storage.errors import StorageError
 
 __all__ = ["NotCaptured", "begin_capture", "capture_recording", "end_capture", "is_playing"]
 
@@ -33,7 +35,7 @@ async def begin_capture(system: System, request: OpenCapture) -> CaptureRecord |
     """Open a capture of all that its channel sends from now on."""
     try:
         record = await start_capture(system, request)
-    except ActorError as error:
+    except (ActorError, StorageError) as error:
         return NotCaptured(f"the channel cannot be captured now: {error.__cause__ or error}", may_pass=True)
     if record is None:
         return NotCaptured("the device has as many open captures as are allowed", may_pass=True)

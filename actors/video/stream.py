@@ -26,6 +26,7 @@ from motorpool.actors.messages.live_stream import (
     StreamMessage,
 )
 from motorpool.actors.messages.publishing import (
+    SERVER_STOPPED,
     Publish,
     PublisherLeft,
     StreamEnded,
@@ -106,7 +107,7 @@ class Stream(Actor[StreamMessage]):
     async def stop(self) -> None:
         """Answer readers, end subscriptions and save the numbers."""
         self._reads.answer_all()
-        self._end_subscriptions("the server stops")
+        self._end_subscriptions(SERVER_STOPPED, interrupted=True)
         await self._numbers.save(self._playlist.next_index, self._playlist.next_discontinuity)
 
     def may_leave(self) -> bool:
@@ -298,9 +299,9 @@ class Stream(Actor[StreamMessage]):
         self._end_subscriptions("the stream was stopped")
         self._close_soon()
 
-    def _end_subscriptions(self, reason: str) -> None:
+    def _end_subscriptions(self, reason: str, *, interrupted: bool = False) -> None:
         if self._subscribers:
-            self._subscribers.end(StreamEnded(reason, self._segmenter.peek()))
+            self._subscribers.end(StreamEnded(reason, self._segmenter.peek(), interrupted))
 
     def _check(self) -> object:
         now = self._clock.monotonic()

@@ -12,7 +12,7 @@ from motorpool.api.http.errors import Unavailable
 from motorpool.api.http.node_gate import Sender, sender_of
 from motorpool.storage.homes import Home
 
-__all__ = ["answer_of_home", "answers_of_others"]
+__all__ = ["RETRY_SECONDS", "answer_of_home", "answer_of_server"]
 
 RETRY_SECONDS = 1.0
 
@@ -47,18 +47,22 @@ async def answer_of_home(
     return _response(answer)
 
 
-async def answers_of_others(call: Call) -> list[Response]:
-    """Send the request to all other servers, which act as the caller; return the answers that came.
+async def answer_of_server(call: Call, node: int) -> Response | None:
+    """Return the answer of another server, which acts as the caller; None if this one is to answer.
 
-    None are asked on behalf of another server.
+    Raises:
+        Unavailable: it does not answer, or cannot be reached.
     """
     finder = call.context.home_finder
-    if finder is None or sender_of(call.request) is not None:
-        return []
-    answers = [
-        await _send_as_caller(call, server, 0) for server in await finder.find_others() if server.responds
-    ]
-    return [_response(answer) for answer in answers if isinstance(answer, Answer)]
+    if finder is None or finder.node == node or sender_of(call.request) is not None:
+        return None
+    server = await finder.find_server(node)
+    if server is None or not server.responds:
+        raise Unavailable("the server that makes it does not answer now", RETRY_SECONDS)
+    answer = await _send_as_caller(call, server, 0)
+    if isinstance(answer, NoAnswer):
+        raise Unavailable(answer.reason, RETRY_SECONDS)
+    return _response(answer)
 
 
 async def _send_as_caller(call: Call, server: Home, device_id: int) -> Answer | NoAnswer:

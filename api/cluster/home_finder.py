@@ -22,7 +22,7 @@ class HomeFinder:
     def __init__(self, database: Database, node: int, monotonic: Callable[[], float]) -> None:
         """`node` is the number of this server."""
         self._database = database
-        self._node = node
+        self.node = node
         self._monotonic = monotonic
         self._known: dict[int, Home | None] = {}
         self._expires = -math.inf
@@ -41,9 +41,9 @@ class HomeFinder:
                 await self._reading.wait()
         return self._known[device_id]
 
-    async def find_others(self) -> list[Home]:
-        """Return all other servers that live and have an address. Raises StorageError."""
-        return await homes.others(self._database, self._node)
+    async def find_server(self, node: int) -> Home | None:
+        """Return the server of this number, if it lives and has an address. Raises StorageError."""
+        return await homes.server(self._database, node)
 
     def forget(self, device_id: int) -> None:
         """Read the home of this device again: it has connected to another server."""
@@ -59,7 +59,7 @@ class HomeFinder:
         outdated = self._monotonic() >= self._expires
         wanted = frozenset(self._used if outdated else self._used - self._known.keys())
         try:
-            found = await homes.find_elsewhere(self._database, self._node, wanted)
+            found = await homes.find_elsewhere(self._database, self.node, wanted)
         except StorageError:
             found = {number: home for number, home in self._known.items() if home is not None}
         finally:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from http import HTTPStatus
 from typing import Annotated
 
 import msgspec
@@ -10,18 +9,11 @@ from quart import Response
 
 from motorpool.actors.files.media_files import media_url
 from motorpool.actors.video.capture import CAPTURE, EndCapture
-from motorpool.actors.video.capture_list import (
-    CAPTURE_LIST,
-    CaptureRecord,
-    GetCapture,
-    ListCaptures,
-    OpenCapture,
-    Status,
-)
+from motorpool.actors.video.capture_records import OpenCapture
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.api.access import may_see_device, require_device
 from motorpool.api.auth.rights import CAPTURE_VIDEO
-from motorpool.api.cluster.forwarding import answer_of_home, answers_of_others
+from motorpool.api.cluster.forwarding import RETRY_SECONDS, answer_of_home, answer_of_server
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
@@ -29,6 +21,8 @@ from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_json
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
+from motorpool.storage import captures
+from motorpool.storage.captures import CaptureRecord, CaptureStatus
 
 __all__ = ["OPERATIONS"]
 
@@ -49,9 +43,9 @@ class Capture(msgspec.Struct, rename="camel"):
     """Where the file can be fetched; null until it is complete, and again once it was removed."""
     started_at: datetime
     completed_at: datetime | None
-    status: Status
+    status: CaptureStatus
     size: int
-    """Bytes written so far."""
+    """Bytes of the file; while it is recording as of a few seconds ago."""
     reason: str | None
     """Why it has ended; null while it is recording."""
     live: bool
@@ -81,16 +75,11 @@ class NewCapture(msgspec.Struct, rename="camel"):
 async def list_captures(call: Call) -> Response:
     """The captures of a device since the last start of the server, newest first.
 
-    In a cluster those of all servers that answer.
+    In a cluster those of all servers, also of those that have ended.
     """
     device_id = call.query(CapturesQuery).device_id
     await require_device(call, device_id)
-    records = await call.context.system.ref(CAPTURE_LIST).ask(ListCaptures(device_id))
-    shown = await _shown(call, records)
-    for answer in await answers_of_others(call):
-        if answer.status_code == HTTPStatus.OK:
-            shown += msgspec.json.decode(await answer.get_data(as_text=False), type=list[Capture])
-    return as_json(sorted(shown, key=lambda capture: capture.started_at, reverse=True))
+    return as_json(await _shown(call, await captures.of_device(call.context.database, device_id)))
 
 
 @OPERATIONS.operation("POST", "/captures", query=NewCapture, answer=Capture, errors=(400, 404))
@@ -125,6 +114,8 @@ async def create_capture(call: Call) -> Response:
     except ActorFailed as error:
         raise Unavailable("the stream of the channel cannot be captured now") from error
     if record is None:
+        if await context.devices.get(device.id) is None:
+            raise ResourceNotFound("no such device")
         raise BadRequest(f"open captures of one device at once: {chosen.per_device} at most")
     attributes = {"channel": record.channel, "fileName": record.file_name}
     await record_action(call, context.database, "capture", "device", device.id, attributes=attributes)
@@ -134,41 +125,33 @@ async def create_capture(call: Call) -> Response:
 @OPERATIONS.operation("GET", "/captures/{id:text}", answer=Capture)
 async def get_capture(call: Call) -> Response:
     """A capture; its size grows while it is recording."""
-    if (answer := await _answer_elsewhere(call)) is not None:
-        return answer
     return as_json((await _shown(call, [await _find(call)]))[0])
 
 
 @OPERATIONS.operation("DELETE", "/captures/{id:text}", answer=Capture, errors=(400,))
 async def end_capture(call: Call) -> Response:
     """Complete a capture early, keeping what arrived."""
-    if (answer := await _answer_elsewhere(call)) is not None:
-        return answer
     record = await _find(call)
     CAPTURE_VIDEO.require(call.caller)
     if record.status == "RECORDING":
-        running = call.context.system.ref(CAPTURE, record.id)
-        try:
-            await running.ask(EndCapture("ended by a user"), seconds=END_SECONDS)
-        except (ActorFailed, ActorStopped):
-            pass  # it has just ended by itself, and its record says how
-        except AskTimedOut as error:
-            raise Unavailable("the file is still being written") from error
-    return as_json((await _shown(call, [await _find(call)]))[0])
-
-
-async def _answer_elsewhere(call: Call) -> Response | None:
-    """Return the answer of the server that knows the capture, if that is not this one."""
-    if call.context.home_finder is None:
-        return None
-    if await call.context.system.ref(CAPTURE_LIST).ask(GetCapture(call.path["id"])) is not None:
-        return None
-    answers = [each for each in await answers_of_others(call) if each.status_code != HTTPStatus.NOT_FOUND]
-    return min(answers, key=lambda answer: answer.status_code, default=None)
+        system = call.context.system
+        if record.id in system.keys(CAPTURE):
+            try:
+                await system.ref(CAPTURE, record.id).ask(EndCapture("ended by a user"), seconds=END_SECONDS)
+            except (ActorFailed, ActorStopped):
+                pass  # it has just ended by itself, and its record says how
+            except AskTimedOut as error:
+                raise Unavailable("the file is still being written") from error
+        elif (answer := await answer_of_server(call, record.node)) is not None:
+            return answer
+        record = await _find(call)
+        if record.status == "RECORDING":
+            raise Unavailable("how the capture has ended is not known yet", RETRY_SECONDS)
+    return as_json((await _shown(call, [record]))[0])
 
 
 async def _find(call: Call) -> CaptureRecord:
-    record = await call.context.system.ref(CAPTURE_LIST).ask(GetCapture(call.path["id"]))
+    record = await captures.fetch(call.context.database, call.path["id"])
     if record is None or not await may_see_device(call, record.device_id):
         raise ResourceNotFound("no such capture")
     return record
@@ -195,8 +178,8 @@ async def _shown(call: Call, records: Sequence[CaptureRecord]) -> list[Capture]:
                 size=record.size,
                 reason=record.reason,
                 live=record.live,
-                start_time=record.span and record.span[0],
-                end_time=record.span and record.span[1],
+                start_time=record.start_time,
+                end_time=record.end_time,
             )
         )
     return shown

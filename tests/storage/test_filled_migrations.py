@@ -27,6 +27,7 @@ VALUES = {
 """What a column of this type holds in row 1 or 2; ids are these numbers, so all references fit."""
 CHOSEN = {
     ("tokens", "purpose"): "'session'",
+    ("captures", "status"): "'COMPLETE'",
     ("counted_attempts", "times"): "'{{2026-01-0{number}}}'",
     ("mailed_expirations", "kind"): "'user'",
     ("nodes", "state"): "'dead'",

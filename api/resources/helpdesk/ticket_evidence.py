@@ -13,12 +13,12 @@ from motorpool.actors.tickets.capture_evidence import capture_attributes, file_a
 from motorpool.actors.tickets.rule_tickets import snapshot_of
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld
 from motorpool.actors.video.capture_files import CAPTURE_NAMES
-from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureRecord, GetCapture, GetOpenCaptures
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import positions, ticket_captures, ticket_files
+from motorpool.storage import captures, positions, ticket_captures, ticket_files
+from motorpool.storage.captures import CaptureRecord
 from motorpool.storage.helpdesk_records import Ticket
 from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device
@@ -67,7 +67,7 @@ async def find_evidence(
         shown = {"deviceId": stored[0].device_id, "positionId": position_id}
         entries.append({**shown, "positionSnapshot": dict(snapshot_of(stored[0]))})
     if capture_id:
-        record = await call.context.system.ref(CAPTURE_LIST).ask(GetCapture(capture_id))
+        record = await captures.fetch(call.context.database, capture_id)
         if record is None or not await may_see_device(call, record.device_id):
             raise BadRequest("captureId: no access to it, or no such")
         if record.status == "RECORDING":
@@ -158,9 +158,9 @@ async def _file(call: Call, named: EvidenceFile, place: str) -> tuple[dict[str, 
     if not is_kept or "/" in name or not name.isprintable():
         raise BadRequest(f"{place}.fileName: not the name of a photo, file of an alarm or capture")
     if fnmatchcase(name, CAPTURE_NAMES):
-        for record in await call.context.system.ref(CAPTURE_LIST).ask(GetOpenCaptures()):
-            if record.file_name == name:
-                raise BadRequest(f"{place}.fileName: still being recorded; name its captureId {record.id}")
+        capture_id = await captures.recording_into(call.context.database, name)
+        if capture_id is not None:
+            raise BadRequest(f"{place}.fileName: still being recorded; name its captureId {capture_id}")
     file = await _measured(call, device.record, name)
     if file is None:
         raise BadRequest(f"{place}.fileName: there is no such file")

@@ -13,7 +13,7 @@ from motorpool.actors.messages.publishing import Subscribe
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE, capture_spec
-from motorpool.actors.video.capture_list import capture_list_spec
+from motorpool.actors.video.capture_records import SERVER_ENDED, capture_records_spec
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import footage_requests, users
@@ -26,7 +26,7 @@ HOUR = timedelta(hours=1)
 class Server:
     """The actors of one server that footage requests take part in."""
 
-    def __init__(self, database, neighbours, media, online=()):
+    def __init__(self, database, neighbours, media, online=(), node=1, *, clustered=False):
         self.online = set(online)
         self.neighbours = neighbours
         self.visible = True
@@ -40,7 +40,7 @@ class Server:
             ChildSpec(
                 kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online), resident=False
             ),
-            capture_list_spec(8),
+            capture_records_spec(database, 8, node=node, clustered=clustered),
             capture_spec(database, media, CaptureSettings()),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=lambda key: self._playback()),
             footage_requests_spec(database),
@@ -186,7 +186,7 @@ async def test_what_a_viewer_watches_is_not_replaced(
 
 
 async def test_two_servers_fetch_once(database, tree, time, ask, device, neighbours, tmp_path):
-    both = [Server(database, neighbours, tmp_path, [device.id]) for _ in range(2)]
+    both = [Server(database, neighbours, tmp_path, [device.id], node, clustered=True) for node in (1, 2)]
     await ask()
     async with tree(*both[0].specs) as first, tree(*both[1].specs) as second:
         await time.passes(20, step=1)
@@ -197,18 +197,36 @@ async def test_two_servers_fetch_once(database, tree, time, ask, device, neighbo
     assert len(both[0].commands(device)) == 1
 
 
+@pytest.mark.parametrize("clustered", [False, True])
 async def test_what_a_server_that_is_gone_was_fetching_is_fetched_again_and_fails_after_three_times(
-    database, tree, time, ask, device, server
+    database, tree, time, ask, device, neighbours, tmp_path, clustered
 ):
     await ask()
-    server.online.add(device.id)
-    for attempt in range(3):
+    for attempt in range(4):
+        server = Server(database, neighbours, tmp_path, [device.id], attempt + 1, clustered=clustered)
         async with tree(*server.specs) as system:
             await time.passes(100, step=5)
-            assert len(system.keys(CAPTURE)) == 1, attempt
+            assert len(system.keys(CAPTURE)) == (attempt < 3), attempt
+    # A server that is alone knows nothing of the captures of its earlier starts.
+    reason = "nothing came that can be kept: the server was stopped" if clustered else SERVER_ENDED
+    assert await states(database) == [("FAILED", reason)]
+    assert len(server.commands(device)) == 3
+
+
+async def test_what_the_end_of_its_server_cut_short_is_fetched_again_and_kept_at_the_last_attempt(
+    database, tree, time, ask, device, neighbours, tmp_path
+):
+    await ask()
+    for attempt in range(3):
+        server = Server(database, neighbours, tmp_path, [device.id], attempt + 1, clustered=True)
+        async with tree(*server.specs) as system:
+            await time.passes(100, step=5)
+            assert [state for state, _ in await states(database)] == ["FETCHING"], attempt
+            await show(system, reason="")
+            await time.settle()
     async with tree(*server.specs):
         await time.passes(100, step=5)
-    assert await states(database) == [("FAILED", "the server ended while it was recording")]
+    assert await states(database) == [("COMPLETE", "the server was stopped")]
     assert len(server.commands(device)) == 3
 
 

@@ -39,7 +39,6 @@ CROSSING = (
     "GetLatestPositions",
     "GetPlaybackState",
     "HoldStream",
-    "ListCaptures",
     "MediaRequested",
     "OutboxFilled",
     "PlaybackCommandCompleted",

@@ -16,7 +16,13 @@ from motorpool.actors.messages.live_stream import (
 from motorpool.actors.messages.playback import (
     PLAYBACK,
 )
-from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Subscribe, Unsubscribe
+from motorpool.actors.messages.publishing import (
+    SERVER_STOPPED,
+    FragmentsReady,
+    StreamEnded,
+    Subscribe,
+    Unsubscribe,
+)
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import (
     CAPTURE,
@@ -24,13 +30,7 @@ from motorpool.actors.video.capture import (
     capture_spec,
 )
 from motorpool.actors.video.capture_files import CaptureWriter
-from motorpool.actors.video.capture_list import (
-    CAPTURE_LIST,
-    GetCapture,
-    ListCaptures,
-    OpenCapture,
-    capture_list_spec,
-)
+from motorpool.actors.video.capture_records import OpenCapture, capture_records_spec
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.actors.video.decoders import ProbeFormat
 from motorpool.codecs.errors import CodecError
@@ -38,6 +38,7 @@ from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec, Failure
 from motorpool.runtime.testing import Probe
+from motorpool.storage import captures as storage
 from motorpool.storage import devices
 
 
@@ -72,7 +73,7 @@ class House:
         return record
 
     async def record(self):
-        return await self.system.ref(CAPTURE_LIST).ask(GetCapture(self.id))
+        return await storage.fetch(self.database, self.id)
 
     def told(self, kind=PLAYBACK):
         return [type(message) for message in self.sources[kind].messages]
@@ -117,7 +118,7 @@ def house(database, make_device, tree, time, tmp_path, neighbours):
                 for kind, name in ((PLAYBACK, "playbacks"), (STREAM, "streams"))
             ]
             self.running = tree(
-                capture_list_spec(self.per_device),
+                capture_records_spec(database, self.per_device),
                 neighbours.decoders_spec,
                 neighbours.sound_spec,
                 *specs,
@@ -177,7 +178,8 @@ async def test_a_record_says_when_what_it_holds_was_recorded(house, film):
             recorded_at = begins + timedelta(seconds=second)
             await captures.ref.tell(FragmentsReady((replace(fragment, recorded_at=recorded_at),)))
         await captures.end()
-        assert (await captures.record()).span == (
+        record = await captures.record()
+        assert (record.start_time, record.end_time) == (
             begins - timedelta(seconds=30),
             begins + timedelta(seconds=3),
         )
@@ -197,7 +199,7 @@ class TestPlayback:
                 await time.passes(1)
                 sizes.append((await captures.record()).size)
             assert sizes == sorted(sizes)
-            assert sizes[0] == 0 < sizes[1] < sizes[8]
+            assert sizes[0] == 0 < sizes[4] < sizes[8]
             assert (await captures.record()).status == "RECORDING"
             await captures.end("the device ended its playback")
             ended = await captures.record()
@@ -337,10 +339,10 @@ class TestEnds:
         async with house() as captures:
             await captures.start()
             await captures.show(film(3))
-            ended = await captures.ref.ask(EndCapture("ended by a user"))
+            await captures.ref.ask(EndCapture("ended by a user"))
+            ended = await captures.record()
             # The last second had not become a cut yet.
             assert (ended.status, ended.reason) == ("COMPLETE", "ended by a user")
-            assert await captures.record() == ended
             assert count(captures.files[0]) == 15
             await captures.time.settle()
             assert captures.told() == [Subscribe, Unsubscribe]
@@ -350,7 +352,8 @@ class TestEnds:
     async def test_ended_before_anything_came_it_has_failed(self, house, time):
         async with house() as captures:
             await captures.start()
-            ended = await captures.ref.ask(EndCapture("ended by a user"))
+            await captures.ref.ask(EndCapture("ended by a user"))
+            ended = await captures.record()
             assert ended.status == "FAILED"
             assert ended.reason == "nothing came that can be kept: ended by a user"
 
@@ -374,9 +377,25 @@ class TestEnds:
             await captures.show(film(4)[:16])
             await captures.ref.stop()
             ended = await captures.record()
-            assert (ended.status, ended.reason) == ("COMPLETE", "the server was stopped")
+            assert (ended.status, ended.reason, ended.interrupted) == (
+                "COMPLETE",
+                "the server was stopped",
+                True,
+            )
             with av.open(str(captures.files[0])) as container:
                 assert container.duration == 3_000_000
+
+    async def test_the_stream_that_ends_with_the_server_interrupts_it(self, house, film, time):
+        async with house() as captures:
+            await captures.start()
+            await captures.show(film(3))
+            await captures.ref.tell(StreamEnded(SERVER_STOPPED, captures.segmenter.flush(), interrupted=True))
+            await time.settle()
+            ended = await captures.record()
+            assert (ended.status, ended.reason, ended.interrupted) == ("COMPLETE", SERVER_STOPPED, True)
+            await captures.start()
+            await captures.end()
+            assert not (await captures.record()).interrupted
 
     async def test_the_folder_is_that_of_the_name_the_device_has_when_it_begins(self, house, film, time):
         async with house() as captures:
@@ -394,7 +413,7 @@ class TestEnds:
             await devices.TABLE.delete(captures.database, captures.row.id)
             await captures.show(film(3))
             await captures.time.passes(5, step=1)
-            assert (await captures.record()).status == "FAILED"
+            assert await captures.record() is None
             assert captures.files == []
             assert not captures.ref.alive
 
@@ -404,6 +423,7 @@ class TestEnds:
             with outage():
                 await captures.show(film(3))
                 await captures.end()
+            await time.passes(20, step=1)
             assert (await captures.record()).status == "COMPLETE"
             assert [path.parent.name for path in captures.files] == ["van 1"]
 
@@ -479,7 +499,7 @@ class TestTrouble:
         async with house(answers={}) as captures:
             with pytest.raises(ActorFailed):
                 await captures.start()
-            (record,) = await captures.system.ref(CAPTURE_LIST).ask(ListCaptures(captures.row.id))
+            (record,) = await storage.of_device(captures.database, captures.row.id)
             assert record.status == "FAILED"
             assert record.reason.startswith("the stream could not be asked")
 

@@ -4,33 +4,38 @@ import os
 
 import av
 import pytest
+from tests.actors.conftest import NOW
 
 from motorpool.actors.files.file_locks import create_locked
 from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CaptureWriter
-from motorpool.actors.video.capture_list import (
-    CAPTURE_LIST,
+from motorpool.actors.video.capture_records import (
+    CAPTURE_RECORDS,
+    SERVER_ENDED,
+    BeginCapture,
     CaptureEnded,
-    GetCapture,
     OpenCapture,
-    capture_list_spec,
+    capture_records_spec,
 )
 from motorpool.actors.video.capture_retention import capture_retention_spec
 from motorpool.runtime import DynamicSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import ticket_files
+from motorpool.storage import captures, nodes, ticket_files
+from motorpool.storage.captures import CaptureChange, CaptureRecord
 from motorpool.storage.ticket_files import FileFacts
 
 DAY = 86_400.0
 
 
 class House:
-    def __init__(self, system, media, clock, running):
-        self.system, self.media, self.clock, self.running = system, media, clock, running
+    def __init__(self, system, database, device, media, clock, running):
+        self.system, self.database, self.device = system, database, device
+        self.media, self.clock, self.running = media, clock, running
 
     async def captured(self, size, ago=0.0, *, ended=True):
         """A capture of so many bytes, last written so long ago: its record and its file."""
-        record = await self.system.ref(CAPTURE_LIST).ask(OpenCapture(7, 1))
+        record = await self.system.ref(CAPTURE_RECORDS).ask(OpenCapture(self.device.id, 1))
+        await self.system.ref(CAPTURE_RECORDS).ask(BeginCapture(record.id))
         path = self.media / "van" / record.file_name
         path.parent.mkdir(exist_ok=True)
         file = create_locked(path)
@@ -39,29 +44,31 @@ class House:
         os.utime(path, (at, at))
         if ended:
             file.close()
-            await self.system.ref(CAPTURE_LIST).ask(CaptureEnded(record.id, "COMPLETE", "over", size))
+            await self.system.ref(CAPTURE_RECORDS).ask(CaptureEnded(record.id, "COMPLETE", "over", size))
         else:
             self.being_written = file
             await self.system.start(CAPTURE, record.id, lambda: self.running)
         return record, path
 
     async def record(self, record):
-        return await self.system.ref(CAPTURE_LIST).ask(GetCapture(record.id))
+        return await captures.fetch(self.database, record.id)
 
 
 @pytest.fixture
-def house(tree, tmp_path, clock, database):
+def house(tree, tmp_path, clock, database, make_device):
     class Opened:
         def __init__(self, quota_bytes=0, days=0):
             self.settings = quota_bytes, days
 
         async def __aenter__(self):
-            captures = DynamicSpec(kind=CAPTURE, name="captures", start_on_message=False)
             self.running = tree(
-                capture_list_spec(100), captures, capture_retention_spec(database, tmp_path, *self.settings)
+                capture_records_spec(database, 100),
+                DynamicSpec(kind=CAPTURE, name="captures", start_on_message=False),
+                capture_retention_spec(database, tmp_path, *self.settings),
             )
             system = await self.running.__aenter__()
-            return House(system, tmp_path, clock, Probe({EndCapture: None}))
+            device = await make_device("van")
+            return House(system, database, device, tmp_path, clock, Probe({EndCapture: None}))
 
         async def __aexit__(self, *error):
             return await self.running.__aexit__(*error)
@@ -124,7 +131,90 @@ async def test_what_a_crash_has_left_is_readable_after_the_start(
     writing.write(cut_up(film(7)))
     writing.close()
     os.truncate(writing.path, writing.size - 50)
-    async with tree(capture_list_spec(1), capture_retention_spec(database, tmp_path, 0, 0)):
+    async with tree(capture_retention_spec(database, tmp_path, 0, 0)):
         await time.settle()
     with av.open(str(writing.path)) as container:
         assert sum(packet.size > 0 for packet in container.demux()) == 30
+
+
+class Cluster:
+    """Two servers of a cluster: the one that looks after captures, and the one that made them."""
+
+    def __init__(self, database, media, device, mine, theirs):
+        self.database, self.media, self.device = database, media, device
+        self.mine, self.theirs = mine, theirs
+
+    async def begin(self, name, *, size=0, node=None):
+        """A capture that is recording by its row, `size` bytes so far."""
+        record = CaptureRecord(
+            name, self.device.id, 1, False, f"capture-{name}.mp4", NOW, node=node or self.theirs
+        )
+        async with self.database.transaction() as transaction:
+            assert await captures.add(transaction, record, per_device=100)
+        await captures.save(self.database, [CaptureChange(id=name, size=size)])
+        return self.media / "van" / record.file_name
+
+    async def state(self, name):
+        record = await captures.fetch(self.database, name)
+        return record.status, record.size, record.interrupted
+
+
+@pytest.fixture
+async def cluster(database, make_device, tmp_path):
+    async def join():
+        async with database.session() as session:
+            return await nodes.join(session, "north", "a server of tests", "0")
+
+    return Cluster(database, tmp_path, await make_device("van"), await join(), await join())
+
+
+def write(path, fragments):
+    """A file as a server leaves it that is killed while it writes it."""
+    writing = CaptureWriter(path.parent, path.name)
+    writing.write(fragments)
+    return writing
+
+
+async def test_what_a_dead_server_was_recording_ends_by_what_its_file_holds(
+    cluster, database, tree, time, film, cut_up
+):
+    cut = write(await cluster.begin("cut", size=1_000), cut_up(film(7)))
+    whole = write(await cluster.begin("whole", size=1_000), cut_up(film(3)))
+    still_open = write(await cluster.begin("open", size=1_000), cut_up(film(3)))
+    await cluster.begin("empty")
+    # Of a folder that the servers do not share.
+    await cluster.begin("elsewhere", size=2_000)
+    await cluster.begin("mine", node=cluster.mine)
+    for each in (cut, whole):
+        each.close()
+    os.truncate(cut.path, cut.size - 50)
+    spec = capture_retention_spec(database, cluster.media, 0, 0, node=cluster.mine, clustered=True)
+    async with tree(spec):
+        await time.passes(120, step=5)
+        for name in ("cut", "whole", "open", "empty", "elsewhere", "mine"):
+            assert (await cluster.state(name))[0] == "RECORDING", "its server lives"
+        await nodes.leave(database, cluster.theirs)
+        await time.passes(6)
+        assert await cluster.state("cut") == ("COMPLETE", cut.path.stat().st_size, True)
+        assert await cluster.state("whole") == ("COMPLETE", whole.size, True)
+        assert await cluster.state("empty") == ("FAILED", 0, True)
+        assert await cluster.state("elsewhere") == ("COMPLETE", 2_000, True)
+        for name in ("open", "mine"):
+            assert (await cluster.state(name))[0] == "RECORDING", "a process still writes it"
+        record = await captures.fetch(database, "cut")
+        assert (record.reason, record.completed_at is None) == (SERVER_ENDED, False)
+        # The frozen server is gone as well.
+        still_open.close()
+        await time.passes(6)
+        assert await cluster.state("open") == ("COMPLETE", still_open.size, True)
+
+
+async def test_a_lone_server_settles_what_a_crash_of_its_own_has_left(
+    cluster, database, tree, time, film, cut_up
+):
+    left = write(await cluster.begin("left", node=cluster.mine), cut_up(film(3)))
+    left.close()
+    await captures.abandon(database, cluster.mine)
+    async with tree(capture_retention_spec(database, cluster.media, 0, 0, node=cluster.mine)):
+        await time.settle()
+        assert await cluster.state("left") == ("COMPLETE", left.size, True)

@@ -21,6 +21,7 @@ from motorpool.actors.messages.live_stream import (
     WaitFailure,
 )
 from motorpool.actors.messages.publishing import (
+    SERVER_STOPPED,
     Publish,
     PublisherLeft,
     StreamEnded,
@@ -641,7 +642,7 @@ class TestTakers:
         async with house() as stream:
             _, probe = await stream.take()
             await stream.ref.stop()
-            assert probe.messages == [StreamEnded("the server stops")]
+            assert probe.messages == [StreamEnded(SERVER_STOPPED, interrupted=True)]
 
 
 class TestParts:

@@ -199,36 +199,6 @@ async def test_a_device_that_moves_and_comes_back_has_playlists_that_only_grow(
         await stream.tell(PublisherLeft(server.context.system.ref(CONNECTION, 1)))
 
 
-async def test_captures_are_made_where_the_device_is_and_known_everywhere(servers, database, requests):
-    one, home = servers
-    path = "/captures"
-    asked = {"deviceId": home.device_id, "channel": 1}
-    made = await one.admin.post(path, query_string=asked)
-    assert (made.status, made.json()["status"]) == (200, "RECORDING")
-    capture = made.json()
-    # It is the user's, and audited as theirs.
-    (row,) = await database.fetch("select user_id, address from audit where action_type = 'capture'")
-    assert (row[0], row[1]) == (one.admin_id, "127.0.0.1")
-    for server in servers:
-        listed = await server.admin.get(path, query_string={"deviceId": home.device_id})
-        assert listed.json() == [capture]
-        assert (await server.admin.get(f"{path}/{capture['id']}")).json() == capture
-        assert (await server.admin.get(f"{path}/none%3Fsuch")).status == 404
-    ann = await one.user("ann")
-    before = requests.total()
-    assert (await ann.post(path, query_string=asked)).status == 404
-    assert requests.total() == before
-    assert (await ann.get(f"{path}/{capture['id']}")).status == 404
-    assert (await ann.delete(f"{path}/{capture['id']}")).status == 404
-    # The device has moved since: its capture is still where it was made.
-    await homes.claim(database, one.node, [home.device_id])
-    one.context.home_finder.forget_all()
-    ended = await one.admin.delete(f"{path}/{capture['id']}")
-    assert (ended.status, ended.json()["status"]) == (200, "FAILED")
-    assert ended.json()["reason"].endswith("ended by a user")
-    assert (await home.admin.get(f"{path}/{capture['id']}")).json() == ended.json()
-
-
 async def test_the_playbacks_of_a_device_are_those_at_its_home(servers):
     one, home = servers
     query = {"deviceId": home.device_id}

@@ -79,11 +79,11 @@ async def test_a_device_that_has_moved_is_looked_up_again_and_one_that_is_gone_s
     await homes.release(database, other, [device.id])
     finder.forget_all()
     assert (await finder.find(device.id)).node == other
-    assert [home.node for home in await finder.find_others()] == [other]
+    assert (await finder.find_server(other)).address == "http://10.0.0.2:8083"
     await nodes.leave(database, other)
     finder.forget_all()
     assert await finder.find(device.id) is None
-    assert await finder.find_others() == []
+    assert await finder.find_server(other) is None
 
 
 async def test_without_the_database_homes_stay_as_they_were(database, monkeypatch):

@@ -8,9 +8,9 @@ import pytest
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE
-from motorpool.actors.video.capture_list import CAPTURE_LIST, CaptureFilesRemoved
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.storage import captures
 
 SOUND = [AccessUnit(1, Coding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
 """Six seconds."""
@@ -188,7 +188,7 @@ async def test_a_device_has_no_more_open_ones_than_allowed(starting):
         assert (await start(served.admin, van)).status == 200
 
 
-async def test_the_address_follows_the_name_of_the_device_and_goes_with_the_file(served):
+async def test_the_address_follows_the_name_of_the_device_and_goes_with_the_file(served, database):
     van = await served.device(served.admin, "van 1")
     capture = (await start(served.admin, van)).json()
     await stream(served, capture)
@@ -197,9 +197,7 @@ async def test_the_address_follows_the_name_of_the_device_and_goes_with_the_file
     capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
     assert capture["url"].startswith("/api/media/van%202/")
     assert (await served.admin.get(capture["url"].removeprefix("/api"))).status == 200
-    await served.context.system.ref(CAPTURE_LIST).tell(
-        CaptureFilesRemoved((capture["fileName"],), "past 1 days")
-    )
+    await captures.note_removed(database, [capture["fileName"]], "past 1 days")
     capture = (await served.admin.get(f"/captures/{capture['id']}")).json()
     assert (capture["status"], capture["url"], capture["reason"]) == ("COMPLETE", None, "past 1 days")
 

@@ -29,13 +29,14 @@ from motorpool.actors.tickets.ticket_captures import ticket_captures_spec
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld, file_retention_spec
 from motorpool.actors.video.capture import CAPTURE, capture_spec
 from motorpool.actors.video.capture_files import CaptureWriter, new_file_name
-from motorpool.actors.video.capture_list import CaptureRecord, OpenCapture, capture_list_spec
+from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture, capture_records_spec
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage import tickets, users
+from motorpool.storage.captures import CaptureRecord
 from motorpool.storage.records import User
 from motorpool.storage.ticket_captures import TicketCapture, add
 
@@ -72,7 +73,7 @@ class Directory(Probe):
 class Server:
     """The actors of one server that captures take part in."""
 
-    def __init__(self, database, neighbours, media, online=()):
+    def __init__(self, database, neighbours, media, online=(), node=1, *, clustered=False):
         self.online = set(online)
         self.neighbours = neighbours
         self.visible = True
@@ -88,7 +89,7 @@ class Server:
             ChildSpec(
                 kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online), resident=False
             ),
-            capture_list_spec(8),
+            capture_records_spec(database, 8, node=node, clustered=clustered),
             capture_spec(database, media, CaptureSettings(start_seconds=3600, idle_seconds=3600)),
             *(
                 DynamicSpec(kind=kind, name=kind.name, factory=lambda key, kind=kind: self._source(kind, key))
@@ -251,8 +252,8 @@ async def test_two_servers_capture_once_that_to_which_the_device_is_connected(
 ):
     await open_ticket(database, tree, time, clock, device)
     both = (
-        Server(database, neighbours, tmp_path, [device.id]),
-        Server(database, neighbours, tmp_path, [device.id]),
+        Server(database, neighbours, tmp_path, [device.id], 1, clustered=True),
+        Server(database, neighbours, tmp_path, [device.id], 2, clustered=True),
     )
     async with tree(*both[0].specs) as first, tree(*both[1].specs) as second:
         await time.passes(60, step=5)
@@ -433,7 +434,7 @@ async def test_after_a_crash_what_is_whole_of_the_file_is_evidence(
     writer.close()
     whole = writer.path.read_bytes()
     writer.path.write_bytes(whole + whole[-100:])
-    await followed(CaptureRecord("lost", device.id, 1, name, clock.now()))
+    await followed(CaptureRecord("lost", device.id, 1, False, name, clock.now()))
     async with tree(*server.specs):
         await time.passes(10, step=5)
         (entry,) = await entered(1)
@@ -441,10 +442,12 @@ async def test_after_a_crash_what_is_whole_of_the_file_is_evidence(
     assert writer.path.read_bytes() == whole
 
 
+@pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("is_written", [True, False])
 async def test_after_a_restart_what_the_file_holds_is_the_end(
-    database, tree, time, device, server, followed, neighbours, tmp_path, entered, is_written
+    database, tree, time, device, followed, neighbours, tmp_path, entered, is_written, clustered
 ):
+    server = Server(database, neighbours, tmp_path, clustered=clustered)
     async with tree(*server.specs) as system:
         record = await start_capture(system, OpenCapture(device.id, 1, unique_id="van 1"))
         await followed(record)
@@ -452,20 +455,43 @@ async def test_after_a_restart_what_the_file_holds_is_the_end(
         if is_written:
             await show(system, reason="")
             await time.settle()
-    again = Server(database, neighbours, tmp_path)
+    again = Server(database, neighbours, tmp_path, node=2, clustered=clustered)
     async with tree(*again.specs):
         await time.passes(120, step=10)
-        if not is_written:
+        if not is_written and not clustered:
             assert await evidence(database) == [], "another server may have the file"
-        await time.passes(300, step=30)
+            await time.passes(300, step=30)
         (entry,) = await entered(1)
-    assert (entry["status"], entry["reason"]) == (
-        "COMPLETE" if is_written else "FAILED",
-        "the server ended while it was recording",
-    )
+    # A server that is alone knows nothing of the captures of its earlier starts.
+    reason = "the server was stopped" if clustered else SERVER_ENDED
+    if clustered and not is_written:
+        reason = f"nothing came that can be kept: {reason}"
+    assert (entry["status"], entry["reason"]) == ("COMPLETE" if is_written else "FAILED", reason)
     if is_written:
         content = (tmp_path / "van 1" / record.file_name).read_bytes()
         assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+async def test_the_capture_of_a_rule_whose_server_is_killed_is_made_again_by_another_one(
+    database, tree, time, clock, chief, device, neighbours, tmp_path, entered
+):
+    await open_ticket(database, tree, time, clock, device)
+    first = Server(database, neighbours, tmp_path, [device.id], 1, clustered=True)
+    async with tree(*first.specs) as system:
+        await time.passes(60, step=5)
+        (killed,) = system.keys(CAPTURE)
+    # As the other servers find it.
+    await database.execute("update captures set reason = $1 where id = $2", SERVER_ENDED, killed)
+    second = Server(database, neighbours, tmp_path, [device.id], 2, clustered=True)
+    async with tree(*second.specs) as system:
+        await time.passes(120, step=10)
+        (again,) = system.keys(CAPTURE)
+        assert again != killed
+        await show(system)
+        await time.passes(2, step=1)
+        begun, begun_again, ended = await entered(3)
+    assert [entry["captureId"] for entry in (begun, begun_again, ended)] == [killed, again, again]
+    assert ended["status"] == "COMPLETE"
 
 
 async def test_files_that_become_evidence_are_left_by_the_quota_at_once(database, tree, time, tmp_path):
