@@ -13,9 +13,11 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import av
+import httpx
 import m3u8
 import pytest
 
+from motorpool.bench.server import EMAIL
 from motorpool.codecs.devices.jt808.platform_messages import (
     LiveVideoControl,
     LiveVideoRequest,
@@ -283,9 +285,15 @@ def test_live_video_is_captured_for_its_time_and_holds_the_stream_meanwhile(serv
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
-def test_the_end_of_the_server_leaves_a_file_that_plays(start_server, connected, eventually, end):
+@pytest.mark.timeout(300)
+def test_the_end_of_the_server_leaves_a_file_that_plays(
+    start_server, connected, eventually, database_url, end
+):
     units = footage(10)
-    with start_server(SETTINGS) as server, connected(server, "13944450004") as peer:
+    # One that is killed is one of a cluster.
+    cluster = {"MOTORPOOL_CLUSTER_NAME": "north", "MOTORPOOL_DATABASE": database_url}
+    settings = {**SETTINGS, **(cluster if end == signal.SIGKILL else {})}
+    with start_server(settings) as server, connected(server, "13944450004") as peer:
         with server.client() as client:
             device_id = device_of(client, peer)
             capture = capture_of(client, device_id)
@@ -300,10 +308,27 @@ def test_the_end_of_the_server_leaves_a_file_that_plays(start_server, connected,
                 server.process.send_signal(end)
                 server.process.wait(60)
         (path,) = (server.folder / "data" / "media").rglob(capture["fileName"])
-        pictures, _ = captured(path.read_bytes(), Coding.H264)
         expected, _ = sent(units, Coding.H264)
-        assert len(pictures) >= 40
-        assert pictures == expected[: len(pictures)]
+
+        def check(film):
+            pictures, _ = captured(film, Coding.H264)
+            assert len(pictures) >= 40
+            assert pictures == expected[: len(pictures)]
+
+        check(path.read_bytes())
         if end == signal.SIGTERM:
             with av.open(str(path)) as container:
                 assert container.duration > 4_000_000
+            return
+        # The other server answers for it once the first one is known to be dead.
+        shared = {**settings, "MOTORPOOL_DATA": str(server.folder / "data")}
+        with (
+            start_server(shared) as other,
+            httpx.Client(base_url=f"{other.url}/api", auth=(EMAIL, server.password), timeout=60) as client,
+        ):
+            record = ended(client, capture, eventually)
+            assert (record["status"], record["reason"]) == (
+                "COMPLETE",
+                "the server ended while it was recording",
+            )
+            check(fetched(client, record))

@@ -12,7 +12,7 @@ from functools import partial
 import httpx
 import pytest
 import trio
-from tests.journeys.test_captures import capture_of, captured, device_of, footage, sent
+from tests.journeys.test_captures import capture_of, captured, device_of, fetched, footage, sent
 from tests.journeys.test_schedules import calendar_of, history, saved, schedule, soon
 
 from motorpool.bench.server import EMAIL
@@ -163,7 +163,11 @@ def test_a_server_is_replaced_while_all_goes_on(start_server, database_url, conn
                 first.wait(lambda _: False)
             assert leaving.process.wait(60) == 0
 
-        # The capture is whole, with what came.
+        # The capture is whole, with what came, and the other server answers for it.
+        record = other.get(f"/captures/{capture['id']}").json()
+        assert (record["status"], record["reason"]) == ("COMPLETE", "the server was stopped")
+        assert other.get("/captures", params={"deviceId": device_id}).json() == [record]
+        assert len(fetched(other, record)) == record["size"]
         (path,) = (leaving.folder / "data" / "media").rglob(capture["fileName"])
         pictures, _ = captured(path.read_bytes(), Coding.H264)
         expected, _ = sent(units, Coding.H264)
