@@ -36,8 +36,7 @@ class Shifts(msgspec.Struct, frozen=True):
 
 def text_command(text: str) -> dict[str, object]:
     """Return the type and the attributes of a command that shows a text (0x8300)."""
-    content = base64.b16encode(b"\x83\x00\x01" + text.encode()).decode()
-    return {"type": "custom", "attributes": {"data": content}}
+    return {"type": "message", "attributes": {"message": text}}
 
 
 async def make_shifts(

@@ -42,6 +42,8 @@ class WatchingSocket(threading.Thread):
                     self._handle(event, now)
         except (OSError, ConnectionError) as error:
             self.error = str(error)
+        finally:
+            self._socket.close()
 
     def _handle(self, event: object, now: float) -> None:
         match event:

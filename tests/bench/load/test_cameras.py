@@ -10,7 +10,7 @@ from motorpool.bench.vehicles.media_loop import read_number_message
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
-from motorpool.codecs.reports import CommandResult, DeviceCommand, MediaAddress, Report
+from motorpool.codecs.reports import CommandResult, DeviceCommand, MediaAddress, PositionReport, Report
 
 PHONE = "13500000001"
 
@@ -88,3 +88,36 @@ def test_a_camera_films_on_order_in_time_and_whole(film: Path) -> None:
     assert result.stalled == 0
     assert 0 < result.cpu_share < 1
     assert later[1].frames == 0
+
+
+def test_a_camera_that_loses_its_server_goes_to_the_next(film: Path) -> None:
+    platforms = Platform(), Platform()
+    asked = CameraLoad(
+        host="127.0.0.1",
+        ports=tuple(each.terminals.getsockname()[1] for each in platforms),
+        phones=(PHONE,),
+        loop_file=str(film),
+    )
+    with run_program("cameras", asked) as program:
+        first = platforms[0].accept()
+        assert program.wait_for(Mark, 60).name == "ready"
+        platforms[0].order(first, "videoStart")
+        media = platforms[0].media.accept()[0]
+        assert program.wait_for(Streaming, 60).cameras == 1
+        first.close()
+        assert program.wait_for(Streaming, 60).cameras == 0
+        # It reports to the next one, and streams there as well.
+        second = platforms[1].accept()
+        while not any(isinstance(report, PositionReport) for report in platforms[1].read(second)):
+            pass
+        platforms[1].order(second, "videoStart")
+        again = platforms[1].media.accept()[0]
+        assert program.wait_for(Streaming, 60).cameras == 1
+        program.stop()
+        sessions = program.wait_for(CameraResult, 60).sessions
+        for connection in (media, again, second):
+            connection.close()
+    for each in platforms:
+        each.close()
+    assert [(each.terminal, each.server) for each in sessions] == [(0, 0), (0, 1)]
+    assert 0 < sessions[0].began <= sessions[0].ended <= sessions[1].began

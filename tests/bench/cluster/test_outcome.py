@@ -1,0 +1,127 @@
+"""How long take-overs took, from what was noted."""
+
+import pytest
+
+from motorpool.bench.checks.server_history import History, Listed
+from motorpool.bench.cluster.drill import Calm, Noted, Plan
+from motorpool.bench.cluster.faults import KILL, Fault, drawn, usual
+from motorpool.bench.cluster.outcome import device_waits, duty_waits, report_drill, stream_waits
+from motorpool.bench.cluster.records import Taken
+from motorpool.bench.figures import Report
+from motorpool.bench.load.plan import Arrival, CameraResult, RoamerResult, SocketResult, TerminalSession
+
+KILLED = Fault(KILL, 0, 11, 100.0, 104.0)
+"""Server A, which was number 11."""
+
+
+@pytest.fixture
+def noted() -> Noted:
+    """Two terminals and a camera at A, which is killed at 100; another terminal at B."""
+    sessions = (
+        TerminalSession(0, 0, 10.0, 10.1, 100.1),
+        TerminalSession(1, 0, 10.0, 10.1, 100.1),
+        TerminalSession(2, 1, 10.0, 10.1, 0.0),
+        TerminalSession(0, 1, 100.5, 100.6, 0.0),
+        TerminalSession(1, 1, 100.7, 102.0, 0.0),
+    )
+    filmed = (TerminalSession(0, 0, 12.0, 12.1, 100.1), TerminalSession(0, 1, 101.0, 101.1, 0.0))
+    segments = [
+        Listed("90/1", 40, "a", 99.0, "A"),
+        Listed("90/1", 39, "b", 98.0, "B"),
+        # What B had of the stream of A still.
+        Listed("90/1", 40, "a", 101.5, "B"),
+        Listed("90/1", 1001, "c", 104.0, "B"),
+        Listed("90/1", 1002, "d", 106.0, "B"),
+    ]
+    arrivals = (
+        (Arrival(7, 1001.0, 50.05), Arrival(9, 1001.0, 50.13)),
+        (
+            Arrival(7, 1001.0, 50.11),
+            Arrival(9, 1001.0, 50.07),
+            Arrival(7, 1000.0, 50.2),
+            Arrival(5, 1001.0, 51.0),
+        ),
+    )
+    return Noted(
+        plan=Plan(
+            phones=("1", "2", "3"),
+            cameras=("4",),
+            loop_file="",
+            rate=1.0,
+            moves=0.0,
+            shifts=0,
+            calm_seconds=10.0,
+            settle_seconds=1.0,
+            episodes=(),
+        ),
+        history=History(segments=segments),
+        anomalies=(),
+        faults=(KILLED,),
+        calm=Calm(
+            began=45.0,
+            ended=55.0,
+            answers=100,
+            server_seconds=2.0,
+            database_seconds=1.0,
+            sockets=SocketResult(arrivals=arrivals),
+        ),
+        first_epoch=1000.0,
+        devices=(7, 8, 9),
+        filmed=(90,),
+        result=RoamerResult(
+            sent=(2, 2, 2),
+            unanswered=((), (), ()),
+            sessions=sessions,
+            times=((40.0, 50.0), (40.0, 50.0), (40.0, 50.0)),
+            texts=(),
+            answers=6,
+            rejected=0,
+            p50_ms=1.0,
+            p99_ms=2.0,
+        ),
+        cameras=CameraResult(frames=1, late_ms=0.0, stalled=0, cpu_share=0.1, sessions=filmed),
+        requested=(),
+        runs=(),
+        taken=(
+            Taken("schedule", 11, 5.0),
+            Taken("retention", 12, 5.0),
+            Taken("schedule", 12, 109.0),
+        ),
+    )
+
+
+def test_devices_of_the_killed_server_count_from_the_kill(noted: Noted) -> None:
+    assert sorted(device_waits(noted, KILLED)) == pytest.approx([0.6, 2.0])
+
+
+def test_a_duty_of_the_killed_server_counts_until_another_has_it(noted: Noted) -> None:
+    assert duty_waits(noted, KILLED) == [9.0]
+
+
+def test_a_stream_counts_until_a_new_segment_at_the_other_server(noted: Noted) -> None:
+    assert stream_waits(noted, KILLED) == [(1.0, 4.0)]
+
+
+def test_delays_and_rates_are_those_without_faults(noted: Noted) -> None:
+    report = Report({})
+    report_drill(report, "servers", noted)
+    figures = {figure.metric: figure.value for figure in report.figures}
+    # Positions that were sent before, and those of devices of nobody, do not count.
+    assert figures["position on a WebSocket, own server, p99"] == pytest.approx(70.0)
+    assert figures["position on a WebSocket, own server, p50"] == pytest.approx(70.0)
+    assert figures["position on a WebSocket, other server, p99"] == pytest.approx(130.0)
+    assert figures["positions per CPU second of both servers"] == 50.0
+    assert figures["positions per CPU second of PostgreSQL"] == 100.0
+    assert figures["take-over of a stream, worst"] == 4.0
+    assert figures["next segment after its return, worst"] == 3.0
+
+
+def test_episodes_of_a_seed_are_the_same_each_time() -> None:
+    assert [drawn(seed) for seed in range(20)] == [drawn(seed) for seed in range(20)]
+    # PostgreSQL crashes alike each time.
+    assert len({drawn(seed) for seed in range(20)}) > 10
+    assert {fault.name for seed in range(20) for fault in drawn(seed)} == {
+        fault.name for (fault,) in usual(8)
+    }
+    kills = [fault for (fault,) in usual(8) if fault.name == KILL]
+    assert {fault.on for fault in kills} == {"holder", "other"}
