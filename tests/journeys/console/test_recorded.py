@@ -4,7 +4,7 @@ import contextlib
 import re
 import socket
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 
 import av
@@ -363,6 +363,11 @@ def test_two_cameras_at_once_have_one_clock(server, visitor, recorder, eventuall
 def test_video_of_an_offline_vehicle_waits_for_it(server, visitor, recorder):
     van = recorder("013900000404", seconds=2)
     van.end()
+    # The clock of camera 1 is five seconds behind.
+    with server.client() as client:
+        row = client.get(f"/devices/{van.id}").json()
+        row["attributes"]["console.clock1"] = 5000
+        assert client.put(f"/devices/{van.id}", json=row).status_code == 200
     guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(van.history(yesterday(14, 32)))
@@ -375,6 +380,8 @@ def test_video_of_an_offline_vehicle_waits_for_it(server, visitor, recorder):
     with server.client() as client:
         wanted = client.get("/footagerequests", params={"deviceId": van.id}).json()
         assert [each["channel"] for each in wanted] == [2, 1]
+        other, moved = (datetime.fromisoformat(each["startTime"]) for each in wanted)
+        assert other - moved == timedelta(seconds=5)
     page.get_by_role("link", name="Captures").click()
     entry = page.get_by_role("article").filter(has_text="Camera 1")
     expect(entry).to_contain_text(f"14:31:30 {TO} 14:33:30")

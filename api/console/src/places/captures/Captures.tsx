@@ -8,11 +8,12 @@ import { Empty } from "../../parts/Empty";
 import { Icon } from "../../parts/Icon";
 import { Picker } from "../../parts/Picker";
 import { go, location, withQuery } from "../../router";
-import { deviceIds, deviceNow } from "../../state/fleet";
+import { device, deviceIds, deviceNow } from "../../state/fleet";
 import { style } from "../../state/session";
 import { instantText } from "../../time/spans";
 import { CaptureLine } from "../../video/recorded/CaptureLine";
 import { begunOf, dismiss, ownCaptures, useCaptures, vehicleOf } from "../../video/recorded/captures";
+import { clockOf } from "../../video/recorded/clock";
 import { FootageLine } from "../../video/recorded/FootageLine";
 import { useFootage } from "../../video/recorded/footage";
 import "../../video/recorded/film.css";
@@ -56,7 +57,7 @@ export default function Captures() {
         <section class="card" aria-labelledby="captures-requests">
           <h2 id="captures-requests">{t("capture.requests")}</h2>
           {footage.map((request) => (
-            <Entry key={request.id} of={request} at={Date.parse(request.startTime)}>
+            <Entry key={request.id} of={request} at={Date.parse(request.startTime) + clockHere(request)}>
               <FootageLine request={request} />
             </Entry>
           ))}
@@ -111,7 +112,12 @@ function Entry({ of, at, children }: EntryProps) {
   );
 }
 
+/** When the span of a capture begins by true time; null where that is not known. */
 function spanStart(capture: Capture): number | null {
-  if (capture.startTime) return Date.parse(capture.startTime);
-  return begunOf(capture.id)?.from ?? null;
+  const from = capture.startTime ? Date.parse(capture.startTime) : begunOf(capture.id)?.from;
+  return from === undefined ? null : from + clockHere(capture);
+}
+
+function clockHere({ deviceId, channel }: Pick<Capture | Footage, "deviceId" | "channel">): number {
+  return clockOf(device(deviceId).value, channel);
 }

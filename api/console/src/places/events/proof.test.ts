@@ -70,6 +70,7 @@ test("films are what is asked for and what is captured around the event, each on
       capture("later", 1, 5),
       capture("new", 1, null),
     ],
+    () => 0,
   );
   expect(films.map(({ channel, state, size }) => [channel, state, size])).toEqual([
     [1, "kept", 5],
@@ -82,8 +83,26 @@ test("films are what is asked for and what is captured around the event, each on
     [-5000, 15_000],
   ]);
   expect(camerasWithout([1, 2, 3, 4], films)).toEqual([4]);
-  expect(camerasWithout([1], filmsOf(event, [request(1, 1, -1, 1, "FAILED")], []))).toEqual([1]);
+  expect(
+    camerasWithout(
+      [1],
+      filmsOf(event, [request(1, 1, -1, 1, "FAILED")], [], () => 0),
+    ),
+  ).toEqual([1]);
   expect(filmSpan(AT)).toEqual({ from: AT - 15_000, to: AT + 45_000 });
+});
+
+test("films of a camera whose clock is off show the event by true time", () => {
+  const films = filmsOf(
+    event,
+    [request(1, 1, -8, 2), request(2, 2, -8, 2)],
+    [capture("late", 1, 4), capture("right", 2, 4)],
+    (camera) => (camera === 1 ? -5000 : 0),
+  );
+  expect(films.map(({ channel, span }) => [channel, span.from - AT, span.to - AT])).toEqual([
+    [1, -1000, 19_000],
+    [2, -8000, 2000],
+  ]);
 });
 
 test("files that the vehicle sent come once, the nearest first", () => {

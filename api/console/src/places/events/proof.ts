@@ -2,6 +2,7 @@
 
 import type { Capture, Event, Footage, Position } from "../../api/types";
 import type { Span } from "../../time/spans";
+import { spanShown } from "../../video/recorded/clock";
 import { isOpen } from "../../video/recorded/footage";
 
 /** The way that the map shows. */
@@ -74,16 +75,27 @@ const STATES: Record<Footage["status"], FilmState> = {
   EXPIRED: "expired",
 };
 
-/** The films that show the event, by camera: what is asked for, and captures, which know more of the same film. */
+/**
+ * The films that show the event, by camera: what is asked for, and captures, which know more of the same film.
+ * `clock` is by how much the clock of a camera is off, in milliseconds; spans are of true time.
+ */
 export function filmsOf(
   event: Event,
   requests: readonly Footage[],
   captures: readonly Capture[],
+  clock: (camera: number) => number,
 ): readonly Film[] {
   const at = Date.parse(event.eventTime);
   const shows = ({ span }: Film) => span.from <= at && at <= span.to;
-  const asked = requests.filter((each) => each.deviceId === event.deviceId).map(ofRequest);
-  const recorded = captures.filter(({ live }) => !live).flatMap(ofCapture);
+  const shown = (film: Film) => ({ ...film, span: spanShown(film.span, clock(film.channel)) });
+  const asked = requests
+    .filter((each) => each.deviceId === event.deviceId)
+    .map(ofRequest)
+    .map(shown);
+  const recorded = captures
+    .filter(({ live }) => !live)
+    .flatMap(ofCapture)
+    .map(shown);
   const known = new Map(recorded.map((film) => [film.captureId, film]));
   for (const { captureId } of asked) known.delete(captureId);
   const merged = asked.filter(shows).map((film) => {

@@ -1,7 +1,9 @@
 import { useEffect } from "preact/hooks";
 import type { Event } from "../../api/types";
+import { device } from "../../state/fleet";
 import { useLoaded } from "../../state/saved";
 import { useCaptures } from "../../video/recorded/captures";
+import { clockOf } from "../../video/recorded/clock";
 import { isOpen, readFootage, useFootage } from "../../video/recorded/footage";
 import { type Film, filmsOf } from "./proof";
 
@@ -21,13 +23,14 @@ export function useFilms(event: Event): Films {
     await readFootage(deviceId, signal);
     return true;
   });
+  const of = device(deviceId).value;
   const open = footage.some(isOpen);
   useEffect(() => {
     // A capture that began or ended may be that of a request.
     if (open) read.reload();
   }, [captures]);
   return {
-    films: read.value ? filmsOf(event, footage, captures) : undefined,
+    films: read.value ? filmsOf(event, footage, captures, (camera) => clockOf(of, camera)) : undefined,
     problem: read.problem,
     reload: read.reload,
   };

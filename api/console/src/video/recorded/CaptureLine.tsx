@@ -5,24 +5,25 @@ import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
+import { device } from "../../state/fleet";
 import { style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
 import { now } from "../../time/clock";
 import { begunOf, progressOf } from "./captures";
+import { clockOf, spanShown } from "./clock";
 import { endCapture } from "./fetch";
 import { playbacksOf } from "./playbacks";
 import { endOf, rateOf, shareOf, standsStill } from "./progress";
+import { heldSpan } from "./sources";
 
 /** How a capture gets on, and its file once it is complete. */
 export function CaptureLine({ capture }: { capture: Capture }) {
-  const { status, startTime, endTime } = capture;
-  const begun = begunOf(capture.id);
-  const span =
-    startTime && endTime
-      ? `${clockSeconds(Date.parse(startTime), style.value)} – ${clockSeconds(Date.parse(endTime), style.value)}`
-      : begun
-        ? `${clockSeconds(begun.from, style.value)} – ${clockSeconds(begun.to, style.value)}`
-        : clockTime(Date.parse(capture.startedAt), style.value);
+  const { status } = capture;
+  const of = heldSpan(capture) ?? begunOf(capture.id);
+  const held = of && spanShown(of, clockOf(device(capture.deviceId).value, capture.channel));
+  const span = held
+    ? `${clockSeconds(held.from, style.value)} – ${clockSeconds(held.to, style.value)}`
+    : clockTime(Date.parse(capture.startedAt), style.value);
   return (
     <div class={`capture ${status.toLowerCase()}`}>
       <p class="capture-name">

@@ -4,14 +4,17 @@ import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
+import { device } from "../../state/fleet";
 import { session, style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
 import { now } from "../../time/clock";
+import { clockOf } from "./clock";
 import { cancelFootage, isOpen } from "./footage";
 
 /** A span that the server fetches by itself, and what became of it. */
 export function FootageLine({ request }: { request: Footage }) {
-  const time = (text: string) => clockSeconds(Date.parse(text), style.value);
+  const clock = clockOf(device(request.deviceId).value, request.channel);
+  const time = (text: string) => clockSeconds(Date.parse(text) + clock, style.value);
   const mine = request.userId === session.value?.id || session.value?.administrator;
   const until = shortTime(Date.parse(request.until), now.value, style.value);
   return (
