@@ -8,6 +8,7 @@ in the database and asked of the others; of events it is not known, so WebSocket
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import trio
@@ -15,6 +16,7 @@ import trio
 from motorpool.actors.broadcasts import serve_broadcast
 from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
 from motorpool.actors.devices.elsewhere import Elsewhere
+from motorpool.actors.files.media_files import folder_identity
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.actors.messages.remote import (
     ApplyRemoteUpdates,
@@ -62,10 +64,15 @@ LIVE_RELAY: Kind[None, None] = Kind("live_relay")
 class LiveRelay(Actor[None]):
     """Keeps the newest of each device until it is sent, and applies what others send."""
 
-    def __init__(self, database: Database, server: int, elsewhere: Elsewhere) -> None:
+    def __init__(self, database: Database, server: int, elsewhere: Elsewhere, media: Path) -> None:
         self._database = database
         self._server = server
         self._elsewhere = elsewhere
+        self._media = media
+        self._files = ""
+        """Which folder `media` is; empty: unknown."""
+        self._with_other_files: set[int] = set()
+        """Servers that keep files of devices in another folder."""
         self._positions: dict[int, Position] = {}
         """The newest unsent position of each device."""
         self._statuses: dict[int, datetime | None] = {}
@@ -74,6 +81,8 @@ class LiveRelay(Actor[None]):
         self._events_lost = False
         self._wanted = trio.Event()
         """Another server asks for the status of all devices."""
+        self._asked = False
+        """It has not been sent yet which folder of files this server has."""
         self._added = trio.Event()
         self._was_connected = False
         self._stopping = False
@@ -87,6 +96,10 @@ class LiveRelay(Actor[None]):
 
     async def start(self) -> None:
         """Note what is new at this server from now on."""
+        try:
+            self._files = await trio.to_thread.run_sync(folder_identity, self._media)
+        except OSError as error:
+            self.context.log.warning("files of devices cannot be kept: %s", error)
         topic = self.context.system.topic
         self._listeners = (
             topic(POSITIONS).listen(self._add_positions),
@@ -140,7 +153,7 @@ class LiveRelay(Actor[None]):
         if self._was_connected:
             self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
         self._was_connected = True
-        await channel.send([encode_text(RemoteText(self._server, asks=True))])
+        await channel.send([encode_text(RemoteText(self._server, asks=True, files=self._files))])
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._receive, channel)
             nursery.start_soon(self._send, channel)
@@ -169,6 +182,9 @@ class LiveRelay(Actor[None]):
             texts = [*encode_devices(self._server, updates), *encode_events(self._server, events)]
             if lost:
                 texts.append(encode_text(RemoteText(self._server, lost=True)))
+            asked, self._asked = self._asked, False
+            if asked:
+                texts.append(encode_text(RemoteText(self._server, files=self._files)))
             if self._positions or self._statuses:
                 self._added.set()
             elif self._stopping:
@@ -177,6 +193,7 @@ class LiveRelay(Actor[None]):
                 if texts:
                     await channel.send(texts)
             except StorageError:
+                # The next connection begins with the folder of files.
                 self._restore(updates, events, lost=lost)
                 raise
             if self._stopping:
@@ -219,10 +236,26 @@ class LiveRelay(Actor[None]):
                 self.context.system.topic(WEB_EVENTS).publish(event)
             if text.lost:
                 self.context.system.topic(WEB_EVENTS).publish(WebEventsLost())
+            if text.files:
+                self._compare_files(text.server, text.files)
             if text.asks:
+                self._asked = True
+                self._added.set()
                 self._wanted.set()
             if text.leaves:
                 self._known.discard(text.server)
+
+    def _compare_files(self, server: int, files: str) -> None:
+        if not self._files or files == self._files:
+            self._with_other_files.discard(server)
+        elif server not in self._with_other_files:
+            self._with_other_files.add(server)
+            self.context.log.warning(
+                "server %d keeps the files of devices in another folder than %s: what one of them has, such"
+                " as pictures and captures, the other does not serve (docs/servers.md#what-servers-share)",
+                server,
+                self._media,
+            )
 
     async def _apply(self, server: int, updates: Sequence[DeviceUpdate]) -> None:
         long = [update.position_id for update in updates if update.position_id]
@@ -256,6 +289,7 @@ class LiveRelay(Actor[None]):
                 self.context.system.topic(LATEST_POSITIONS).publish(newer)
 
     def _keep_servers(self, living: LivingServers) -> None:
+        self._with_other_files &= living.numbers
         dead = self._known - living.numbers
         if dead:
             # It may have ended between an event and its sending.
@@ -268,11 +302,14 @@ def _batches(device_ids: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     return (device_ids[start : start + BATCH] for start in range(0, len(device_ids), BATCH))
 
 
-def live_relay_spec(database: Database, server: int, elsewhere: Elsewhere) -> ChildSpec[None]:
-    """Return the child spec; `server` is the number of this one, `elsewhere` the table of the directory."""
+def live_relay_spec(database: Database, server: int, elsewhere: Elsewhere, media: Path) -> ChildSpec[None]:
+    """Return the child spec; `server` is the number of this one, `elsewhere` the table of the directory.
+
+    `media` is the folder of all files of devices.
+    """
     return ChildSpec(
         kind=LIVE_RELAY,
-        factory=lambda: LiveRelay(database, server, elsewhere),
+        factory=lambda: LiveRelay(database, server, elsewhere, media),
         resident=False,
         shutdown_seconds=STOP_SECONDS + 1.0,
     )

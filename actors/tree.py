@@ -240,7 +240,11 @@ def fleet_tree(
                 intensity=None,
                 children=(
                     *((change_relay_spec(database),) if clustered else ()),
-                    *((live_relay_spec(database, node, elsewhere),) if elsewhere is not None else ()),
+                    *(
+                        (live_relay_spec(database, node, elsewhere, media_folder(settings.data)),)
+                        if elsewhere is not None
+                        else ()
+                    ),
                     capture_retention_spec(
                         database,
                         media_folder(settings.data),

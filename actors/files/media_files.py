@@ -23,6 +23,7 @@ __all__ = [
     "MEDIA",
     "STILL",
     "device_folder",
+    "folder_identity",
     "folder_name",
     "measure",
     "media_folder",
@@ -45,6 +46,8 @@ IMAGE = "device"
 """File name of a device's image, without the extension."""
 FOLDER_MODE = 0o700
 """Mode of new folders: other accounts of the machine may not read what devices recorded."""
+MARKER = ".folder"
+"""An empty file in the folder of all devices, made by servers of a cluster."""
 WRITERS = 4
 """Photos and images written at the same time: a slow disk leaves threads to live segments."""
 DRAFT_SECONDS = 3600.0
@@ -100,6 +103,24 @@ def media_folder(data: Path) -> Path:
 def device_folder(media: Path, unique_id: str) -> Path:
     """Return the folder of one device; `media` is that of all devices."""
     return media / folder_name(unique_id)
+
+
+def folder_identity(media: Path) -> str:
+    """Return a text that two servers get alike only if they have the same folder of files. Blocks.
+
+    A copy has another one. `media` is the folder of all devices; it is created if there is none.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    make_folder(media, FOLDER_MODE)
+    # Not `touch`, which would set the time of the file again.
+    opened = os.open(media / MARKER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        state = os.fstat(opened)
+    finally:
+        os.close(opened)
+    return f"{state.st_ino}-{state.st_mtime_ns}"
 
 
 def media_url(unique_id: str, name: str) -> str:

@@ -46,6 +46,8 @@ class RemoteText(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The sender does not know the status of the devices of others: they send it."""
     leaves: bool = False
     """The sender ends in order, and has sent everything."""
+    files: str = ""
+    """`folder_identity` of the sender's folder of files of devices; empty: it is not said here."""
     lost: bool = False
     """The sender had more events than wait at once, and has dropped some."""
 

@@ -1,5 +1,7 @@
 """What devices at one server do is seen at the others: status, positions, events."""
 
+import re
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -44,11 +46,12 @@ def position(number, device_id, minutes=0, **fields):
 class Server:
     """A system with the directory and both relays, and what its clients would get."""
 
-    def __init__(self, database, system, node, elsewhere):
+    def __init__(self, database, system, node, elsewhere, media):
         self.database = database
         self.system = system
         self.node = node
         self.elsewhere = elsewhere
+        self.media = media
         self.latest = []
         self.statuses = []
         self.events = []
@@ -98,14 +101,17 @@ async def until_in(item, items):
 
 
 @pytest.fixture
-async def open_server(database, monkeypatch, neighbours):
-    """`async with open_server() as server`: one of a cluster."""
+async def open_server(database, monkeypatch, neighbours, tmp_path):
+    """`async with open_server() as server`: one of a cluster; its files are in the folder `media`."""
     monkeypatch.setattr(change_relay, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(broadcasts, "RETRY_SECONDS", 0.05)
     monkeypatch.setattr(live_relay, "SEND_SECONDS", 0.02)
     monkeypatch.setattr(live_relay, "STOP_SECONDS", 60.0)
 
     class Opened:
+        def __init__(self, media="media"):
+            self._media = tmp_path / media
+
         async def __aenter__(self):
             async with database.session() as session:
                 node = await nodes.join(session, "north", "a server of tests", "0")
@@ -118,11 +124,11 @@ async def open_server(database, monkeypatch, neighbours):
                         directory_spec(database, None, elsewhere),
                         neighbours.devices_spec,
                         change_relay_spec(database),
-                        live_relay_spec(database, node, elsewhere),
+                        live_relay_spec(database, node, elsewhere, self._media),
                     ),
                 )
             )
-            return Server(database, await self._system.__aenter__(), node, elsewhere)
+            return Server(database, await self._system.__aenter__(), node, elsewhere, self._media)
 
         async def __aexit__(self, *error):
             return await self._system.__aexit__(*error)
@@ -329,3 +335,39 @@ async def test_after_a_lost_connection_all_is_as_in_the_database(servers, make_d
     one.says(van, "online", 6)
     await other.until_status(van, "online")
     assert (await other.status(truck)).status == "online"
+
+
+def warnings_of_files(caplog):
+    """Who keeps files apart, as servers have logged it."""
+    return sorted(map(int, re.findall(r"server (\d+) keeps the files of devices in another", caplog.text)))
+
+
+async def test_servers_that_keep_their_files_apart_say_so(open_server, make_device, caplog):
+    van = (await make_device("van")).id
+    async with open_server() as one, open_server() as other:
+        one.says(van, "online")
+        await other.until_status(van, "online")
+        # A copy is another folder.
+        shutil.copytree(one.media, one.media.with_name("copy"))
+        assert warnings_of_files(caplog) == []
+        async with open_server("copy") as third:
+            expected = sorted([third.node, third.node, one.node, other.node])
+
+            async def all_have_said_so():
+                return warnings_of_files(caplog) == expected
+
+            await until(all_have_said_so)
+
+
+async def test_a_server_whose_files_cannot_be_kept_says_so_and_goes_on(
+    open_server, make_device, caplog, tmp_path
+):
+    (tmp_path / "file").touch()
+    van, truck = [(await make_device(name)).id for name in ("van", "truck")]
+    async with open_server() as one, open_server("file/media") as other:
+        assert "files of devices cannot be kept" in caplog.text
+        one.says(van, "online")
+        await other.until_status(van, "online")
+        other.says(truck, "online")
+        await one.until_status(truck, "online")
+        assert warnings_of_files(caplog) == []

@@ -149,6 +149,7 @@ def test_a_server_is_replaced_while_all_goes_on(start_server, database_url, conn
             other = stack.enter_context(
                 httpx.Client(base_url=f"{staying.url}/api", auth=(EMAIL, leaving.password), timeout=60)
             )
+            assert "in another folder" not in leaving.log + staying.log
             calls = stack.enter_context(simulated(leaving.jt808_port, staying.jt808_port))
             assert eventually(lambda: online(client) == 1 + SIMULATED)
             resume, now = saved(client, "engineResume"), SystemClock().now()

@@ -77,6 +77,12 @@ def test_two_servers_are_one_for_rights_and_commands(start_server, database_url,
             van = other.post("/devices", json={"name": "Van 1", "uniqueId": "van1"}).json()["id"]
             report(leaving, 41.15)
 
+            # They have folders of their own, of which the operator learns.
+            for each in (staying, leaving):
+                assert eventually(
+                    lambda each=each: "keeps the files of devices in another folder" in each.log
+                )
+
             # A command that the one server takes for a device at the other is sent at once.
             (device,) = client.get("/devices", params={"uniqueId": NUMBER}).json()
             text = base64.b16encode(b"\x83\x00\x01HELLO").decode()
