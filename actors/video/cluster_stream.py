@@ -20,7 +20,7 @@ class ClusterStream(Stream):
         """Handle a message; the numbers are checked before one that may begin the stream."""
         match message:
             case Publish() | HoldStream() | Subscribe() | ReadPlaylist() | ReadKeyframe() if (
-                self._publisher is None and self._has_published
+                self._publisher is None
             ):
                 return self._handle_above_others(message)
             case _:
@@ -28,10 +28,9 @@ class ClusterStream(Stream):
 
     async def _handle_above_others(self, message: StreamMessage) -> object:
         if not await self._numbers.are_latest():
-            self._reads.answer_all()
-            self._checks.cancel()
-            self._has_published = False
-            await self.start()
+            if self._has_published:
+                self._reads.answer_all()
+            await self._begin_playlist()
         outcome = super().handle(message)
         return await outcome if isinstance(outcome, Coroutine) else outcome
 

@@ -21,16 +21,20 @@ RELOAD_TARGETS = 3
 class LiveReads(PendingReads):
     """The readers of one stream that wait: for its first segment, for what comes next, for a key frame."""
 
-    def __init__(
-        self, context: Context[Any], playlist: LivePlaylist, is_published: Callable[[], bool]
-    ) -> None:
+    def __init__(self, context: Context[Any], is_published: Callable[[], bool]) -> None:
         super().__init__()
         self._context = context
-        self._playlist = playlist
         self._is_published = is_published
-        self._pacing = ReloadPacing()
+        # Made by `begin`.
+        self._playlist: LivePlaylist
+        self._pacing: ReloadPacing
         self._expire_at = inf
         """When `ExpireReads` comes, in monotonic seconds."""
+
+    def begin(self, playlist: LivePlaylist) -> None:
+        """Read this playlist from now on; who waits for the first segment waits for its first one."""
+        self._playlist = playlist
+        self._pacing = ReloadPacing()
 
     def expire(self) -> None:
         """Answer reads that are timed out, and look again when the next one is."""
@@ -58,9 +62,9 @@ class LiveReads(PendingReads):
 
         A request shortly before the next segment waits for that (`reload_pacing`).
         """
-        playlist = self._playlist
         if not self._may_begin():
-            return self.wait(start_seconds, self._may_begin, playlist.render)
+            return self.wait(start_seconds, self._may_begin, self._render)
+        playlist = self._playlist
         hold = self._pacing.reload_hold(self._context.clock.monotonic())
         if not hold or playlist.has_parts or not self._is_published():
             return playlist.render()
@@ -68,6 +72,9 @@ class LiveReads(PendingReads):
         return self.wait(
             hold, lambda: playlist.next_index > index or not self._is_published(), playlist.render
         )
+
+    def _render(self) -> str:
+        return self._playlist.render()
 
     def _may_begin(self) -> bool:
         playlist = self._playlist

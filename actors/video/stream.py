@@ -75,7 +75,7 @@ class Stream(Actor[StreamMessage]):
         self._subscribers = Subscribers()
         self._publisher: Ref[ConnectionMessage] | None = None
         self._has_published = False
-        """Since this actor started: the next publisher follows a discontinuity."""
+        """Since the playlist began: the next publisher follows a discontinuity."""
         self._publisher_left_at = 0.0
         self._read_at = 0.0
         self._reads: LiveReads
@@ -87,6 +87,13 @@ class Stream(Actor[StreamMessage]):
         self._camera = CameraControl(context, self._device_id, self._channel, settings.start_seconds)
         self._builder = SegmentBuilder(self._subscribers, SoundTranscoder(context.system), context.log)
         self._numbers = SequenceAllocator(self._database, self._device_id, self._channel, "live", context.log)
+        self._reads = LiveReads(context, lambda: self._publisher is not None)
+        await self._begin_playlist()
+        context.every(CHECK_SECONDS, CheckStream())
+
+    async def _begin_playlist(self) -> None:
+        """Begin an empty playlist with numbers that no stream of the channel has had."""
+        settings = self._settings
         next_index, first_discontinuity = await self._numbers.load()
         self._first_index = max(next_index, FIRST_INDEX_OF_PARTS if settings.part_seconds else 0)
         self._playlist = LivePlaylist(
@@ -96,13 +103,13 @@ class Stream(Actor[StreamMessage]):
             first_discontinuity=first_discontinuity,
             part_seconds=settings.part_seconds,
         )
-        self._reads = LiveReads(context, self._playlist, lambda: self._publisher is not None)
+        self._reads.begin(self._playlist)
         self._segmenter = Segmenter(
             settings.segment_seconds,
             part_seconds=settings.part_seconds,
             discontinuity=next_index > 0,
         )
-        self._checks = context.every(CHECK_SECONDS, CheckStream())
+        self._has_published = False
 
     async def stop(self) -> None:
         """Answer readers, end subscriptions and save the numbers."""

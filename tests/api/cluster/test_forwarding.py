@@ -4,11 +4,12 @@ import httpx
 import m3u8
 import trio
 from tests.api.cluster.conftest import film, requested
+from trio.testing import wait_all_tasks_blocked
 
 from motorpool.actors.messages.downlink import CONNECTION
-from motorpool.actors.messages.live_stream import STREAM
+from motorpool.actors.messages.live_stream import STREAM, HoldStream, ReadPlaylist
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
-from motorpool.actors.messages.publishing import PublisherLeft
+from motorpool.actors.messages.publishing import Publish, PublisherLeft
 from motorpool.api.cluster import home_requests
 from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER
 from motorpool.api.resources.streams import Directives
@@ -215,3 +216,39 @@ def test_what_a_player_asks_of_a_playlist_is_asked_of_the_home():
     assert Directives().as_query == ""
     assert Directives(msn=7, part=2).as_query == "_HLS_msn=7&_HLS_part=2"
     assert Directives(wait=0.0).as_query == "wait=0.0"
+
+
+async def test_a_stream_that_was_requested_before_another_server_streamed_begins_above_its_numbers(
+    servers, database, monkeypatch
+):
+    monkeypatch.setattr(home_requests, "PLAYLIST_SECONDS", 0.0)
+    one, home = servers
+    path = f"/stream/{home.device_id}/1/live.m3u8"
+    # The device leaves this server before its camera has begun to stream: the reader goes on waiting.
+    stream = home.context.system.ref(STREAM, (home.device_id, 1))
+    await stream.tell(HoldStream())
+    answers = []
+
+    async def wait():
+        answers.append(await stream.ask(ReadPlaylist(wait_seconds=600.0), seconds=600.0))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        await wait_all_tasks_blocked()
+        await homes.claim(database, one.node, [home.device_id])
+        for each in servers:
+            each.context.home_finder.forget_all()
+        await film(one, home.device_id, 0, 5)
+        first = m3u8.loads((await one.admin.get(path)).text)
+        leaving = one.context.system.ref(STREAM, (home.device_id, 1))
+        await leaving.tell(PublisherLeft(one.context.system.ref(CONNECTION, 1)))
+        await homes.claim(database, home.node, [home.device_id])
+        for each in servers:
+            each.context.home_finder.forget_all()
+        assert answers == []
+        assert await stream.ask(Publish(home.context.system.ref(CONNECTION, 1)))
+        await film(home, home.device_id, 1, 5)
+    for text in ((await one.admin.get(path)).text, answers[0]):
+        found = m3u8.loads(text)
+        assert found.media_sequence > first.media_sequence + len(first.segments)
+        assert found.segments[0].discontinuity
