@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 import trio
-from tests.api.cluster.test_forwarding import member
+from tests.api.cluster.conftest import member
 from tests.api.resources.test_captures import start, stream
 
 from motorpool.actors.settings import CaptureSettings
