@@ -1,5 +1,11 @@
-"""A Unix socket before that of PostgreSQL, which can be cut: bytes then wait, as on a dead network."""
+"""A Unix socket before that of PostgreSQL, which can be cut: bytes then wait, as on a dead network.
 
+All that two servers exchange with their database comes through here, in the process of the bench. So sockets
+are read and written without a checkpoint of Trio for each call, at a quarter of the CPU.
+"""
+
+import socket
+from contextlib import suppress
 from pathlib import Path
 
 import trio
@@ -7,7 +13,9 @@ import trio
 __all__ = ["Relay"]
 
 SOCKET = ".s.PGSQL.5432"
+_BACKLOG = 100
 _READ_BYTES = 65536
+_FULL_SECONDS = 0.02
 
 
 class Relay:
@@ -20,17 +28,20 @@ class Relay:
         self._whole = trio.Event()
         self._whole.set()
 
-    async def run(self, task_status: trio.TaskStatus[list[trio.SocketListener]]) -> None:
+    async def run(self, task_status: trio.TaskStatus[None]) -> None:
         """Accept connections until cancelled."""
-        listening = trio.socket.socket(trio.socket.AF_UNIX)
-        await listening.bind(str(self._path))
-        listening.listen(100)
-        try:
-            await trio.serve_listeners(
-                self._pass_on, [trio.SocketListener(listening)], task_status=task_status
-            )
-        finally:
-            self._path.unlink(missing_ok=True)
+        with _new_socket() as listening:
+            listening.bind(str(self._path))
+            listening.listen(_BACKLOG)
+            try:
+                async with trio.open_nursery() as nursery:
+                    task_status.started()
+                    while True:
+                        await trio.lowlevel.wait_readable(listening)
+                        with suppress(BlockingIOError):
+                            nursery.start_soon(self._pass_on, listening.accept()[0])
+            finally:
+                self._path.unlink(missing_ok=True)
 
     def cut(self) -> None:
         """Pass nothing on from now; connections stay open."""
@@ -41,23 +52,52 @@ class Relay:
         """Pass on again, what waited included."""
         self._whole.set()
 
-    async def _pass_on(self, client: trio.SocketStream) -> None:
-        await self._whole.wait()
-        try:
-            server = await trio.open_unix_socket(str(self._target))
-        except OSError:
-            return
-        async with server, trio.open_nursery() as nursery:
-            for source, sink in ((client, server), (server, client)):
-                nursery.start_soon(self._copy, source, sink, nursery.cancel_scope)
+    async def _pass_on(self, client: socket.socket) -> None:
+        with client, _new_socket() as server:
+            client.setblocking(False)
+            await self._whole.wait()
+            try:
+                await self._connect(server)
+            except OSError:
+                return
+            async with trio.open_nursery() as nursery:
+                for source, sink in ((client, server), (server, client)):
+                    nursery.start_soon(self._copy, source, sink, nursery.cancel_scope)
 
-    async def _copy(self, source: trio.SocketStream, sink: trio.SocketStream, both: trio.CancelScope) -> None:
+    async def _connect(self, server: socket.socket) -> None:
+        """Connect to PostgreSQL; while its backlog is full, try again. Raises OSError."""
+        while True:
+            try:
+                server.connect(str(self._target))
+            except BlockingIOError:
+                await trio.sleep(_FULL_SECONDS)
+            else:
+                return
+
+    async def _copy(self, source: socket.socket, sink: socket.socket, both: trio.CancelScope) -> None:
         """Copy until one side ends; then both do, though not while the relay is cut."""
-        try:
-            while content := await source.receive_some(_READ_BYTES):
-                await self._whole.wait()
-                await sink.send_all(content)
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            pass
+        with suppress(OSError):
+            while True:
+                await trio.lowlevel.wait_readable(source)
+                try:
+                    content = source.recv(_READ_BYTES)
+                except BlockingIOError:
+                    continue
+                if not content:
+                    break
+                if not self._whole.is_set():
+                    await self._whole.wait()
+                left = memoryview(content)
+                while left:
+                    try:
+                        left = left[sink.send(left) :]
+                    except BlockingIOError:
+                        await trio.lowlevel.wait_writable(sink)
         await self._whole.wait()
         both.cancel()
+
+
+def _new_socket() -> socket.socket:
+    made = socket.socket(socket.AF_UNIX)
+    made.setblocking(False)
+    return made
