@@ -16,6 +16,9 @@ FRESH_SECONDS = 1.0
 HOME_SECONDS = 15.0
 """After a fault every device must be at home where it is connected."""
 
+LIFE_SECONDS = 8.0
+"""A server that the database has not heard of for so long may be declared dead."""
+
 T = TypeVar("T")
 
 Result = Literal["ok", "fail", "unknown"]
@@ -138,6 +141,15 @@ class Whereabouts(msgspec.Struct, frozen=True):
     """Seconds since the last fault ended, or since the device connected, whichever is less."""
 
 
+class Death(msgspec.Struct, frozen=True):
+    """A server that was declared dead while its process ran."""
+
+    server: int
+    """Its number."""
+    silent: float
+    """Seconds since it renewed its row, without those in which the database answered nobody."""
+
+
 class History(msgspec.Struct):
     """All that was noted, in any order."""
 
@@ -151,6 +163,7 @@ class History(msgspec.Struct):
     changes: list[Change] = []
     reads: list[Read] = []
     whereabouts: list[Whereabouts] = []
+    deaths: list[Death] = []
 
 
 def find_anomalies(history: History) -> list[Anomaly]:
@@ -167,6 +180,7 @@ def find_anomalies(history: History) -> list[Anomaly]:
             _decisions(history.versions, history.decisions),
             _reads(history.changes, history.reads),
             _homes(history.whereabouts),
+            _deaths(history.deaths),
         )
         for rule, text in found
     )
@@ -279,6 +293,13 @@ def _homes(whereabouts: Iterable[Whereabouts]) -> Found:
         if each.since_fault >= HOME_SECONDS and each.connected != each.home:
             where = f"connected to {each.connected}, home {each.home}"
             yield "device not at home", f"{each.device}: {where}, after {each.since_fault:.1f} s"
+
+
+def _deaths(deaths: Iterable[Death]) -> Found:
+    for each in deaths:
+        # Less a microsecond of the clock of the database.
+        if each.silent < LIFE_SECONDS - 1e-5:
+            yield "server declared dead too early", f"{each.server}: after {each.silent:.3f} s"
 
 
 def _grouped(items: Iterable[T], key: Callable[[T], str]) -> list[tuple[str, list[T]]]:

@@ -1,201 +1,79 @@
-"""Random histories of servers on one database, in one process and on simulated time.
+"""Random histories of servers on one database, in one process and on the virtual clock.
 
-The rules of servers are those of the program: rows of servers, homes of devices and duties, with their
-statements and actors. What is around them is simulated: connections of devices, broadcasts and faults. The
-seed chooses faults and turns; statements that get a turn together are executed side by side.
+The rules of servers are those of the program: membership, duties, homes of devices and the relay of changes,
+with their statements and actors. What is around them is simulated: connections of devices, NOTIFY, the clock
+of the database, and faults. The seed chooses faults and turns; statements that get a turn together run beside
+each other.
 """
 
 import random
-from collections import Counter, deque
-from collections.abc import Iterable
-from functools import partial
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 
 import trio
+from trio.testing import MockClock
 
-from motorpool.actors.change_feed import apply_changes
-from motorpool.actors.devices.homes import homes_spec
-from motorpool.actors.duties import Duties
-from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, DutyReleased, EverythingChanged
-from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
-from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere, DeviceMessage
-from motorpool.bench.checks.server_history import Decision, Edge, History, Version, Whereabouts
-from motorpool.bench.cluster.history_tables import empty
-from motorpool.bench.cluster.turns import Pace, PacedDatabase, Turns
-from motorpool.runtime import Actor, DynamicSpec, System
-from motorpool.runtime.testing import open_tree
-from motorpool.storage import membership, nodes
+from motorpool.bench.checks.server_history import Death, Decision, Edge, History, Version, Whereabouts
+from motorpool.bench.cluster.history_server import DUTY, EDGE_SECONDS, DeviceConnection, HistoryServer
+from motorpool.bench.cluster.history_tables import empty, set_clock
+from motorpool.bench.cluster.notices import Notices
+from motorpool.bench.cluster.turns import Turns
+from motorpool.storage import nodes
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StorageError
 
-__all__ = ["run_history"]
+__all__ = ["FAULTS", "run_history"]
 
 SERVERS = 3
 FAULTY_SECONDS = 40.0
-SETTLE_SECONDS = 30.0
-"""Longer than a take-over and the return of a device to its home."""
-FROZEN_SECONDS = (0.5, 3.0, 7.0, 15.0, 20.0)
-EDGE_SECONDS = 1.0
-LOOK_SECONDS = 1.0
-DUTY = "schedule"
+SETTLE_SECONDS = 20.0
+"""Longer than a take-over after an outage, and the return of a device to its home."""
+FAULT_SECONDS = (0.5, 3.0, 7.0, 15.0, 20.0)
+FAULTS = {"freeze": 0.04, "kill": 0.02, "stop": 0.02, "notices": 0.04, "cut": 0.03, "outage": 0.01}
+"""The probability of each at each step. `notices`: the connection for these alone is lost."""
 
 
 async def run_history(
-    database: Database, seed: int, devices: Iterable[int], *, frozen_deciders: float = 0.04
+    database: Database,
+    seed: int,
+    devices: Iterable[int],
+    *,
+    faults: Collection[str] | None = None,
+    frozen_deciders: float = 0.04,
 ) -> History:
-    """Run one history, and return what was noted.
+    """Run one history, and return what was noted. Trio's clock must be a MockClock; it stands meanwhile.
 
-    `frozen_deciders` is the probability that a server that is about to commit is frozen, at each step.
+    Args:
+        database: that of `open_histories`, or another one that `prepare` has seen.
+        seed: of faults and turns.
+        devices: their ids.
+        faults: names from FAULTS; None: the seed chooses some of them, since rare ones hide behind others.
+        frozen_deciders: the probability, at each step, that a server that begins a transaction is frozen
+            until it has been declared dead.
     """
     await empty(database)
+    choose = random.Random(seed)
+    if faults is None:
+        faults = [name for name in FAULTS if choose.random() < 0.5]
     async with trio.open_nursery() as nursery:
-        world = _World(database, random.Random(seed), tuple(devices), nursery, frozen_deciders)
-        await world.run()
-        history = await world.noted()
-        nursery.cancel_scope.cancel()
-    return history
+        with _standing_clock() as clock:
+            world = _World(database, clock, choose, tuple(devices), nursery, faults, frozen_deciders)
+            try:
+                await world.run()
+                return await world.noted()
+            finally:
+                world.end()
 
 
-class _Connection:
-    """Of a device to a server."""
-
-    def __init__(self, device: int, server: "_Server") -> None:
-        self.device = device
-        self.server = server
-        self.since = 0.0
-
-
-class _Device(Actor[DeviceMessage]):
-    """The actor of a device at one server."""
-
-    def __init__(self, server: "_Server", device: int) -> None:
-        self._server = server
-        self._device = device
-
-    def handle(self, message: DeviceMessage) -> None:
-        """Close the connection if the device is connected elsewhere."""
-        if isinstance(message, ConnectedElsewhere):
-            self._server.close(self._device)
-
-
-class _Server:
-    """One start of a server, from its row to its death."""
-
-    def __init__(self, world: "_World") -> None:
-        self.world = world
-        self.pace = Pace()
-        self.database = PacedDatabase(world.database, world.turns, self.pace)
-        self.node = 0
-        self.received: deque[tuple[_Connection, bool]] = deque()
-        """What arrived on its connections: a login, or the end."""
-        self.broadcasts: list[Change] = []
-        """Of other servers, not applied yet."""
-        self.connections: dict[int, _Connection] = {}
-        self.scope = trio.CancelScope()
-        self._system: System
-
-    async def run(self, task_status: trio.TaskStatus[None]) -> None:
-        """Join the others, and run until killed or declared dead."""
-        with self.scope:
-            self.node = await nodes.join(self.world.database, "bench", "history", "0")
-            duties = Duties(self.database, self.node)
-            devices = DynamicSpec(kind=DEVICE, name="devices", factory=partial(_Device, self))
-            async with open_tree(homes_spec(self.database, self.node), devices) as system:
-                self._system = system
-                for device in self.world.devices:
-                    await system.start(DEVICE, device, partial(_Device, self, device))
-                listener = system.topic(LOCAL_CHANGES).listen(self._broadcast)
-                task_status.started()
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._renew)
-                    nursery.start_soon(self._watch_servers)
-                    nursery.start_soon(self._look, duties)
-                    nursery.start_soon(self._fire, duties)
-                listener.cancel()
-
-    def _broadcast(self, changes: tuple[Change, ...]) -> None:
-        for other in self.world.servers:
-            if other is not self:
-                other.broadcasts.extend(changes)
-
-    async def _sleep(self, seconds: float) -> None:
-        await self.world.turns.sleep(self.pace, seconds)
-
-    async def _renew(self) -> None:
-        began = self.world.turns.now
-        while await nodes.renew(self.database, self.node):
-            if self.world.turns.now - began > membership.SETTLED_SECONDS:
-                await nodes.bury(self.database)
-            await self._sleep(membership.RENEW_SECONDS)
-        self.world.end(self)
-
-    async def _watch_servers(self) -> None:
-        living: frozenset[int] = frozenset()
-        while True:
-            before, living = living, await nodes.living(self.database)
-            if before - living:
-                await apply_changes(self._system, EverythingChanged())
-            await self._sleep(membership.RENEW_SECONDS)
-
-    async def _look(self, duties: Duties) -> None:
-        duty = duties.duty(DUTY)
-        assert duty is not None
-        duty.is_wanted = True
-        while True:
-            await duties.look()
-            await self._sleep(LOOK_SECONDS)
-
-    async def _fire(self, duties: Duties) -> None:
-        """Decide by what is in memory which edges have passed, as the timetable does."""
-        duty = duties.duty(DUTY)
-        assert duty is not None
-        while True:
-            holding = await duty.held()
-            last = await self.database.fetch_value("select coalesce(max(edge), 0) from history_edges")
-            while duty.holding is holding:
-                due = int(self.world.turns.now / EDGE_SECONDS)
-                if due > last:
-                    try:
-                        async with holding.database.transaction() as transaction:
-                            await transaction.execute(
-                                "insert into history_edges"
-                                " select edge, $3::bigint from generate_series($1::int, $2::int) edge",
-                                last + 1,
-                                due,
-                                holding.epoch,
-                            )
-                    except StorageError:
-                        break
-                    last = due
-                await self._sleep(EDGE_SECONDS / 2)
-
-    # What the world does to it
-
-    def receive(self) -> None:
-        """Read the first that has arrived."""
-        if self.received:
-            connection, is_login = self.received.popleft()
-            device = connection.device
-            if is_login:
-                connection.since = self.world.turns.now
-                self.connections[device] = connection
-                self._system.ref(HOMES).offer(DeviceConnected(device))
-            elif self.connections.get(device) is connection:
-                del self.connections[device]
-                self._system.ref(HOMES).offer(DeviceDisconnected(device))
-
-    async def apply(self) -> None:
-        """Apply the broadcasts of others."""
-        changes, self.broadcasts = self.broadcasts, []
-        known = [change for change in changes if not isinstance(change, DutyReleased)]
-        if known:
-            await apply_changes(self._system, *known)
-
-    def close(self, device: int) -> None:
-        """Close the connection of a device."""
-        connection = self.connections.pop(device, None)
-        if connection is not None:
-            self._system.ref(HOMES).offer(DeviceDisconnected(device))
-            self.world.closed(connection)
+@contextmanager
+def _standing_clock() -> Iterator[MockClock]:
+    clock = trio.lowlevel.current_clock()
+    assert isinstance(clock, MockClock)
+    rate, clock.rate = clock.rate, 0.0
+    try:
+        yield clock
+    finally:
+        clock.rate = rate
 
 
 class _World:
@@ -204,133 +82,217 @@ class _World:
     def __init__(
         self,
         database: Database,
+        clock: MockClock,
         choose: random.Random,
         devices: tuple[int, ...],
         nursery: trio.Nursery,
+        faults: Collection[str],
         frozen_deciders: float,
     ) -> None:
-        self.database = database
-        self.devices = devices
-        self.turns = Turns(choose)
-        self.servers: list[_Server] = []
+        self._clock = clock
+        self._began = trio.current_time()
+        self._database = database
+        self._devices = devices
+        self._turns = Turns(random.Random(choose.random()))
+        self._notices = Notices()
+        self._all: list[HistoryServer] = []
         self._choose = choose
         self._nursery = nursery
+        self._faults = faults
         self._frozen_deciders = frozen_deciders
-        self._connections: dict[int, _Connection | None] = dict.fromkeys(devices)
+        self._connections: dict[int, DeviceConnection | None] = dict.fromkeys(devices)
         """The one that each device uses."""
+        self._outages: list[list[float]] = []
+        """When each began, and when it ends."""
 
-    def closed(self, connection: _Connection) -> None:
+    @property
+    def _now(self) -> float:
+        return trio.current_time() - self._began
+
+    @property
+    def _running(self) -> list[HistoryServer]:
+        return [server for server in self._all if not server.has_ended]
+
+    def _closed(self, connection: DeviceConnection) -> None:
         """A device notices that its connection is closed."""
         if self._connections[connection.device] is connection:
             self._connections[connection.device] = None
 
-    def end(self, server: _Server) -> None:
-        """Kill a server."""
-        if server in self.servers:
-            self.servers.remove(server)
-            server.scope.cancel()
-            for connection in list(self._connections.values()):
-                if connection is not None and connection.server is server:
-                    self.closed(connection)
-
     async def run(self) -> None:
         """Let time pass with faults, and then without."""
         choose = self._choose
-        while self.turns.now < FAULTY_SECONDS:
-            await self._befall()
+        while self._now < FAULTY_SECONDS:
+            self._befall()
             await self._pass(choose.uniform(0.0, 0.8), share=0.7)
-        for server in self.servers:
-            server.pace.frozen_until = 0.0
-        end = self.turns.now + SETTLE_SECONDS
-        while self.turns.now < end:
-            await self._move(0.0, 1.0)
+        self._heal()
+        end = self._now + SETTLE_SECONDS
+        while self._now < end:
+            if not self._running:
+                self._start()
+            self._move(0.0, 1.0)
             await self._pass(0.5, share=1.0)
 
-    async def _befall(self) -> None:
-        """Start what is missing; freeze, kill, drop broadcasts and move devices."""
+    def _befall(self) -> None:
+        """Start what is missing; let servers and the database fail, and devices move."""
         choose = self._choose
-        if len(self.servers) < SERVERS and (not self.servers or choose.random() < 0.2):
-            await self._start()
-        server = choose.choice(self.servers)
-        fault = choose.random()
-        if fault < 0.04:
-            self._freeze(server)
-        elif fault < 0.06:
-            self.end(server)
-        elif fault < 0.1 and server.broadcasts:
-            # The connection is lost: everything is read again.
-            server.broadcasts = [EverythingChanged()]
-        for deciding in self.servers:
-            if self.turns.is_deciding(deciding.pace) and choose.random() < self._frozen_deciders:
-                self._freeze(deciding)
-        await self._move(0.06, 0.4)
+        running = self._running
+        if len(running) < SERVERS and (not running or choose.random() < 0.2):
+            self._start()
+        server = choose.choice(self._running)
+        fault = choose.choices((*FAULTS, ""), (*FAULTS.values(), 1 - sum(FAULTS.values())))[0]
+        if fault in self._faults:
+            self._fail(server, fault)
+        for deciding in self._running:
+            if self._turns.is_deciding(deciding.pace) and choose.random() < self._frozen_deciders:
+                self._freeze(deciding, max(FAULT_SECONDS))
+        self._move(0.06, 0.4)
 
-    def _freeze(self, server: _Server) -> None:
-        if not self.turns.is_frozen(server.pace):
-            server.pace.frozen_until = self.turns.now + self._choose.choice(FROZEN_SECONDS)
+    def _until(self) -> float:
+        return trio.current_time() + self._choose.choice(FAULT_SECONDS)
 
-    async def _start(self) -> None:
-        server = _Server(self)
-        await self._nursery.start(server.run)
-        self.servers.append(server)
+    def _fail(self, server: HistoryServer, fault: str) -> None:
+        pace = server.pace
+        match fault:
+            case "freeze":
+                self._freeze(server, self._choose.choice(FAULT_SECONDS))
+            case "kill":
+                self._kill(server)
+            case "stop":
+                server.stop()
+            case "notices" if pace.notices is not None:
+                pace.notices.terminate()
+            case "cut" if not pace.is_cut:
+                pace.is_refused = self._choose.random() < 0.5
+                if pace.is_refused:
+                    self._lose_connections(server)
+                pace.cut_until = self._until()
+            case "outage" if not self._turns.is_down:
+                self._turns.is_down = True
+                self._outages.append([trio.current_time(), self._until()])
+                for each in self._running:
+                    self._lose_connections(each)
 
-    async def _move(self, moving: float, returning: float) -> None:
+    def _freeze(self, server: HistoryServer, seconds: float) -> None:
+        if not server.pace.is_frozen:
+            server.pace.frozen_until = trio.current_time() + seconds
+
+    def _kill(self, server: HistoryServer) -> None:
+        server.kill()
+        self._ended(server)
+
+    async def _run(self, server: HistoryServer) -> None:
+        await server.run()
+        self._ended(server)
+
+    def _ended(self, server: HistoryServer) -> None:
+        for connection in list(self._connections.values()):
+            if connection is not None and connection.server is server:
+                self._closed(connection)
+
+    def _lose_connections(self, server: HistoryServer) -> None:
+        self._turns.lose_connections(server.pace)
+        if server.pace.notices is not None:
+            server.pace.notices.terminate()
+
+    def _start(self) -> None:
+        server = HistoryServer(
+            self._database, self._turns, self._notices, self._devices, self._closed, self._began
+        )
+        self._all.append(server)
+        self._nursery.start_soon(self._run, server)
+
+    def _move(self, moving: float, returning: float) -> None:
         """Let devices connect: those that are connected, and those that are not, with these probabilities."""
-        if not self.servers:
-            await self._start()
+        serving = [server for server in self._all if server.is_serving]
         for device, old in self._connections.items():
             chance = returning if old is None else moving
-            if old is not None and self.turns.is_frozen(old.server.pace):
+            if old is not None and old.server.pace.is_frozen:
                 # Without an answer it tries elsewhere.
                 chance = returning
-            if self._choose.random() >= chance:
+            if not serving or self._choose.random() >= chance:
                 continue
             if old is not None and self._choose.random() < 0.8:
                 old.server.received.append((old, False))
-            connection = _Connection(device, self._choose.choice(self.servers))
+            connection = DeviceConnection(device, self._choose.choice(serving))
             connection.server.received.append((connection, True))
             self._connections[device] = connection
 
     async def _pass(self, seconds: float, share: float) -> None:
         """Let time pass, and this share of what waits happen."""
-        await self.turns.quiet()
-        self.turns.now += seconds
-        await self.database.execute(
-            "update nodes set seen_until = seen_until - make_interval(secs => $1) where state <> 'dead'",
-            seconds,
-        )
-        for server in list(self.servers):
-            if not self.turns.is_frozen(server.pace):
-                if self._choose.random() < share:
+        await self._turns.quiet()
+        cut = [server for server in self._running if server.pace.is_cut]
+        self._clock.jump(seconds)
+        await set_clock(self._database, trio.current_time())
+        self._reach_again(cut)
+        for server in self._running:
+            if not server.pace.is_frozen:
+                # Without faults it reads all that waits, as a process does that wakes.
+                for _ in range(len(server.received) if share == 1.0 else self._choose.random() < share):
                     server.receive()
-                if self._choose.random() < share:
-                    await server.apply()
-        self.turns.give(to_all=share == 1.0)
-        await self.turns.quiet()
+                if (
+                    server.pace.notices is not None
+                    and not server.pace.is_cut
+                    and self._choose.random() < share
+                ):
+                    server.pace.notices.receive()
+        self._turns.give(to_all=share == 1.0)
+        await self._turns.quiet()
+
+    def _reach_again(self, cut: list[HistoryServer]) -> None:
+        """End the outage, and what cut these servers off, if it is time."""
+        if self._outages and self._outages[-1][1] <= trio.current_time():
+            self._turns.is_down = False
+        for server in cut:
+            # Without an answer for a while, connections may be lost or not.
+            if not server.pace.is_cut and not server.pace.is_refused and self._choose.random() < 0.5:
+                self._lose_connections(server)
+
+    def _heal(self) -> None:
+        """End all faults."""
+        now = trio.current_time()
+        self._turns.is_down = False
+        if self._outages:
+            self._outages[-1][1] = min(self._outages[-1][1], now)
+        for server in self._running:
+            server.pace.frozen_until = server.pace.cut_until = now
 
     async def noted(self) -> History:
         """Return what the database noted, and where devices are at the end."""
-        versions = await self.database.fetch("select key, epoch, owner, number from history_versions")
-        decisions = await self.database.fetch("select key, epoch, number, what from history_decisions")
-        edges = await self.database.fetch("select edge from history_edges")
-        homes = await self.database.fetch("select device_id, coalesce(node, 0) from homes")
+        fetch = self._database.fetch
+        versions = await fetch("select key, epoch, owner, number from history_versions")
+        decisions = await fetch("select key, epoch, number, what from history_decisions")
+        edges = await fetch("select edge from history_edges")
+        homes = await fetch("select device_id, coalesce(node, 0) from homes")
+        deaths = await fetch("select node, fresh_until, declared from history_deaths")
         runs = Counter(row[0] for row in edges)
+        last = max(int(FAULTY_SECONDS / EDGE_SECONDS), *runs, 1)
         where = {row[0]: row[1] for row in homes}
-        history = History(
+        return History(
             versions=[Version(*row.values()) for row in versions],
             decisions=[Decision(*row.values()) for row in decisions],
-            edges=[
-                Edge(DUTY, float(edge), runs[edge])
-                for edge in range(1, max(int(FAULTY_SECONDS / EDGE_SECONDS), *runs, 1) + 1)
+            edges=[Edge(DUTY, float(edge), runs[edge]) for edge in range(1, last + 1)],
+            whereabouts=[self._whereabouts(device, where.get(device, 0)) for device in self._devices],
+            deaths=[
+                Death(node, declared - renewed - self._outage(renewed, declared))
+                for node, renewed, declared in (
+                    (row[0], row[1] - nodes.LIFE_SECONDS, row[2]) for row in deaths
+                )
+                if any(each.node == node and each.ending_since >= declared for each in self._all)
             ],
         )
-        for device, connection in self._connections.items():
-            node, since = 0, self.turns.now
-            if connection is not None and connection.server.connections.get(device) is connection:
-                node, since = connection.server.node, connection.since
-            history.whereabouts.append(
-                Whereabouts(
-                    str(device), node, where.get(device, 0), self.turns.now - max(since, FAULTY_SECONDS)
-                )
-            )
-        return history
+
+    def _whereabouts(self, device: int, home: int) -> Whereabouts:
+        connection = self._connections[device]
+        node, since = 0, self._now
+        if connection is not None and connection.server.connections.get(device) is connection:
+            node, since = connection.server.node, connection.since - self._began
+        return Whereabouts(str(device), node, home, self._now - max(since, FAULTY_SECONDS))
+
+    def _outage(self, began: float, ended: float) -> float:
+        """Return the seconds of this time in which the database answered nobody."""
+        return sum(max(0.0, min(ended, end) - max(began, begin)) for begin, end in self._outages)
+
+    def end(self) -> None:
+        """End all servers."""
+        for server in self._running:
+            server.kill()

@@ -1,7 +1,8 @@
 """The database of random histories, where triggers note who owns what and who decides."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from motorpool.bench.cluster.noting import NOTE_OWNERS
@@ -10,14 +11,32 @@ from motorpool.runtime.clock import SystemClock
 from motorpool.storage.database import Database, open_database
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["empty", "open_histories", "prepare", "settings"]
+__all__ = ["empty", "open_histories", "prepare", "set_clock", "settings"]
 
 POOL_SIZE = 20
 """Connections: transactions of frozen servers keep theirs."""
 PATIENCE_SECONDS = 60.0
 """An outage of the database is none of the faults."""
 DEVICES = 4
-_NOTE_EDGES = """
+_PREPARE = """
+    -- Found before the one of pg_catalog by sessions that begin later.
+    create schema history;
+    create sequence history_clock;
+    create function history.clock_timestamp() returns timestamptz language plpgsql as $$
+    begin
+        return to_timestamp((select last_value from history_clock) / 1000000.0);
+    end
+    $$;
+    create table history_deaths (node bigint, fresh_until double precision, declared double precision);
+    create function history_note_death() returns trigger language plpgsql as $$
+    begin
+        insert into history_deaths
+        values (new.id, extract(epoch from old.seen_until), extract(epoch from clock_timestamp()));
+        return null;
+    end
+    $$;
+    create trigger history_deaths after update on nodes
+        for each row when (new.state = 'dead' and old.state <> 'dead') execute function history_note_death();
     create table history_edges (edge bigint, epoch bigint);
     create function history_note_edge() returns trigger language plpgsql as $$
     begin
@@ -29,8 +48,17 @@ _NOTE_EDGES = """
     -- At the commit, while the lock of the fence is held.
     create constraint trigger history_edges after insert on history_edges deferrable initially deferred
         for each row execute function history_note_edge();
+    do $$
+    begin
+        execute format('alter database %I set search_path = history, pg_catalog, public', current_database());
+        -- PostgreSQL itself does not crash in a history.
+        execute format('alter database %I set synchronous_commit = off', current_database());
+    end
+    $$;
 """
-_EMPTY = "truncate homes, duties, nodes, history_versions, history_decisions, history_edges cascade"
+_EMPTY = """
+    truncate homes, duties, nodes, history_versions, history_decisions, history_edges, history_deaths cascade
+"""
 
 
 def settings(url: str = "embedded", data: Path = Path("data")) -> DatabaseSettings:
@@ -47,21 +75,41 @@ def settings(url: str = "embedded", data: Path = Path("data")) -> DatabaseSettin
 
 @asynccontextmanager
 async def open_histories() -> AsyncIterator[tuple[Database, list[int]]]:
-    """Open a database of their own for the body, with what `prepare` returns."""
-    with bench_folder() as folder:
+    """Open a database of their own for the body, with what `prepare` returns.
+
+    Nothing is logged meanwhile: servers log each fault that they notice.
+    """
+    with bench_folder() as folder, _no_log():
         async with open_database(settings(data=folder / "data"), clock_now=SystemClock().now) as database:
             yield database, await prepare(database)
+
+
+@contextmanager
+def _no_log() -> Iterator[None]:
+    logger = logging.getLogger("motorpool")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 async def prepare(database: Database) -> list[int]:
     """Let the database note decisions and who owns what; return the devices that histories use."""
     await database.execute(NOTE_OWNERS)
-    await database.execute(_NOTE_EDGES)
+    await database.execute(_PREPARE)
+    database.pool.terminate_idle()
     rows = await database.fetch(
         "insert into devices (name, unique_id) select n, n from generate_series(1, $1::int) n returning id",
         DEVICES,
     )
     return [row[0] for row in rows]
+
+
+async def set_clock(database: Database, seconds: float) -> None:
+    """Let it be so many seconds after the beginning of 1970 for the servers of a history."""
+    await database.execute("select setval('history_clock', $1)", max(1, int(seconds * 1_000_000)))
 
 
 async def empty(database: Database) -> None:

@@ -1,101 +1,149 @@
-"""Time that a history lets pass, and the turns at which its servers execute their statements.
+"""The turns at which the servers of a history reach their database, and what keeps them from it.
 
 A server's task waits for a turn before each statement, and between the last one of a transaction and its
-commit. A server that is frozen gets none: what it knew may be outdated when it goes on.
+commit. A server that is frozen gets none: what it knew may be outdated when it goes on. One that is cut off
+gets no answers, and when its connections are lost, some statements are executed all the same.
 """
 
 import copy
 import math
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import TypeVar, cast
 
 import trio
 from trio.testing import wait_all_tasks_blocked
 
+from motorpool.bench.cluster.notices import NoticeConnection, Notices
+from motorpool.storage.connections import Connection
 from motorpool.storage.database import Database
 from motorpool.storage.duties import IDLE_SECONDS
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.queries import Queries, Row, Value
+from motorpool.storage.statements import Session
 
 __all__ = ["Pace", "PacedDatabase", "Turns"]
 
 CHANCES = (0.15, 0.9, 0.9)
 """Of getting a turn: some statements are delayed for long, and others overtake them."""
+_WAITING_FOR_FENCE = "update duties set node = null"
+"""How a statement begins that waits in PostgreSQL for what the same server is about to commit."""
+EXECUTED = 0.5
+"""Of the statements that wait when their connections are lost: the answer is lost, but not they."""
 
 T = TypeVar("T")
 
 
 class Pace:
-    """Whether the tasks of one server get turns."""
+    """Whether the tasks of one server get turns, and whether the database answers them."""
 
     def __init__(self) -> None:
-        self.frozen_until = 0.0
+        self.is_killed = False
+        self.frozen_until = -math.inf
+        self.cut_until = -math.inf
+        """When this server, which is cut off from the database, can reach it again."""
+        self.is_refused = False
+        """Whether it notices that at once; else it waits for answers."""
+        self.losses = 0
+        """How often it lost all its connections to the database."""
+        self.notices: NoticeConnection | None = None
+        """Its last connection for notices."""
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether it does nothing now."""
+        return self.frozen_until > trio.current_time()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the database answers others, but not this one."""
+        return self.cut_until > trio.current_time()
 
 
 class _Waiter:
     def __init__(
-        self, pace: Pace, until: float, *, chance: float = 1.0, in_transaction: bool = False
+        self,
+        pace: Pace,
+        losses: int,
+        limit: float,
+        chance: float,
+        *,
+        in_transaction: bool,
+        after_others: bool,
     ) -> None:
         self.pace = pace
-        self.until = until
-        """When it has slept enough, or when PostgreSQL ends the transaction."""
+        self.losses = losses
+        """Those of the server when the connection was opened."""
+        self.limit = limit
+        """When PostgreSQL ends the transaction."""
         self.chance = chance
         """Of getting each turn."""
         self.in_transaction = in_transaction
+        self.after_others = after_others
+        """Whether it waits for the transactions of its server."""
         self.has_failed = False
+        self.loses_answer = False
         self.turn = trio.Event()
+
+    def fail(self) -> None:
+        """Let the statement fail without being executed."""
+        self.has_failed = True
+        self.turn.set()
 
 
 class Turns:
-    """The clock of a history, and who waits for it."""
+    """Who waits to reach the database."""
 
     def __init__(self, choose: random.Random) -> None:
-        self.now = 0.0
+        self.is_down = False
+        """Whether the database answers nobody."""
         self._choose = choose
-        self._sleeping: list[_Waiter] = []
         self._waiting: list[_Waiter] = []
         self._executing = 0
         self._idle = trio.Event()
 
-    def is_deciding(self, pace: Pace) -> bool:
-        """Return whether a server is in a transaction."""
+    def is_in_transaction(self, pace: Pace) -> bool:
+        """Return whether a server has a transaction."""
         return any(waiter.pace is pace and waiter.in_transaction for waiter in self._waiting)
 
-    def is_frozen(self, pace: Pace) -> bool:
-        """Return whether a server does nothing now."""
-        return pace.frozen_until > self.now
+    def is_deciding(self, pace: Pace) -> bool:
+        """Return whether a server waits for the first statement of a transaction, which has no limit yet."""
+        return any(
+            waiter.pace is pace and waiter.in_transaction and waiter.limit == math.inf
+            for waiter in self._waiting
+        )
 
-    async def sleep(self, pace: Pace, seconds: float) -> None:
-        """Wait until so much time has passed, and the server is not frozen."""
-        await self._wait(self._sleeping, _Waiter(pace, self.now + seconds))
-
-    async def turn(self, pace: Pace, *, in_transaction: bool = False, is_first: bool = False) -> None:
-        """Wait for a turn. The first statement of a transaction sets the limit on its standing still.
+    async def wait(
+        self, pace: Pace, losses: int, *, in_transaction: bool, limit: float, after_others: bool
+    ) -> bool:
+        """Wait for a turn, on a connection from a time of so many losses; return whether the answer is lost.
 
         Raises:
-            StorageUnavailable: PostgreSQL has ended the transaction meanwhile.
+            StorageUnavailable: the database cannot be reached, or has ended the transaction at its limit.
         """
-        limit = math.inf if is_first or not in_transaction else self.now + IDLE_SECONDS
         chance = self._choose.choice(CHANCES)
-        waiter = _Waiter(pace, limit, chance=chance, in_transaction=in_transaction)
-        await self._wait(self._waiting, waiter)
-        if waiter.has_failed:
-            raise StorageUnavailable("the transaction stood still for too long")
-
-    async def _wait(self, waiting: list[_Waiter], waiter: _Waiter) -> None:
-        waiting.append(waiter)
+        waiter = _Waiter(
+            pace, losses, limit, chance, in_transaction=in_transaction, after_others=after_others
+        )
+        self._waiting.append(waiter)
+        if pace.is_killed:
+            waiter.fail()
         try:
             await waiter.turn.wait()
         finally:
-            waiting.remove(waiter)
+            self._waiting.remove(waiter)
+        if waiter.has_failed:
+            raise StorageUnavailable("the connection to the database is lost")
+        return waiter.loses_answer
 
-    async def execute(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Execute a statement, whose end is waited for before the next turns."""
+    @contextmanager
+    def executing(self) -> Iterator[None]:
+        """Let the next turns wait for the end of the block, which executes statements."""
         self._executing += 1
         try:
-            return await call()
+            yield
         finally:
             self._executing -= 1
             if not self._executing:
@@ -109,64 +157,154 @@ class Turns:
             await self._idle.wait()
             await wait_all_tasks_blocked()
 
-    def give(self, *, to_all: bool) -> None:
-        """Wake who has slept enough, and give turns to some or all of those who wait for one."""
-        for waiter in self._sleeping:
-            if waiter.until <= self.now and not self.is_frozen(waiter.pace):
-                waiter.turn.set()
+    def lose_connections(self, pace: Pace) -> None:
+        """Let a server lose its connections; the database has executed some of the statements that waited."""
+        pace.losses += 1
         for waiter in self._waiting:
-            if self.now > waiter.until:
-                waiter.has_failed = True
-                waiter.turn.set()
-            elif not self.is_frozen(waiter.pace) and (to_all or self._choose.random() < waiter.chance):
-                waiter.turn.set()
+            if waiter.pace is pace and not waiter.turn.is_set():
+                if pace.is_killed or pace.is_frozen or self._choose.random() >= EXECUTED:
+                    waiter.fail()
+                else:
+                    waiter.loses_answer = True
+                    waiter.turn.set()
+
+    def give(self, *, to_all: bool) -> None:
+        """Give turns to some or all of those who wait for one."""
+        for waiter in self._waiting:
+            pace = waiter.pace
+            if trio.current_time() > waiter.limit:
+                waiter.fail()
+            elif waiter.after_others and self.is_in_transaction(pace):
+                continue
+            elif not pace.is_frozen and (to_all or self._choose.random() < waiter.chance):
+                if waiter.losses != pace.losses or self.is_down or (pace.is_cut and pace.is_refused):
+                    waiter.fail()
+                elif not pace.is_cut:
+                    waiter.turn.set()
 
 
 class PacedDatabase(Database):
     """A database as one server uses it."""
 
-    def __init__(self, database: Database, turns: Turns, pace: Pace) -> None:
+    def __init__(self, database: Database, turns: Turns, pace: Pace, notices: Notices) -> None:
         vars(self).update(vars(database))
         self._turns = turns
         self._pace = pace
+        self._notices = notices
 
     async def _call(self, method: str, *args: object, **more: object) -> Value:
-        await self._turns.turn(self._pace)
-        return await self._turns.execute(lambda: super(PacedDatabase, self)._call(method, *args, **more))
+        call = partial(super()._call, method, *args, **more)
+        after_others = str(args[0]).startswith(_WAITING_FOR_FENCE)
+        return await _Line(self._turns, self._pace, after_others=after_others).execute(call)
 
     @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
         """Commit at the end of the block, at a later turn than its last statement and the fence."""
         unfenced = copy.copy(self)
         unfenced._fence = None
+        line = _Line(self._turns, self._pace, in_transaction=True)
         async with Database.transaction(unfenced, seconds=seconds) as transaction:
-            paced = cast("Queries", _PacedQueries(transaction, self._turns, self._pace))
+            paced = cast("Queries", _PacedQueries(transaction, line))
             yield paced
             if self._fence is not None:
                 await self._fence(paced)
-            await self._turns.turn(self._pace, in_transaction=True)
+            loses_answer = await line.wait()
+        if loses_answer:
+            raise StorageUnavailable("the connection was lost before the answer to the commit")
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Queries]:
+        """Use a connection of the pool, which stands for a new one."""
+        line = _Line(self._turns, self._pace)
+        await line.wait()
+        with self._turns.executing():
+            connection = await self._take()
+        try:
+            yield cast("Queries", _PacedQueries(Session(connection, self.statement_seconds), line))
+        finally:
+            with trio.CancelScope(shield=True), self._turns.executing():
+                if connection.clean or await connection.reset():
+                    await Session(connection, math.inf).execute("select pg_advisory_unlock_all()")
+            self.pool.release(connection, clean=connection.clean)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Use a connection that receives simulated notices."""
+        line = _Line(self._turns, self._pace)
+        await line.wait()
+        connection = NoticeConnection(self._notices, line.execute)
+        self._pace.notices = connection
+        try:
+            yield cast("Connection", connection)
+        finally:
+            connection.terminate()
+
+
+class _Line:
+    """A connection of a server, until the next loss of all."""
+
+    def __init__(
+        self, turns: Turns, pace: Pace, *, in_transaction: bool = False, after_others: bool = False
+    ) -> None:
+        self._turns = turns
+        self._pace = pace
+        self._losses = pace.losses
+        self._in_transaction = in_transaction
+        self._after_others = after_others
+        self._limit = math.inf
+
+    async def wait(self) -> bool:
+        """Wait for a turn; return whether the answer to it is lost. Raises StorageUnavailable."""
+        loses_answer = await self._turns.wait(
+            self._pace,
+            self._losses,
+            in_transaction=self._in_transaction,
+            limit=trio.current_time() + self._limit,
+            after_others=self._after_others,
+        )
+        if self._in_transaction:
+            # From its first statement on.
+            self._limit = IDLE_SECONDS
+        return loses_answer
+
+    async def execute(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Execute a statement at a turn. Raises StorageUnavailable."""
+        loses_answer = await self.wait()
+        with self._turns.executing():
+            answer = await call()
+        if loses_answer:
+            raise StorageUnavailable("the connection was lost before the answer")
+        return answer
+
+    @asynccontextmanager
+    async def executing(self) -> AsyncIterator[None]:
+        """Execute the block at one turn. Raises StorageUnavailable."""
+        loses_answer = await self.wait()
+        with self._turns.executing():
+            yield
+        if loses_answer:
+            raise StorageUnavailable("the connection was lost before the answer")
 
 
 class _PacedQueries:
-    def __init__(self, queries: Queries, turns: Turns, pace: Pace) -> None:
+    def __init__(self, queries: Queries, line: _Line) -> None:
         self._queries = queries
-        self._turns = turns
-        self._pace = pace
-        self._has_begun = False
+        self._line = line
 
     async def fetch(self, sql: str, *args: object) -> list[Row]:
         """Return all rows."""
-        return await self._execute(lambda: self._queries.fetch(sql, *args))
+        return await self._line.execute(lambda: self._queries.fetch(sql, *args))
 
     async def fetch_value(self, sql: str, *args: object) -> Value:
         """Return the first column of the first row."""
-        return await self._execute(lambda: self._queries.fetch_value(sql, *args))
+        return await self._line.execute(lambda: self._queries.fetch_value(sql, *args))
 
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement."""
-        return await self._execute(lambda: self._queries.execute(sql, *args))
+        return await self._line.execute(lambda: self._queries.execute(sql, *args))
 
-    async def _execute(self, call: Callable[[], Awaitable[T]]) -> T:
-        await self._turns.turn(self._pace, in_transaction=True, is_first=not self._has_begun)
-        self._has_begun = True
-        return await self._turns.execute(call)
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Queries]:
+        """Commit at the end of the block, all at one turn: servers join one after the other."""
+        async with self._line.executing(), self._queries.transaction() as transaction:
+            yield transaction

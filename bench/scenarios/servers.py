@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import trio
+from trio.testing import MockClock
 
 from motorpool.bench.checks.server_history import Anomaly, find_anomalies
 from motorpool.bench.cluster.drill import Noted, Plan, run_drill
@@ -36,7 +37,7 @@ EPISODE_SECONDS = 30.0
 def run(options: Options, report: Report, step: Step) -> None:
     """Run real servers with faults, or histories in one process; report anomalies and figures."""
     if options.histories:
-        trio.run(_run_histories, options, report, step)
+        trio.run(_run_histories, options, report, step, clock=MockClock(rate=1.0))
         return
     seconds = options.span(options.minutes * 60)
     episodes: tuple[Episode, ...]

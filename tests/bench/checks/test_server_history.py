@@ -5,6 +5,7 @@ import pytest
 from motorpool.bench.checks.server_history import (
     Change,
     Command,
+    Death,
     Decision,
     Edge,
     History,
@@ -142,3 +143,8 @@ def test_a_device_is_at_home_where_it_is_connected() -> None:
     assert rules(whereabouts=[Whereabouts("v1", 12, 12, 60.0), Whereabouts("v2", 12, 11, 14.0)]) == []
     assert rules(whereabouts=[Whereabouts("v2", 12, 11, 15.0)]) == ["device not at home"]
     assert rules(whereabouts=[Whereabouts("v2", 0, 11, 20.0)]) == ["device not at home"]
+
+
+def test_an_outage_of_the_database_is_no_reason_to_declare_a_server_dead() -> None:
+    assert rules(deaths=[Death(7, 8.0), Death(8, 20.0)]) == []
+    assert rules(deaths=[Death(7, 7.9)]) == ["server declared dead too early"]
