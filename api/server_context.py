@@ -62,8 +62,7 @@ BODY_MEMORY = 64 << 20
 CLIENT_BODY_MEMORY = 16 << 20
 """Bytes of request bodies in memory, in all and for one client address; further requests get 503."""
 PARSER_THREADS = 2
-REGISTRATION_SECONDS = 3600.0
-"""The window of `users.registrations_per_address`."""
+HOUR_SECONDS = 3600.0
 WEBHOOK_TESTS = 6
 """Tests of a company's webhook within a minute."""
 DOWNLOAD_SECONDS = 600.0
@@ -117,9 +116,9 @@ class ServerContext:
     """Password resets requested from each address."""
     registrations: SharedRate = field(init=False)
     """Users registered from each address."""
-    message_tests: RateLimit = field(init=False)
+    message_tests: SharedRate = field(init=False)
     """Test messages sent by each user."""
-    webhook_tests: RateLimit = field(init=False)
+    webhook_tests: SharedRate = field(init=False)
     """Tests of the webhook of each company."""
     downloads: RateLimit = field(init=False)
     """Downloads of captures that are audited, by user and file."""
@@ -135,7 +134,7 @@ class ServerContext:
     """WebSockets of each user and address."""
     reports: Sources = field(init=False)
     """What reports are made from."""
-    report_mails: RateLimit = field(init=False)
+    report_mails: SharedRate = field(init=False)
     """Reports that were mailed to each user."""
     report_limit: RunningLimit = field(init=False)
     """Workbooks that are being made for each user."""
@@ -177,10 +176,12 @@ class ServerContext:
         )
         self.open_sockets = OpenSockets(self.settings.http)
         self.registrations = SharedRate(
-            "registration", chosen.registrations_per_address, REGISTRATION_SECONDS, self.clock, shared
+            "registration", chosen.registrations_per_address, HOUR_SECONDS, self.clock, shared
         )
-        self.message_tests = RateLimit(chosen.tests_per_hour, 3600.0, monotonic)
-        self.webhook_tests = RateLimit(WEBHOOK_TESTS, 60.0, monotonic)
+        self.message_tests = SharedRate(
+            "message test", chosen.tests_per_hour, HOUR_SECONDS, self.clock, shared
+        )
+        self.webhook_tests = SharedRate("webhook test", WEBHOOK_TESTS, 60.0, self.clock, shared)
         self.downloads = RateLimit(1, DOWNLOAD_SECONDS, monotonic)
         self.reports = Sources(
             system=self.system,
@@ -188,7 +189,9 @@ class ServerContext:
             geocoder=self.outgoing.geocoder,
         )
         self.report_limit = RunningLimit(self.settings.reports.workbooks_per_user)
-        self.report_mails = RateLimit(self.settings.reports.mails_per_hour, 3600.0, monotonic)
+        self.report_mails = SharedRate(
+            "report mail", self.settings.reports.mails_per_hour, HOUR_SECONDS, self.clock, shared
+        )
         self.business_calendars = BusinessCalendars(timedelta(days=self.settings.tickets.horizon_days))
         self.ticket_mails = TicketMails(self.outgoing.mail, self.settings.public_url)
         self.openid = None

@@ -120,7 +120,7 @@ async def test_notificators(call: Call) -> Response:
     ]
     if names == ["web"]:
         raise BadRequest(_why_unreachable(call.context, user))
-    _count_test(call)
+    await _count_test(call)
     for name in names:
         await _test(call, name, user)
     return no_content()
@@ -134,7 +134,7 @@ async def test_notificator(call: Call) -> Response:
     name = str(call.path["notificator"])
     if name not in user_notificators(call.context.outgoing, call.caller.user):
         raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
-    _count_test(call)
+    await _count_test(call)
     await _test(call, name, call.caller.user)
     return no_content()
 
@@ -229,8 +229,8 @@ def _why_unreachable(context: ServerContext, user: User) -> str:
     return f"the user has no {' and no '.join(missing)}"
 
 
-def _count_test(call: Call) -> None:
-    wait = call.context.message_tests.hit(str(call.caller.id))
+async def _count_test(call: Call) -> None:
+    wait = await call.context.message_tests.hit(str(call.caller.id))
     if wait:
         raise TooManyRequests(f"too many test messages; try again in {max(1, round(wait))} s", wait)
 

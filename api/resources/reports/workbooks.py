@@ -140,7 +140,7 @@ async def _mail(call: Call, name: str, query: ReportQuery) -> Response:
     user, mail = call.caller.user, call.context.outgoing.mail
     if not mail.enabled_for(user.attributes) or not mail.can_reach(user.email):
         raise BadRequest("no mail can be sent to the user")
-    if wait := call.context.report_mails.hit(str(user.id)):
+    if wait := await call.context.report_mails.hit(str(user.id)):
         raise TooManyRequests("the user has had too many reports mailed", min(wait, 3600.0))
     report = MailedReport(name, query)
     if not await requested_reports.add(call.context.database, user.id, report, now=call.now):

@@ -1,0 +1,39 @@
+"""Limits that hold for all servers of a cluster together (docs/servers.md#limits-on-guesses)."""
+
+from tests.api.cluster.conftest import member
+
+from motorpool.actors.settings import ReportSettings
+from motorpool.api.program.settings import ClusterSettings, MailSettings, UserSettings, WebhookSettings
+from motorpool.api.server_context import WEBHOOK_TESTS
+
+
+async def test_what_was_done_at_one_server_counts_at_the_other(database, tmp_path, mail_server, web_server):
+    letters, company_server = await mail_server(), web_server()
+    settings = {
+        "cluster": ClusterSettings(name="north"),
+        "mail": MailSettings(
+            host="127.0.0.1", port=letters.port, security="none", address="fleet@example.org"
+        ),
+        "users": UserSettings(tests_per_hour=2),
+        "reports": ReportSettings(mails_per_hour=2),
+        "webhook": WebhookSettings(allow=("127.0.0.0/8",)),
+    }
+    async with (
+        member(database, tmp_path / "1", **settings) as one,
+        member(database, tmp_path / "2", is_first=False, **settings) as other,
+    ):
+        attributes = {"ticketWebhook": {"url": company_server.url}}
+        company = await one.admin.post("/companies", json={"name": "North", "attributes": attributes})
+        paths = {
+            ("POST", "/api/notifications/test/web"): (2, 3600),
+            ("GET", "/api/reports/devices?mail=true"): (2, 3600),
+            ("POST", f"/api/companies/{company.json()['id']}/webhook/test"): (WEBHOOK_TESTS, 60),
+        }
+        for path, (allowed, seconds) in paths.items():
+            for number in range(allowed):
+                answer = await (one, other)[number % 2].admin.call(*path)
+                assert answer.status in {200, 204}, answer.text
+            for server in (one, other):
+                answer = await server.admin.call(*path)
+                assert answer.status == 429, path
+                assert 0 < int(answer.headers["Retry-After"]) <= seconds
