@@ -138,7 +138,7 @@ class Whereabouts(msgspec.Struct, frozen=True):
     """The number of a server; 0: to none."""
     home: int
     since_fault: float
-    """Seconds since the last fault ended, or since the device connected, whichever is less."""
+    """Seconds since the last fault ended, or the device connected or lost its server, whichever is less."""
 
 
 class Death(msgspec.Struct, frozen=True):

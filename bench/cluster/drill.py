@@ -289,8 +289,7 @@ class _Drill:
                 f"device {device}",
                 numbers[server] if server >= 0 else 0,
                 homes.get(device, 0),
-                # One that is connected nowhere, although it has tried all the time.
-                places.instant - (max(fault_ended, since) if server >= 0 else fault_ended),
+                places.instant - max(fault_ended, since),
             )
             for device, server, since in zip(self._devices, places.servers, places.since, strict=True)
         ]

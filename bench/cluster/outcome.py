@@ -105,8 +105,8 @@ def _command_waits(noted: Noted) -> dict[bool, list[float]]:
 
 
 def _report_take_over(report: Report, name: str, noted: Noted) -> None:
-    """Report how long it took until others had what a killed server had."""
-    kills = [fault for fault in noted.faults if fault.name == KILL]
+    """Report how long it took until the other server had what a killed one had, where it was well itself."""
+    kills = [fault for fault in noted.faults if fault.name == KILL and _is_alone(fault, noted.faults)]
     if not kills:
         return
     must = (Goal(TAKE_OVER_SECONDS),)
@@ -126,6 +126,12 @@ def _report_take_over(report: Report, name: str, noted: Noted) -> None:
     add("take-over of a stream", [resumed for _, resumed in streams], ())
     late = (run.noted - run.due for run in noted.runs if any(_is_away(fault, run.due) for fault in kills))
     add("edges late", late)
+
+
+def _is_alone(fault: Fault, faults: Iterable[Fault]) -> bool:
+    """Return whether no other fault lasted or began while what the fault took away was taken over."""
+    end = fault.began + TAKE_OVER_SECONDS
+    return not any(other.began < end and other.ended > fault.began for other in faults if other is not fault)
 
 
 def _is_away(fault: Fault, instant: float) -> bool:

@@ -198,6 +198,7 @@ class RoamerPlaces(msgspec.Struct, frozen=True, kw_only=True, tag="roamer_places
     servers: tuple[int, ...]
     """-1: nowhere."""
     since: tuple[float, ...]
+    """When it logged in there, or left or lost its last server."""
 
 
 class RoamerResult(msgspec.Struct, frozen=True, kw_only=True, tag="roamers"):

@@ -298,12 +298,16 @@ class Roamers:
             line.socket.close()
 
     def _places(self) -> RoamerPlaces:
-        lines = [each.line for each in self._roamers]
-        return RoamerPlaces(
-            instant=time.time(),
-            servers=tuple(-1 if line is None or not line.login_at else line.server for line in lines),
-            since=tuple(0.0 if line is None else line.login_at for line in lines),
-        )
+        servers, since = [], []
+        for roamer in self._roamers:
+            line = roamer.line
+            if line is not None and line.login_at:
+                servers.append(line.server)
+                since.append(line.login_at)
+            else:
+                servers.append(-1)
+                since.append(0.0 if roamer.session is None else roamer.session.ended)
+        return RoamerPlaces(instant=time.time(), servers=tuple(servers), since=tuple(since))
 
     def _result(self) -> RoamerResult:
         latencies = sorted(self._latencies)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from motorpool.bench.load.plan import Mark, RoamerLoad, RoamerPlaces, RoamerResult
+from motorpool.bench.load.plan import Mark, RoamerLoad, RoamerPlaces, RoamerResult, TerminalSession
 from motorpool.bench.load.program import run_program
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.reports import DeviceCommand, PositionReport
@@ -85,6 +85,11 @@ def until(program, wanted: Callable[[RoamerResult], bool]) -> RoamerResult:
             return result
 
 
+def moved(result: RoamerResult, terminal: int) -> list[TerminalSession]:
+    """The sessions of a terminal at the second server."""
+    return [each for each in result.sessions if each.terminal == terminal and each.server == 1]
+
+
 def test_terminals_go_to_the_other_server_and_come_back(platforms) -> None:
     with run_program("roamers", load(platforms, timed_seconds=60.0)) as program:
         assert program.wait_for(Mark, 60).name == "ready"
@@ -92,15 +97,22 @@ def test_terminals_go_to_the_other_server_and_come_back(platforms) -> None:
         assert program.wait_for(RoamerPlaces, 60).servers == (0, 1)
         until(program, lambda result: min(result.sent) > 3)
         platforms[0].close()
-        result = until(
-            program, lambda result: len(result.sessions) > 2 and result.sessions[-1].acknowledged > 0
-        )
+        result = until(program, lambda result: any(each.acknowledged for each in moved(result, 0)))
         program.send_line("where")
         assert program.wait_for(RoamerPlaces, 60).servers == (1, 1)
-        assert [(each.terminal, each.server) for each in result.sessions] == [(0, 0), (1, 1), (0, 1)]
-        assert result.sessions[0].ended <= result.sessions[2].began <= result.sessions[2].acknowledged
+        lost = next(each for each in result.sessions if each.server == 0)
+        assert lost.terminal == 0
+        assert lost.ended <= moved(result, 0)[0].began <= moved(result, 0)[0].acknowledged
+        platforms[1].close()
+        where = RoamerPlaces(instant=0.0, servers=(1, 1), since=())
+        while where.servers != (-1, -1):
+            program.send_line("where")
+            where = program.wait_for(RoamerPlaces, 60)
         program.stop()
         result = program.wait_for(RoamerResult, 60)
+    # Nowhere since they lost it.
+    ended = {each.terminal: each.ended for each in result.sessions}
+    assert where.since == (ended[0], ended[1])
     acknowledged = sum(result.sent) - sum(map(len, result.unanswered))
     assert acknowledged == result.answers
     assert sum(each.positions for each in platforms) >= result.answers
@@ -115,9 +127,7 @@ def test_a_position_without_an_answer_is_not_sent_again(platforms) -> None:
         assert program.wait_for(Mark, 60).name == "ready"
         until(program, lambda result: min(result.sent) > 1)
         platforms[0].stores.clear()
-        result = until(program, lambda result: len(result.unanswered[0]) > 0 and len(result.sessions) > 2)
-        assert result.sessions[2].terminal == 0
-        assert result.sessions[2].server == 1
+        result = until(program, lambda result: len(moved(result, 0)) > 0)
         # Of numbers that were sent, once each; the next one is another.
         lost = result.unanswered[0][0]
         result = until(program, lambda result: result.sent[0] > lost + 2)
