@@ -45,5 +45,6 @@ class Claims:
             await self._release()
 
     async def _release(self) -> None:
-        await outbox.release(self._database, self._claimed)
-        self._claimed.clear()
+        if self._claimed:
+            await outbox.release(self._database, self._claimed)
+            self._claimed.clear()

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -92,7 +93,7 @@ class Operation:
     """Requested so often that Quart's contexts and tasks would cost more than the answer: GET below /stream
     (`api/http/asgi.py`)."""
 
-    @property
+    @cached_property
     def rule(self) -> str:
         """The path in the router's notation."""
         return "/api" + re.sub(r"\{(\w+)(:text|:path)?\}", _converter, self.path)

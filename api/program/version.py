@@ -1,5 +1,6 @@
 """The two versions: that of the HTTP interface and that of the program (docs/decisions/0007)."""
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["INTERFACE", "program_version"]
@@ -8,6 +9,7 @@ INTERFACE = "8.20.0"
 """Version of the interface that the server implements."""
 
 
+@cache
 def program_version() -> str:
     """Return the version of the program; "0" if it is not installed."""
     try:
