@@ -8,6 +8,13 @@ from PIL import Image
 from playwright.sync_api import expect
 from tests.journeys.console.filming import FPS, picture_numbers, tile_of
 
+PICTURE_ON_CLIPBOARD = """async () => {
+    const [item] = await navigator.clipboard.read();
+    const [type] = item.types;
+    const { width, height } = await createImageBitmap(await item.getType(type));
+    return [type, width, height];
+}"""
+
 
 @pytest.fixture(scope="module")
 def server(start_server):
@@ -57,7 +64,13 @@ def test_live_video_in_two_clicks_with_sound_from_one(server, visitor, vehicle, 
         tile_of(page, van, 2).get_by_role("button", name="Save a still").click()
     with Image.open(download.value.path()) as still:
         assert still.size == (320, 180)
-    # The same picture for a ticket.
+    # The same picture on the clipboard.
+    guest.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy", exact=True).click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate(PICTURE_ON_CLIPBOARD) == ["image/png", 320, 180]
+    tile_of(page, van, 2).get_by_role("button", name="Save a still").click()
+    # And for a ticket.
     page.get_by_role("button", name="Attach to ticket").click()
     page.get_by_role("dialog").get_by_role("button", name="Look at camera 2").click()
     expect(page.get_by_role("dialog")).to_have_count(0)

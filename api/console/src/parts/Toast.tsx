@@ -4,11 +4,16 @@ import { Icon } from "./Icon";
 
 type Kind = "good" | "bad" | "alarm";
 
+export interface ToastAct {
+  label: string;
+  run: () => void;
+}
+
 interface Shown {
   id: number;
   text: string;
   kind: Kind;
-  act: { label: string; run: () => void } | undefined;
+  acts: readonly ToastAct[];
 }
 
 const ICONS = { good: "check", bad: "warning", alarm: "alarm" } as const;
@@ -19,12 +24,12 @@ const ALARM_SECONDS = 60;
 const shown = signal<readonly Shown[]>([]);
 let last = 0;
 
-/** Say shortly what was done, what failed (`bad`) or what is urgent (`alarm`), with an act such as Undo. */
-export function toast(text: string, kind: Kind = "good", act?: Shown["act"]): void {
+/** Say shortly what was done, what failed (`bad`) or what is urgent (`alarm`), with acts such as Undo. */
+export function toast(text: string, kind: Kind = "good", ...acts: readonly ToastAct[]): void {
   last += 1;
   const id = last;
-  shown.value = [...shown.value, { id, text, kind, act }].slice(-MOST);
-  const seconds = kind === "alarm" ? ALARM_SECONDS : act ? 2 * SECONDS : SECONDS;
+  shown.value = [...shown.value, { id, text, kind, acts }].slice(-MOST);
+  const seconds = kind === "alarm" ? ALARM_SECONDS : acts.length > 0 ? 2 * SECONDS : SECONDS;
   setTimeout(() => drop(id), seconds * 1000);
 }
 
@@ -36,12 +41,13 @@ function drop(id: number): void {
 export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {shown.value.map(({ id, text, kind, act }) => (
+      {shown.value.map(({ id, text, kind, acts }) => (
         <div key={id} class={`toast ${kind}`} role={kind === "alarm" ? "alert" : undefined}>
           <Icon name={ICONS[kind]} />
           <span>{text}</span>
-          {act && (
+          {acts.map((act) => (
             <button
+              key={act.label}
               type="button"
               class="link"
               onClick={() => {
@@ -51,7 +57,7 @@ export function Toasts() {
             >
               {act.label}
             </button>
-          )}
+          ))}
           <button type="button" class="icon-button" aria-label={t("common.close")} onClick={() => drop(id)}>
             <Icon name="close" size={16} />
           </button>

@@ -6,6 +6,7 @@ import { post } from "../api/call";
 import type { Still } from "../api/types";
 import { dateTime } from "../format/times";
 import { t } from "../i18n/translate";
+import { copyPicture, mayCopyPictures } from "../parts/copy";
 import { toast } from "../parts/Toast";
 import { style } from "../state/session";
 import { ChooseTicket } from "../tickets/AttachTicket";
@@ -33,8 +34,13 @@ export function useStill(): [
     saveAs(frame.png, stillName(of.vehicle, of.camera, of.at));
     // Who sees no tickets has the file.
     const companies = await readCompanies().catch(() => []);
-    const act = { label: t("ticket.attach"), run: () => setKept({ ...of, frame }) };
-    toast(t("live.stillSaved"), "good", companies.length > 0 ? act : undefined);
+    const attach = { label: t("ticket.attach"), run: () => setKept({ ...of, frame }) };
+    toast(
+      t("live.stillSaved"),
+      "good",
+      ...(mayCopyPictures() ? [{ label: t("common.copy"), run: () => copyPicture(frame.png) }] : []),
+      ...(companies.length > 0 ? [attach] : []),
+    );
   }
   const dialog = kept && (
     <ChooseTicket deviceId={kept.deviceId} evidence={() => uploaded(kept)} onClose={() => setKept(null)} />

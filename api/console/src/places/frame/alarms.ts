@@ -68,7 +68,7 @@ function announce(added: readonly Event[]): void {
 function announceOne(event: Event, urgent: boolean): void {
   const act = { label: t("frame.show"), run: () => openEvent(event) };
   // An announcement is about no vehicle, and not stored.
-  toast(textOf(event), urgent ? "alarm" : "good", event.id ? act : undefined);
+  toast(textOf(event), urgent ? "alarm" : "good", ...(event.id ? [act] : []));
 }
 
 /** The page's own words for what it knows, which are in the language of the page, else the server's. */
