@@ -57,6 +57,25 @@ def van(server, connected):
         yield lambda number: stack.enter_context(come(number))
 
 
+def test_a_key_makes_a_ticket_about_the_vehicle_that_is_open(server, visitor, van):
+    _, device_id = van("809")
+    guest = visitor(server, webgl=False)
+    page = guest.page
+    guest.log_in(f"/vehicles/{device_id}")
+    expect(page.get_by_role("button", name="Make a ticket")).to_be_visible()
+    page.keyboard.press("t")
+    dialog = page.get_by_role("dialog", name="Make a ticket")
+    expect(dialog.get_by_label("What is it about?")).to_be_focused()
+    guest.assert_accessible()
+    page.keyboard.type("Broken mirror")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile(r"Ticket #\d+ made"))).to_be_visible()
+    expect(dialog).to_have_count(0)
+    with server.client() as client:
+        (ticket,) = client.get("/tickets", params={"deviceId": device_id}).json()
+    assert (ticket["subject"], ticket["channel"]) == ("Broken mirror", "web")
+
+
 def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server, visitor, van, eventually):
     peer, _ = van("801")
     # Its recording is complete by now.

@@ -35,6 +35,7 @@ export const keys = [
   { key: "h", place: "vehicle", act: "history", label: "keys.history" },
   { key: "f", place: "vehicle", act: "follow", label: "keys.follow" },
   { key: "c", place: "vehicle", act: "command", label: "keys.command" },
+  { key: "t", place: "vehicle", act: "ticket", label: "keys.ticket" },
   { key: "t", place: "event", act: "ticket", label: "keys.ticket" },
   { key: "c", place: "event", act: "command", label: "keys.command" },
   { key: "Escape", place: "event", act: "back", label: "keys.toList" },

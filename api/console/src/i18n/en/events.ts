@@ -170,6 +170,7 @@ export const events = {
   "alarm.tampering": "tampering",
   "alarm.removing": "removal",
   "ticket.attach": "Attach to ticket",
+  "ticket.subject": "What is it about?",
   "ticket.find": "Search by words of the ticket",
   "ticket.ofVehicle": "Open tickets of the vehicle",
   "ticket.found": "Open tickets with these words",

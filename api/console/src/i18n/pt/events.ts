@@ -171,6 +171,7 @@ export const events = {
   "alarm.tampering": "violação",
   "alarm.removing": "remoção",
   "ticket.attach": "Juntar a um pedido",
+  "ticket.subject": "De que se trata?",
   "ticket.find": "Procurar por palavras do pedido",
   "ticket.ofVehicle": "Pedidos abertos do veículo",
   "ticket.found": "Pedidos abertos com estas palavras",

@@ -21,6 +21,7 @@ import { NewestEvents } from "../events/NewestEvents";
 import { hasPlace, isMoving } from "../fleet/filters";
 import { openSharing } from "../share/sharing";
 import { vehicleActs } from "./acts";
+import { MakeTicket } from "./MakeTicket";
 import { StatusMark } from "./StatusMark";
 import { Values } from "./Values";
 import "./vehicle.css";
@@ -72,6 +73,7 @@ export function VehiclePanel({ id }: { id: number }) {
                 {t("share.share")}
               </button>
             )}
+            <MakeTicket deviceId={id} />
           </nav>
           <Facts of={found} at={position(id).value} />
         </>
