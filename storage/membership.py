@@ -17,8 +17,10 @@ __all__ = ["open_membership"]
 
 _log = logging.getLogger(__name__)
 
-RENEW_SECONDS = 2.0
-"""Between two renewals of the row."""
+RENEW_SECONDS = 1.0
+"""Between two renewals of the row, and between two looks at dead servers."""
+RENEW_ALONE_SECONDS = 2.0
+"""Where nobody waits for the death of this server."""
 SETTLED_SECONDS = 10.0
 """A server that has renewed its row for so long without a failure declares others dead: an outage of the
 database kills none."""
@@ -125,6 +127,6 @@ class _Membership:
             if self._cluster is not None and trio.current_time() - began > SETTLED_SECONDS:
                 for dead in await nodes.bury(session):
                     _log.warning("server %d has not been seen for %g s: it is dead", dead, nodes.LIFE_SECONDS)
-            await trio.sleep(RENEW_SECONDS)
+            await trio.sleep(RENEW_ALONE_SECONDS if self._cluster is None else RENEW_SECONDS)
         _log.critical("other servers have declared this one dead, as if it were frozen: it starts anew")
         self._on_dead()

@@ -247,4 +247,4 @@ async def test_a_server_that_is_alone_has_no_duties(database):
 
 def test_a_duty_is_taken_over_within_twelve_seconds_of_the_last_renewal():
     noticed = nodes.LIFE_SECONDS + membership.RENEW_SECONDS
-    assert noticed + module.LOOK_SECONDS < 12
+    assert noticed + module.LOOK_SECONDS <= 10, "two seconds are for a busy machine"

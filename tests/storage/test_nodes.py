@@ -15,6 +15,7 @@ OTHERS = "a server of tests"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(membership, "RENEW_SECONDS", 0.02)
+    monkeypatch.setattr(membership, "RENEW_ALONE_SECONDS", 0.02)
     monkeypatch.setattr(membership, "SETTLED_SECONDS", 0.1)
     monkeypatch.setattr(membership, "WAIT_SECONDS", 0.1)
     monkeypatch.setattr(membership, "RETRY_SECONDS", 0.02)
