@@ -44,7 +44,7 @@ EPISODE_SECONDS = 40.0
 """About the longest one, without the time for settling."""
 STREAM_SECONDS = 60.0
 """For the streams to begin."""
-TIMED_SECONDS = 60.0
+TIMED_SECONDS = 120.0
 """Longer than the calm phase and all before it."""
 
 

@@ -2,9 +2,13 @@
 
 import sys
 import time
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import trio
+from trio.abc import Clock
 from trio.testing import MockClock
 
 from motorpool.bench.checks.server_history import Anomaly, find_anomalies
@@ -33,11 +37,13 @@ SETTLE_SECONDS = 18.0
 EPISODE_SECONDS = 30.0
 """What an episode takes on average, its recovery included."""
 
+T = TypeVar("T")
+
 
 def run(options: Options, report: Report, step: Step) -> None:
     """Run real servers with faults, or histories in one process; report anomalies and figures."""
     if options.histories:
-        trio.run(_run_histories, options, report, step, clock=MockClock(rate=1.0))
+        _run(partial(_run_histories, options, report, step), clock=MockClock(rate=1.0))
         return
     seconds = options.span(options.minutes * 60)
     episodes: tuple[Episode, ...]
@@ -76,13 +82,18 @@ def run_plan(plan: Plan, step: Step, start: Start = start_process) -> Noted:
         KeyboardInterrupt: the bench is to end.
     """
 
-    async def run() -> Noted:
+    async def drill() -> Noted:
         step("two servers start")
         async with open_pair(start) as pair:
             return await run_drill(pair, plan, step, _tell)
 
+    return _run(drill)
+
+
+def _run(call: Callable[[], Awaitable[T]], *, clock: Clock | None = None) -> T:
+    """Run it in Trio. What ends it, a BenchError or a KeyboardInterrupt, is in no group."""
     try:
-        return trio.run(run)
+        return trio.run(call, clock=clock)
     except BaseExceptionGroup as group:
         if group.subgroup(KeyboardInterrupt) is not None:
             raise KeyboardInterrupt from None
