@@ -22,6 +22,7 @@ from motorpool.api.engine.operations import Content, Operation, Operations
 from motorpool.api.engine.schemas import Json
 from motorpool.api.http import console_files
 from motorpool.api.http.asgi import Application, DirectHandler
+from motorpool.api.http.common_headers import CommonHeaders
 from motorpool.api.http.compression import compress
 from motorpool.api.http.errors import HttpError, Unauthorized, Unavailable
 from motorpool.api.http.node_gate import sender_of
@@ -38,20 +39,14 @@ __all__ = ["create_app", "openapi_document"]
 
 _log = logging.getLogger(__name__)
 
-PREFLIGHT_SECONDS = 7200
-"""How long browsers may cache a preflight answer, in seconds; they cap it at two hours."""
-SECURITY_HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "SAMEORIGIN",
-    "Referrer-Policy": "same-origin",
-}
-
 
 def create_app(context: ServerContext) -> Application:
     """Create the application of one running server."""
-    app = Application("motorpool.api", direct_prefix="/api/stream/")
+    http = context.settings.http
+    headers = CommonHeaders(is_tls=http.tls_certificate is not None, cors_origin=http.cors_origin)
+    app = Application("motorpool.api", direct_prefix="/api/", common_headers=headers)
     app.url_map.merge_slashes = False
-    app.config["MAX_CONTENT_LENGTH"] = context.settings.http.body_bytes
+    app.config["MAX_CONTENT_LENGTH"] = http.body_bytes
     # Long answers may take long; listening_sockets.py drops clients that stop reading.
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
@@ -63,8 +58,8 @@ def create_app(context: ServerContext) -> Application:
         app.add_url_rule(
             operation.rule, endpoint=operation.name, view_func=_view(answer), methods=[operation.method]
         )
-        if operation.bypasses_quart:
-            app.add_direct_route(operation.name, partial(_answer_directly, context, answer))
+        if operation.method == "GET":
+            app.add_direct_route(operation.name, partial(_answer_directly, answer))
     websocket.add_socket(app, context)
     console_files.add_console_routes(app, context.settings, context.settings.data / OVERRIDE)
     metrics.add_metrics_route(app, context, http_metrics)
@@ -75,29 +70,17 @@ def create_app(context: ServerContext) -> Application:
 
     @app.after_request
     async def finish(response: Response) -> Response:
-        await _add_headers(context, request_ctx.request, response)
+        request = request_ctx.request
+        if request.path.startswith("/api/"):
+            await compress(request, response)
         return response
 
     return app
 
 
-async def _add_headers(context: ServerContext, request: Request, response: Response) -> None:
-    """Add the headers of every answer, and compress it."""
-    for name, value in SECURITY_HEADERS.items():
-        response.headers.setdefault(name, value)
-    if context.settings.http.tls_certificate is not None:
-        response.headers["Strict-Transport-Security"] = "max-age=31536000"
-    if request.path.startswith("/api/"):
-        response.headers.setdefault("Cache-Control", "no-store")
-        _allow_origin(request, response, context.settings.http.cors_origin)
-        await compress(request, response)
-
-
-async def _answer_directly(
-    context: ServerContext, answer: DirectHandler, request: Request, path: dict[str, int | str]
-) -> Response:
+async def _answer_directly(answer: DirectHandler, request: Request, path: dict[str, int | str]) -> Response:
     response = await answer(request, path)
-    await _add_headers(context, request, response)
+    await compress(request, response)
     return response
 
 
@@ -145,7 +128,7 @@ def _direct_handler(
     async def serve(request: Request, path: dict[str, int | str]) -> Response:
         call = Call(context, request, path)
         call.body_bytes = operation.body_bytes
-        if context.server_stale and not operation.bypasses_quart:
+        if context.server_stale and not operation.for_players:
             await context.refresh_server()
         try:
             return await serve_call(call)
@@ -235,21 +218,3 @@ def answer_error(error: Exception, request: Request | Websocket) -> Response:
         # Only for people who open an API address by hand; a fetch must not open the browser's login dialog.
         headers.setdefault("WWW-Authenticate", 'Basic realm="api"')
     return as_text(http_error.text, http_error.status, headers)
-
-
-def _allow_origin(request: Request, response: Response, allowed: str | None) -> None:
-    response.headers["Access-Control-Allow-Headers"] = "origin, content-type, accept, authorization, if-match"
-    response.headers["Access-Control-Expose-Headers"] = "ETag, X-Warning"
-    response.headers["Access-Control-Allow-Credentials"] = "true"
-    response.headers["Access-Control-Allow-Methods"] = "GET, POST, PUT, DELETE, OPTIONS"
-    if request.method == "OPTIONS":
-        response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_SECONDS)
-    # Also without an Origin: a cached segment must not be used for a page of another origin later.
-    response.headers.add("Vary", "Origin")
-    origin = request.headers.get("Origin")
-    if origin is None:
-        response.headers["Access-Control-Allow-Origin"] = "*"
-        return
-    listed = [word.strip() for word in (allowed or "").split(",") if word.strip()]
-    if "*" in listed or origin in listed:
-        response.headers["Access-Control-Allow-Origin"] = origin

@@ -102,6 +102,8 @@ class ServerContext:
     """How long the event loop stood still; measured by the program."""
     rights_changes: int = 0
     """How often anything was changed on which rights depend: requests that take long check theirs again."""
+    clock: Clock = field(init=False)
+    """The clock of the actor system; tests set it."""
     started: datetime = field(init=False)
     """When this server started, by the wall clock."""
     trusted_proxies: Networks = field(init=False)
@@ -162,6 +164,7 @@ class ServerContext:
         async def rows(device_ids: tuple[int, ...]) -> dict[int, Versioned[Device]]:
             return await devices.TABLE.fetch_many_versioned(self.database, device_ids)
 
+        self.clock = self.system.clock
         self.started = self.clock.now()
         monotonic = self.clock.monotonic
         self.trusted_proxies = Networks(self.settings.http.trusted_proxies)
@@ -259,8 +262,3 @@ class ServerContext:
                     self.rights_changes += 1
                 case _:
                     pass
-
-    @property
-    def clock(self) -> Clock:
-        """The clock of the actor system; tests set it."""
-        return self.system.clock

@@ -89,9 +89,9 @@ class Operation:
     """Statuses of its errors beside those that any operation may have."""
     public: bool = False
     """Served without login; a credential, if any, is still read."""
-    bypasses_quart: bool = False
-    """Requested so often that Quart's contexts and tasks would cost more than the answer: GET below /stream
-    (`api/http/asgi.py`)."""
+    for_players: bool = False
+    """Requested by players several times a second: does not wait until changed settings of the server, which
+    it does not use, have been read."""
 
     @cached_property
     def rule(self) -> str:
@@ -149,7 +149,7 @@ class Operations:
         errors: tuple[int, ...] = (),
         public: bool = False,
         headers: Mapping[str, str] = MappingProxyType({}),
-        bypasses_quart: bool = False,
+        for_players: bool = False,
     ) -> Callable[[Serve], Serve]:
         """Declare the decorated function as the operation; its docstring's first line is the summary.
 
@@ -177,7 +177,7 @@ class Operations:
                     errors=errors,
                     public=public,
                     headers=headers,
-                    bypasses_quart=bypasses_quart,
+                    for_players=for_players,
                 )
             )
             return serve

@@ -1,20 +1,24 @@
 """Quart on Trio: bodies that are read on demand, answers that are sent completely, and a direct path for
-requests that players repeat.
+requests that only read (docs/decisions/0301).
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import trio
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, ASGISendEvent
 from quart import Request, Response
 from quart.utils import encode_headers
+from quart.wrappers.response import DataBody
 from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import IntegerConverter
 
+from motorpool.api.http.common_headers import CommonHeaders
 from motorpool.api.http.request_body import BodyRequest
+from motorpool.api.http.tcp_server import disconnect_scope
 
 __all__ = ["Application", "DirectHandler"]
 
@@ -40,18 +44,22 @@ class HttpScope(TrioASGIHTTPConnection):
     app: "Application"
 
     async def __call__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Serve one request; those of direct routes without Quart's tasks and contexts.
-
-        A client that disconnects meanwhile is noticed when the answer is sent.
-        """
+        """Serve one request; those of direct routes without Quart's tasks and contexts."""
         matched = self.app.match_direct_route(self.scope["method"], self.scope["path"])
         if matched is None or not _BODY_HEADERS.isdisjoint(name for name, _ in self.scope["headers"]):
             await super().__call__(receive, send)
             return
         answer, path = matched
-        response = await answer(self._create_request_from_scope(send), path)
-        content = await response.get_data(as_text=False)
-        headers = encode_headers(response.headers)
+        with disconnect_scope(self.scope) as connected:
+            response = await answer(self._create_request_from_scope(send), path)
+            body = response.response
+            if not isinstance(body, DataBody):
+                await self._send_response(partial(self._send_whole, send), response)
+                return
+            content = body.data[body.begin : body.end]
+        if connected.cancelled_caught:
+            return
+        headers = self.app.common_headers.add(self.scope, encode_headers(response.headers))
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": content, "more_body": False})
 
@@ -78,10 +86,18 @@ class HttpScope(TrioASGIHTTPConnection):
             if event["type"] == "http.response.start":
                 # Hypercorn could not end the request while part of its body waits to be read.
                 request.body.discard()
-            with trio.CancelScope(shield=True):
-                await send(event)
+            await self._send_whole(send, event)
 
         await super().handle_request(nursery, request, send_whole)
+
+    async def _send_whole(self, send: ASGISendCallable, event: ASGISendEvent) -> None:
+        if event["type"] == "http.response.start":
+            event["headers"] = self.app.common_headers.add(self.scope, event["headers"])
+        with trio.CancelScope(shield=True):
+            await send(event)
+        if event["type"] == "http.response.body" and event.get("more_body"):
+            # A client may take all pieces without a wait; others have their turn meanwhile.
+            await trio.lowlevel.checkpoint()
 
 
 class Application(QuartTrio):
@@ -91,10 +107,13 @@ class Application(QuartTrio):
     """`Any`: Quart and Quart-Trio declare different classes."""
     request_class: Any = BodyRequest
 
-    def __init__(self, name: str, *, direct_prefix: str = "/") -> None:
+    def __init__(
+        self, name: str, *, direct_prefix: str = "/", common_headers: CommonHeaders | None = None
+    ) -> None:
         """`direct_prefix` is the common prefix of the paths of all direct routes."""
         super().__init__(name, static_folder=None)
         self.url_map.converters["int"] = WholeNumber
+        self.common_headers = common_headers or CommonHeaders()
         self._direct_prefix = direct_prefix
         self._direct_handlers: dict[str, DirectHandler] = {}
 

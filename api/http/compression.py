@@ -30,6 +30,8 @@ _TYPES = frozenset(
         "text/plain",
     }
 )
+_FINAL = frozenset({"Content-Encoding", "ETag", "Content-Range"})
+"""Headers of answers that are left as they are."""
 _GZIP = 16 + zlib.MAX_WBITS
 SMALL_BYTES = 4096
 """Up to this length small tables are used: initializing large ones takes 0.2 ms, small ones 0.01 ms."""
@@ -47,7 +49,7 @@ async def compress(request: Request, response: Response) -> None:
         request.method != "GET"
         or response.status_code != 200
         or response.mimetype not in _TYPES
-        or {"Content-Encoding", "ETag", "Content-Range"} & set(response.headers.keys())
+        or not _FINAL.isdisjoint([name for name, _ in response.headers])
     ):
         return
     response.headers.add("Vary", "Accept-Encoding")

@@ -6,10 +6,10 @@ a limit for clients that grant no window (docs/decisions/0132).
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import h11
 import trio
@@ -17,14 +17,21 @@ from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.task_group import TaskGroup
+from hypercorn.trio.task_group import _handle as serve_request
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ConnectionState
+from hypercorn.typing import (
+    AppWrapper,
+    ASGIReceiveEvent,
+    ASGISendEvent,
+    ConnectionState,
+    Scope,
+)
 from hypercorn.utils import parse_socket_addr
 
 from motorpool.api.http.work_slices import WorkSlices
 
-__all__ = ["ConnectionConfig", "HttpConnection"]
+__all__ = ["ConnectionConfig", "HttpConnection", "disconnect_scope"]
 
 _HEAD_START = b"HTTP/1.1 2"
 """First bytes of a head that is always followed by a body or an end of the answer."""
@@ -34,10 +41,51 @@ _VERSIONS = (b"1.1", b"1.0")
 _VERSION_NOT_SUPPORTED = 505
 _RECEIVE_BYTES = 16 * 1024
 """Bytes of one read; what a client sends ahead stays in the operating system's buffer."""
+_COPIED_BYTES = 64 * 1024
+"""A longer body is not copied behind its head to send both in one call."""
 _LINGER_SECONDS = 1.0
 _LINGER_BYTES = 1 << 20
 """A client that is refused while it sends its body may go on for so long: closed at once, the connection
 would be reset, and the client might never read why."""
+
+
+_SCOPE_KEY = "motorpool.disconnect"
+
+
+def disconnect_scope(scope: Scope) -> trio.CancelScope:
+    """Return the cancel scope of a request, which is cancelled when the client disconnects.
+
+    It may be entered once, and not around the end of the answer: Hypercorn reports that as a disconnection.
+    """
+    found: trio.CancelScope | None = cast("dict[str, Any]", scope).get(_SCOPE_KEY)
+    return trio.CancelScope() if found is None else found
+
+
+class _RequestTasks(TaskGroup):
+    """Starts a connection's requests, and cancels the scope of one when its client disconnects."""
+
+    async def spawn_app(
+        self,
+        app: AppWrapper,
+        config: Config,
+        scope: Scope,
+        send: Callable[[ASGISendEvent | None], Awaitable[None]],
+    ) -> Callable[[ASGIReceiveEvent], Awaitable[None]]:
+        """Start a request; return the function that takes what its client sends."""
+        events, receiver = trio.open_memory_channel[ASGIReceiveEvent](config.max_app_queue_size)
+        connected = cast("dict[str, Any]", scope)[_SCOPE_KEY] = trio.CancelScope()
+        threads = trio.to_thread.run_sync, trio.from_thread.run
+        self.spawn(serve_request, app, config, scope, receiver.receive, send, *threads)
+
+        async def put(event: ASGIReceiveEvent) -> None:
+            if event["type"] == "http.disconnect":
+                connected.cancel()
+            try:
+                events.send_nowait(event)  # without a pass of Trio's loop
+            except trio.WouldBlock:
+                await events.send(event)
+
+        return put
 
 
 class ConnectionConfig(Config):
@@ -178,7 +226,7 @@ class HttpConnection(TCPServer):
         except (OSError, trio.BrokenResourceError, trio.TooSlowError):
             return  # the client is gone, or speaks no TLS
         try:
-            async with TaskGroup() as task_group:
+            async with _RequestTasks() as task_group:
                 self._task_group = task_group
                 self.protocol = Http1Protocol(  # type: ignore[assignment]  # of the same two methods
                     self.app,
@@ -208,31 +256,54 @@ class HttpConnection(TCPServer):
             if event.data.startswith(_HEAD_START):
                 self._head += event.data
                 return
-            data, self._head = self._head + event.data, b""
-            if not data:
-                return
-            event = RawData(data=data)
-        await super().protocol_send(event)
+            head, self._head = self._head, b""
+            if len(event.data) > _COPIED_BYTES:
+                await self._send_bytes(head)
+                await self._send_bytes(event.data)
+            else:
+                await self._send_bytes(head + event.data)
+        else:
+            await super().protocol_send(event)
+
+    async def _send_bytes(self, data: bytes) -> None:
+        """Send without a checkpoint if the client takes the bytes at once and no other task is sending."""
+        if not data:
+            return
+        lock = self.send_lock
+        if lock.locked():
+            await lock.acquire()
+        else:
+            lock.acquire_nowait()
+        try:
+            with trio.CancelScope(shield=True):
+                await self.stream.send_all(data)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            await self.protocol.handle(Closed())
+        finally:
+            lock.release()
 
     async def _read_data(self) -> None:
         receive, protocol, slices = self.stream.receive_some, self.protocol, self.config.slices
-        while True:
-            try:
-                with trio.fail_after(self.config.read_timeout or inf):
+        seconds = self.config.read_timeout or inf
+        with trio.CancelScope() as patience:
+            while True:
+                patience.deadline = trio.current_time() + seconds
+                try:
                     data = await receive(_RECEIVE_BYTES)
-            except (trio.ClosedResourceError, trio.BrokenResourceError, trio.TooSlowError):
-                break
-            if self._unwanted is not None:
-                self._unwanted += len(data)
-                if not data or self._unwanted > _LINGER_BYTES:
+                except (trio.ClosedResourceError, trio.BrokenResourceError):
                     break
-                continue
-            await slices.begin()
-            await protocol.handle(RawData(bytes(data)))
-            slices.end()
-            if not data:
-                break
-            self._idle.note_bytes()
+                patience.deadline = inf
+                if self._unwanted is not None:
+                    self._unwanted += len(data)
+                    if not data or self._unwanted > _LINGER_BYTES:
+                        break
+                    continue
+                await slices.begin()
+                await protocol.handle(RawData(bytes(data)))
+                slices.end()
+                if not data:
+                    break
+                self._idle.note_bytes()
         self._read_ended.set()
         await protocol.handle(Closed())
         self._connection_context.ended.set()

@@ -58,7 +58,7 @@ def _file_operation(path: str) -> Callable[[ServeFile], ServeFile]:
         for container in CONTAINERS:
             answers = {200: Content(media_type=container.media_type, text=container.name)}
             operation = OPERATIONS.operation(
-                "GET", f"{path}.{container.suffix}", answers=answers, bypasses_quart=True
+                "GET", f"{path}.{container.suffix}", answers=answers, for_players=True
             )
             operation(update_wrapper(partial(serve, container), serve))
         return serve
@@ -86,7 +86,7 @@ class Directives(msgspec.Struct, frozen=True):
     query=Directives,
     answers={200: Content(media_type=PLAYLIST, text="The live playlist; empty where nothing streams")},
     errors=(403,),
-    bypasses_quart=True,
+    for_players=True,
 )
 async def get_live_playlist(call: Call) -> Response:
     """The live HLS playlist of a camera; its first reader may start the camera.
@@ -190,7 +190,7 @@ async def get_snapshot(call: Call) -> Response:
     "GET",
     "/stream/{deviceId}/{channel}/playback.m3u8",
     answers={200: Content(media_type=PLAYLIST, text="What has arrived; empty where nothing was asked for")},
-    bypasses_quart=True,
+    for_players=True,
 )
 async def get_playback_playlist(call: Call) -> Response:
     """The HLS playlist of what the latest videoPlayback has brought; reading starts nothing."""

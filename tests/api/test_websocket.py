@@ -52,8 +52,8 @@ async def shake_hands(served, cookie: str = "", *, query: str = "", origin: str 
         await stream.send_all("\r\n".join([*lines, "", ""]).encode())
         with trio.fail_after(10):
             answer = b""
-            while b"\r\n\r\n" not in answer:
-                answer += await stream.receive_some()
+            while not answer.endswith(b"\r\n\r\n"):
+                answer += await stream.receive_some(1)  # the first frame may follow at once
         yield stream, int(answer.split()[1])
 
 

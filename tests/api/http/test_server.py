@@ -21,6 +21,27 @@ SETTINGS = HttpSettings(stall_seconds=3600)
 BIG = bytes(20_000_000)
 
 
+class Waiting:
+    """A request that waits until its client is gone."""
+
+    def __init__(self) -> None:
+        self.began = trio.Event()
+        self.ended = trio.Event()
+
+
+requests: list[Waiting] = []
+"""That of the test that is run."""
+
+
+async def sleep_until_cancelled() -> None:
+    waiting = requests[-1] if requests else Waiting()
+    waiting.began.set()
+    try:
+        await trio.sleep_forever()
+    finally:
+        waiting.ended.set()
+
+
 def create_served_app(system: System) -> ServedApp:
     app = Application(__name__)
     app.config["RESPONSE_TIMEOUT"] = None
@@ -40,7 +61,7 @@ def create_served_app(system: System) -> ServedApp:
 
     @app.get("/never")
     async def never() -> str:
-        await trio.sleep_forever()
+        await sleep_until_cancelled()
         return ""
 
     @app.get("/broken")
@@ -56,6 +77,23 @@ def create_served_app(system: System) -> ServedApp:
 
     app.add_url_rule("/quick/<int:number>", endpoint="number", view_func=number)
     app.add_direct_route("number", quick_number)
+
+    async def quick_never(asked: Request, path: dict[str, int | str]) -> Response:
+        await sleep_until_cancelled()
+        return Response("")
+
+    async def quick_pieces(asked: Request, path: dict[str, int | str]) -> Response:
+        async def write() -> AsyncIterator[bytes]:
+            for _ in range(3):
+                yield BIG[:10_000]
+            if "endless" in asked.args:
+                await sleep_until_cancelled()
+
+        return Response(write())
+
+    for name, answer in (("never", quick_never), ("pieces", quick_pieces)):
+        app.add_url_rule(f"/quick/{name}", endpoint=f"quick-{name}", view_func=never)
+        app.add_direct_route(f"quick-{name}", answer)
     return ServedApp(app=app, closing=trio.Event())
 
 
@@ -112,6 +150,32 @@ async def test_it_serves_and_keeps_connections_alive() -> None:
         assert answers.count(b"HTTP/1.1 200") == 2
         assert answers.count(b"\r\n\r\nsmall") == 2
         assert b"hypercorn" not in answers.lower()
+
+
+async def test_a_direct_answer_in_pieces_is_sent_whole_and_the_connection_stays() -> None:
+    async with running() as (_, port):
+        stream = await ask(port, "/quick/pieces")
+        await stream.send_all(b"GET /quick/7 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        with trio.fail_after(30):
+            received = await read_all(stream)
+        assert received.count(b"\0") == 30_000
+        assert received.endswith(b"7 quickly for localhost")
+
+
+@pytest.mark.parametrize("path", ["/quick/never", "/quick/pieces?endless", "/never"])
+async def test_a_request_ends_when_its_client_disconnects(path: str) -> None:
+    requests.append(Waiting())
+    async with running() as (_, port):
+        stream = await ask(port, path)
+        with trio.fail_after(30):
+            await requests[-1].began.wait()
+            assert not requests[-1].ended.is_set()
+            await trio.aclose_forcefully(stream)
+            await requests[-1].ended.wait()
+        stream = await ask(port, "/small")
+        await stream.send_all(b"GET /small HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        with trio.fail_after(30):
+            assert (await read_all(stream)).count(b"HTTP/1.1 200") == 2
 
 
 @pytest.mark.parametrize(
