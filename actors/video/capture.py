@@ -55,6 +55,8 @@ WAITING_MESSAGES = 32
 """Fragments that wait for the disk, a segment each."""
 UNSUBSCRIBE_SECONDS = 5.0
 """For the stream to send what is open after an `Unsubscribe`."""
+RECORD_SECONDS = 2.0
+"""For the row to say how it has ended, which is written later if the database is away."""
 SUBSCRIBE_SECONDS = 15.0
 """For a stream to add the subscriber; a live one may first tell its camera to start."""
 
@@ -226,9 +228,9 @@ class Capture(Actor[CaptureMessage]):
         size = self._writer.size if self._writer is not None else None
         log = self.context.log.info if status == "COMPLETE" else self.context.log.warning
         log("%s: %s", status.lower(), reason)
-        with suppress(ActorError):  # the records have stopped
+        with suppress(ActorError):  # the records have stopped, or the database does not answer
             await self.context.system.ref(CAPTURE_RECORDS).ask(
-                CaptureEnded(self._id, status, reason, size, self._span, interrupted)
+                CaptureEnded(self._id, status, reason, size, self._span, interrupted), seconds=RECORD_SECONDS
             )
         for ended in self._end_replies:
             ended.answer(None)

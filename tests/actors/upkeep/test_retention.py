@@ -234,6 +234,21 @@ async def test_one_step_that_fails_does_not_keep_the_others_from_their_work(
     assert await database.fetch("select id from audit") == []
 
 
+async def test_captures_without_a_file_are_kept_for_thirty_days(database, tree, time):
+    await database.execute("insert into devices (id, name, unique_id) values (1, 'van', 'van')")
+    for days in (29, 31):
+        await database.execute(
+            "insert into captures"
+            " (id, device_id, channel, live, file_name, started_at, completed_at, status, node)"
+            " values ($1, 1, 1, false, $1, $2, $2, 'FAILED', 1)",
+            str(days),
+            NOW - days * DAY,
+        )
+    async with tree(retention_spec(database, RetentionDays())):
+        await time.settle()
+    assert [row[0] for row in await database.fetch("select id from captures")] == ["29"]
+
+
 async def test_answers_to_repeated_requests_are_kept_for_a_day(database, tree, time):
     ann = await users.TABLE.insert(database, User(name="Ann", email="ann@example.org"))
     answer = StoredAnswer(b"hash", 200, b"{}")

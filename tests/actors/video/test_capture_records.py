@@ -145,7 +145,9 @@ async def test_without_the_database_none_is_opened_and_what_ends_is_written_afte
     assert (ended.status, ended.reason, ended.size) == ("COMPLETE", "over", 500)
 
 
-async def test_what_is_locked_is_written_later_and_holds_up_nobody(records, van, make_device, time, database):
+async def test_what_is_locked_is_written_later_and_holds_up_nobody(
+    records, van, make_device, time, database, caplog
+):
     other = await make_device("van 2")
     mine = await records.ask(OpenCapture(van.id, 1))
     theirs = await records.ask(OpenCapture(other.id, 1))
@@ -155,6 +157,7 @@ async def test_what_is_locked_is_written_later_and_holds_up_nobody(records, van,
             await records.ask(CaptureEnded(record.id, "COMPLETE", "over", 10))
         assert (await captures.fetch(database, mine.id)).status == "COMPLETE"
         assert (await captures.fetch(database, theirs.id)).status == "RECORDING"
+    assert "cannot be written now" not in caplog.text, "it waited for the lock"
     await time.passes(20, step=1)
     assert (await captures.fetch(database, theirs.id)).status == "COMPLETE"
 
