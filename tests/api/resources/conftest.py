@@ -4,6 +4,7 @@ import json
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,6 +22,22 @@ class Quiet(WSGIRequestHandler):
         pass
 
 
+@cache
+def import_keys_once() -> None:
+    """Let the provider examine its private key once: for each token anew it takes longer than most tests."""
+    from authlib.oidc.core.grants import code
+
+    examine, examined = code.import_any_key, {}
+
+    def import_any_key(key: dict[str, str]) -> Any:
+        text = json.dumps(key)
+        if text not in examined:
+            examined[text] = examine(key)
+        return examined[text]
+
+    code.import_any_key = import_any_key
+
+
 class OpenId:
     """The real provider of oidc-provider-mock, whose answers a test may change."""
 
@@ -36,6 +53,7 @@ class OpenId:
             warnings.simplefilter("ignore")
             import oidc_provider_mock
 
+            import_keys_once()
             self._app = oidc_provider_mock.app()
         self._lock = threading.Lock()
         self._server = make_server("127.0.0.1", 0, self._wsgi, threaded=True, request_handler=Quiet)
