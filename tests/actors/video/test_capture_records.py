@@ -184,3 +184,18 @@ async def test_at_its_start_a_server_that_is_alone_forgets_earlier_captures(
         record = await system.ref(CAPTURE_RECORDS).ask(OpenCapture(van.id, 1))
         await system.ref(CAPTURE_RECORDS).stop()
         assert record in await captures.of_device(database, van.id)
+
+
+async def test_captures_of_a_former_life_are_abandoned_until_their_end_is_known(tree, van, time, database):
+    for life in range(2):
+        async with tree(capture_records_spec(database, 2, node=7)) as system:
+            records = system.ref(CAPTURE_RECORDS)
+            if not life:
+                record = await records.ask(OpenCapture(van.id, 1))
+                assert await captures.abandoned(database, 7) == []
+                continue
+            assert [each.id for each in await captures.abandoned(database, 7)] == [record.id]
+            # It was on its way when the former life ended.
+            await records.ask(CaptureEnded(record.id, "COMPLETE", "over", 1_000))
+            assert await captures.abandoned(database, 7) == []
+    assert (await captures.fetch(database, record.id)).status == "COMPLETE"
