@@ -228,6 +228,9 @@ def picture_places(browser: Browser, access: Access, names: Sequence[str], subje
                     page.goto(access.url + (PLACES | EMPTY)[name].format_map(subjects))
                     act(page, name)
                     page.wait_for_timeout(SLOW.get(name, SETTLE_MS))
+                    # A map on a busy machine takes longer.
+                    with contextlib.suppress(Error):
+                        page.wait_for_function("() => !document.querySelector('[aria-busy=true]')")
                     page.screenshot(path=file_of(name, width, scheme))
                     page.close()
                     context.set_offline(False)

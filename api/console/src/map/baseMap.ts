@@ -107,6 +107,9 @@ export class BaseMap {
       const icon = drawIcon(name, this.colors);
       if (icon && !map.hasImage(name)) map.addImage(name, icon, { pixelRatio: iconScale });
     });
+    // Until then there is only water.
+    map.getContainer().setAttribute("aria-busy", "true");
+    map.once("load", () => map.getContainer().removeAttribute("aria-busy"));
     map.on("style.load", () => this.#begin());
     map.on("webglcontextlost", () => {
       this.isReady = false;
