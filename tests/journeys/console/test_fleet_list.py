@@ -71,6 +71,35 @@ def test_where_a_vehicle_is_takes_one_click_or_three_keys(server, visitor, fleet
     expect(panel.get_by_role("heading", name="Van 8")).to_be_visible()
 
 
+def test_a_user_chooses_what_the_rows_show(server, visitor, fleet):
+    with server.client() as client:
+        van = client.get(f"/devices/{fleet['Van 8']}").json()
+        assert client.put(f"/devices/{van['id']}", json={**van, "model": "FMB920"}).status_code == 200
+    guest = visitor(server, webgl=False)
+    page = guest.page
+    guest.log_in("/account")
+    shown = page.get_by_role("group", name="Rows of the list of vehicles show")
+    expect(shown.get_by_label("Number")).to_be_checked()
+    for label in ("Group", "Model"):
+        shown.get_by_label(label).click()
+        expect(shown.get_by_label(label)).to_be_checked()
+        expect(shown.get_by_label(label)).to_be_enabled()
+    guest.assert_accessible()
+    row = page.get_by_role("listitem").filter(has_text="no07")
+    page.get_by_role("link", name="Fleet").click()
+    expect(row).to_contain_text("no07 · North depot · FMB920")
+    guest.assert_accessible()
+    # It is the user's, wherever the console is opened.
+    other = visitor(server, webgl=False)
+    other.log_in()
+    expect(other.page.get_by_role("listitem").filter(has_text="no07")).to_contain_text("FMB920")
+    page.get_by_role("link", name="Account").click()
+    for label in ("Group", "Model"):
+        shown.get_by_label(label).click()
+        expect(shown.get_by_label(label)).not_to_be_checked()
+        expect(shown.get_by_label(label)).to_be_enabled()
+
+
 def test_filters_are_in_the_address_and_back_undoes_them(server, visitor, fleet):
     guest = visitor(server, webgl=False)
     page = guest.page

@@ -22,6 +22,7 @@ export const account = {
   "account.themeSystem": "As the system",
   "account.themeLight": "Light",
   "account.themeDark": "Dark",
+  "account.columns": "Rows of the list of vehicles show",
   "account.singleKeys": "Keys without Ctrl",
   "account.singleKeysText": "A letter alone acts, for example v for live video.",
   "account.password": "Password",

@@ -22,6 +22,7 @@ export const account = {
   "account.themeSystem": "Como o sistema",
   "account.themeLight": "Claro",
   "account.themeDark": "Escuro",
+  "account.columns": "As linhas da lista de veículos mostram",
   "account.singleKeys": "Teclas sem Ctrl",
   "account.singleKeysText": "Uma letra sozinha atua, por exemplo v para o vídeo em direto.",
   "account.password": "Palavra-passe",

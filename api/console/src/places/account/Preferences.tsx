@@ -4,6 +4,7 @@ import { Check, type Choice, Select } from "../../parts/Field";
 import { Picker } from "../../parts/Picker";
 import { read, useLoaded } from "../../state/saved";
 import { may, saveAttributes, saveUser, server, session, style } from "../../state/session";
+import { COLUMNS, COLUMNS_ATTRIBUTE, type Column, columnLabel, columnsOf } from "../fleet/columns";
 import { applyTheme, isTheme } from "../frame/theme";
 import { Section } from "./Section";
 import { useSaving } from "./useSaving";
@@ -108,6 +109,31 @@ function Appearance({ user, fixed, set }: AppearanceProps) {
         }
         disabled={fixed}
       />
+      <Columns user={user} fixed={fixed} />
     </>
+  );
+}
+
+/** What rows of the list of vehicles show. */
+function Columns({ user, fixed }: Pick<AppearanceProps, "user" | "fixed">) {
+  const { busy, save } = useSaving();
+  const shown = columnsOf(user.attributes[COLUMNS_ATTRIBUTE]);
+  const set = (column: Column, isShown: boolean) => {
+    const others = shown.filter((each) => each !== column);
+    void save(() => saveAttributes({ [COLUMNS_ATTRIBUTE]: isShown ? [...others, column] : others }));
+  };
+  return (
+    <fieldset class="preferences-columns">
+      <legend>{t("account.columns")}</legend>
+      {COLUMNS.map((column) => (
+        <Check
+          key={column}
+          label={columnLabel(column)}
+          checked={shown.includes(column)}
+          onChange={(isShown) => set(column, isShown)}
+          disabled={fixed || busy}
+        />
+      ))}
+    </fieldset>
   );
 }

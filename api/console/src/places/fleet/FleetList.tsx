@@ -12,7 +12,8 @@ import { go, location, withQuery } from "../../router";
 import { deviceIds, loaded } from "../../state/fleet";
 import { may } from "../../state/session";
 import { FoldButton } from "../map/ListDrawer";
-import { FleetRow, ROW_HEIGHT } from "./FleetRow";
+import { columns } from "./columns";
+import { FleetRow, rowHeight } from "./FleetRow";
 import { type Filters, filtersOf } from "./filters";
 import { drawerOpen, foldList, listSize, showList } from "./listSize";
 import { type MenuAt, VehicleMenu } from "./VehicleMenu";
@@ -153,7 +154,7 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
           class="fleet-rows"
           label={t("fleet.vehicles")}
           count={listed}
-          rowHeight={ROW_HEIGHT}
+          rowHeight={rowHeight(columns.value)}
           current={current}
           keyOf={(index) => found[index] ?? index}
           render={(index) => {
@@ -165,6 +166,7 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
                 to={addressOf(`/vehicles/${id}`, filters)}
                 chosen={id === chosen}
                 current={index === current}
+                groups={groups}
                 onMenu={(x, y) => setMenu({ id, x, y })}
               />
             );

@@ -1,4 +1,4 @@
-import type { Device, DeviceMotion, Position } from "../../api/types";
+import type { Device, DeviceMotion, Group, Position } from "../../api/types";
 import { dateTime, duration, shortTime, utc } from "../../format/times";
 import { speed } from "../../format/units";
 import { t } from "../../i18n/translate";
@@ -9,9 +9,16 @@ import { useMotion } from "../../state/motion";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { StatusShape } from "../vehicle/StatusMark";
+import { type Column, columns, columnText, haveLine } from "./columns";
 import { hasPlace, isMoving } from "./filters";
 
-export const ROW_HEIGHT = 56;
+const ROW_HEIGHT = 56;
+const LINE_HEIGHT = 18;
+
+/** Pixels of a row with these columns. */
+export function rowHeight(shown: readonly Column[]): number {
+  return haveLine(shown) ? ROW_HEIGHT + LINE_HEIGHT : ROW_HEIGHT;
+}
 
 interface FleetRowProps {
   id: number;
@@ -19,11 +26,12 @@ interface FleetRowProps {
   chosen: boolean;
   /** Where the arrows are. */
   current: boolean;
+  groups: readonly Group[] | null;
   onMenu: (x: number, y: number) => void;
 }
 
 /** A vehicle: status, name, what it does and since when it was last heard of. */
-export function FleetRow({ id, to, chosen, current, onMenu }: FleetRowProps) {
+export function FleetRow({ id, to, chosen, current, groups, onMenu }: FleetRowProps) {
   const found = device(id).value;
   const place = position(id).value;
   const motion = useMotion(id);
@@ -45,7 +53,7 @@ export function FleetRow({ id, to, chosen, current, onMenu }: FleetRowProps) {
         <span class="fleet-row-name">{found.name}</span>
         <Report of={found} />
         <span class="fleet-row-state">{stateOf(found, place, kind, motion.value)}</span>
-        <span class="fleet-row-number">{found.uniqueId}</span>
+        <Columns of={found} at={place} groups={groups} />
       </Link>
       <button
         type="button"
@@ -61,6 +69,19 @@ export function FleetRow({ id, to, chosen, current, onMenu }: FleetRowProps) {
       </button>
     </div>
   );
+}
+
+interface ColumnsProps {
+  of: Device;
+  at: Position | undefined;
+  groups: readonly Group[] | null;
+}
+
+function Columns({ of, at, groups }: ColumnsProps) {
+  const shown = columns.value;
+  if (!haveLine(shown)) return shown.length > 0 ? <span class="fleet-row-number">{of.uniqueId}</span> : null;
+  const texts = shown.map((each) => columnText(each, of, at, groups)).filter(Boolean);
+  return <span class="fleet-row-columns">{texts.join(" · ")}</span>;
 }
 
 function Report({ of }: { of: Device }) {
