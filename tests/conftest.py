@@ -220,6 +220,7 @@ SLOW_FIRST = (
     "journeys/test_schemathesis.py",
     "journeys/test_players.py",
     "journeys/test_console.py",
+    "api/test_permission_walk.py",
     "journeys",
     "bench/scenarios",
     "api/program",
@@ -227,7 +228,7 @@ SLOW_FIRST = (
     "api",
     "storage/postgres",
 )
-"""Files and folders whose tests start programs, the slowest first."""
+"""Files and folders whose tests start programs or send thousands of requests, the slowest first."""
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 """The wall clock of a test's database; partitions are made around it."""

@@ -405,7 +405,7 @@ async def test_a_request_in_progress_is_not_ended_by_the_deadline_of_headers() -
     # So long that it does not pass between the two parts of the headers, however busy the machine is.
     async with running(replace(SETTINGS, head_seconds=2.0)) as (_, port):
         stream = await dial(port)
-        await stream.send_all(b"GET /slow?seconds=2.5 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n")
+        await stream.send_all(b"GET /slow?seconds=3 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n")
         await stream.send_all(b"\r\n")
         with trio.fail_after(30):
             assert (await read_all(stream)).endswith(b"slow")
