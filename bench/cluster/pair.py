@@ -15,6 +15,7 @@ import trio
 from motorpool.bench import machine
 from motorpool.bench.cluster.relay import Relay
 from motorpool.bench.free_ports import free_port
+from motorpool.bench.options import BenchError
 from motorpool.bench.server import Server, ServerProcess, fetch_rows, run_server, start_process
 from motorpool.storage.postgres.embedded import EmbeddedServer
 
@@ -22,7 +23,11 @@ __all__ = ["NAMES", "Pair", "Start", "bench_folder", "open_pair"]
 
 NAMES = ("A", "B")
 MAX_CONNECTIONS = 120
+RECOVERY_SECONDS = 60.0
+AGAIN_SECONDS = 0.5
 _DATABASE = "motorpool"
+_NOT_CONNECTED = "connection to server"
+"""In what psql says where there is no database, or it starts."""
 
 # To make one for each client takes 0.15 s.
 _TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -61,8 +66,19 @@ class Pair:
         return httpx.AsyncClient(base_url=url, auth=auth, headers=headers, verify=_TLS, timeout=10.0)
 
     async def rows(self, sql: str) -> list[list[str]]:
-        """Return rows of the database, as text. Raises BenchError."""
-        return await trio.to_thread.run_sync(fetch_rows, self.url, sql)
+        """Return rows of the database, as text; one that recovers from a crash is waited for.
+
+        Raises:
+            BenchError: it refuses the statement, or does not come back.
+        """
+        deadline = trio.current_time() + RECOVERY_SECONDS
+        while True:
+            try:
+                return await trio.to_thread.run_sync(fetch_rows, self.url, sql)
+            except BenchError as error:
+                if _NOT_CONNECTED not in str(error) or trio.current_time() > deadline:
+                    raise
+            await trio.sleep(AGAIN_SECONDS)
 
     async def numbers(self) -> list[int]:
         """Return the number of each server's last start (its row in `nodes`). Raises BenchError."""
