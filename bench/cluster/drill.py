@@ -12,7 +12,7 @@ import trio
 
 from motorpool.bench.checks.server_history import Anomaly, Command, History, Whereabouts, find_anomalies
 from motorpool.bench.cluster import records
-from motorpool.bench.cluster.faults import Episode, Fault, make_faults, start_missing
+from motorpool.bench.cluster.faults import Episode, Fault, make_faults
 from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.cluster.probes import CommandProbe, Requested, RightsProbe, Troubles
 from motorpool.bench.cluster.records import EdgeRun, Taken
@@ -194,11 +194,12 @@ class _Drill:
                 nursery.start_soon(self._streams.run)
                 with trio.move_on_after(STREAM_SECONDS):
                     await self._streams.until_all_are_seen()
+            nursery.start_soon(self._pair.keep_running)
             for episode in plan.episodes:
                 self._faults += await make_faults(self._pair, episode, self._troubles, self._step)
                 ended = time.time()
                 await trio.sleep(plan.settle_seconds)
-                await start_missing(self._pair)
+                await self._pair.until_running()
                 self._whereabouts += await self._compare_homes(ended)
                 await self._check(await self._result())
             nursery.cancel_scope.cancel()

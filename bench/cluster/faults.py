@@ -12,7 +12,7 @@ import trio
 from motorpool.bench.cluster.pair import NAMES, Pair
 from motorpool.bench.cluster.probes import Troubles
 
-__all__ = ["Episode", "Fault", "Planned", "drawn", "make_faults", "start_missing", "usual"]
+__all__ = ["Episode", "Fault", "Planned", "drawn", "make_faults", "usual"]
 
 KILL, FREEZE, CUT, CRASH = "kill", "freeze", "cut", "crash PostgreSQL"
 DOWN_SECONDS, FREEZE_SECONDS, CUT_SECONDS, CRASH_SECONDS = 4.0, 20.0, 14.0, 1.0
@@ -82,8 +82,8 @@ def drawn(seed: int) -> Episode:
 
 
 async def _kill(pair: Pair, place: int, seconds: float) -> None:
-    pair.kill(place)
-    await trio.sleep(seconds)
+    with pair.kept_down(place):
+        await trio.sleep(seconds)
 
 
 async def _freeze(pair: Pair, place: int, seconds: float) -> None:
@@ -118,11 +118,7 @@ _MAKE: Mapping[str, Callable[[Pair, int, float], Awaitable[None]]] = {
 async def make_faults(
     pair: Pair, episode: Episode, troubles: Troubles, step: Callable[[str], None]
 ) -> list[Fault]:
-    """Make the faults of an episode, and start again what they have ended.
-
-    Raises:
-        BenchError: a server does not start.
-    """
+    """Make the faults of an episode, and wait until both servers run again."""
     holder = await pair.holder(DUTY)
     numbers = await pair.numbers()
     made: list[Fault] = []
@@ -140,16 +136,5 @@ async def make_faults(
     async with trio.open_nursery() as nursery:
         for planned in episode:
             nursery.start_soon(make, planned)
-    await start_missing(pair)
+    await pair.until_running()
     return made
-
-
-async def start_missing(pair: Pair) -> None:
-    """Start servers that have ended: killed, or declared dead, where nothing else starts them again.
-
-    Raises:
-        BenchError: one does not start.
-    """
-    for place in range(len(NAMES)):
-        if pair.has_ended(place):
-            await pair.start(place)

@@ -25,6 +25,9 @@ NAMES = ("A", "B")
 MAX_CONNECTIONS = 120
 RECOVERY_SECONDS = 60.0
 AGAIN_SECONDS = 0.5
+LOOK_SECONDS = 0.2
+"""Between two looks whether a server has ended."""
+MOST_FAILURES = 10
 _DATABASE = "motorpool"
 _NOT_CONNECTED = "connection to server"
 """In what psql says where there is no database, or it starts."""
@@ -48,6 +51,10 @@ class Pair:
         self.roles: list[str] = []
         """The user as which each is connected to PostgreSQL."""
         self._postgres = postgres
+        self._down = [0, 0]
+        """How many faults keep each server from being started."""
+        self._running = [trio.Event(), trio.Event()]
+        """Set and replaced when a server has been started again."""
 
     @property
     def url(self) -> str:
@@ -97,20 +104,70 @@ class Pair:
         servers = sum(server.cpu_seconds() for server in self.servers)
         return servers, 0.0 if self._postgres.pid is None else machine.tree_cpu_seconds(self._postgres.pid)
 
-    def has_ended(self, place: int) -> bool:
-        """Return whether a server does not run: it was killed, or has found itself declared dead."""
-        return self.servers[place].process.poll() is not None
-
-    def kill(self, place: int) -> None:
-        """End a server's process by SIGKILL."""
+    @contextmanager
+    def kept_down(self, place: int) -> Iterator[None]:
+        """End a server's process by SIGKILL, and keep it from being started again during the body."""
+        self._down[place] += 1
         self.servers[place].process.kill()
         self.servers[place].process.wait()
+        try:
+            yield
+        finally:
+            self._down[place] -= 1
 
-    async def start(self, place: int) -> None:
-        """Start a server that has ended, and wait until it is healthy. Raises BenchError."""
+    async def keep_running(self) -> None:
+        """Start servers that have ended, killed or declared dead, until cancelled.
+
+        Raises:
+            BenchError: one does not start, many times in a row.
+        """
+        async with trio.open_nursery() as nursery:
+            for place in range(len(NAMES)):
+                nursery.start_soon(self._keep_running, place)
+
+    async def _keep_running(self, place: int) -> None:
         server = self.servers[place]
-        server.launch()
-        await trio.to_thread.run_sync(server.await_health, abandon_on_cancel=True)
+        failures = 0
+        while True:
+            if server.process.poll() is not None and not self._down[place]:
+                server.launch()
+                try:
+                    await trio.to_thread.run_sync(server.await_health, abandon_on_cancel=True)
+                except BenchError:
+                    # It may have been killed, or a fault of the database was in its way.
+                    failures += 1
+                    if failures == MOST_FAILURES:
+                        raise
+                else:
+                    failures = 0
+                    self._running[place].set()
+                    self._running[place] = trio.Event()
+            await trio.sleep(LOOK_SECONDS)
+
+    async def until_running(self) -> None:
+        """Wait until both servers run and answer; `keep_running` starts them.
+
+        Raises:
+            BenchError: one runs and does not answer.
+        """
+        for place in range(len(NAMES)):
+            await self._until_running(place)
+
+    async def _until_running(self, place: int) -> None:
+        server = self.servers[place]
+        while True:
+            process = server.process
+            if process.poll() is None and not self._down[place]:
+                try:
+                    await trio.to_thread.run_sync(server.await_health, abandon_on_cancel=True)
+                except BenchError:
+                    # One that was frozen ends when it finds itself declared dead.
+                    if process.poll() is None:
+                        raise
+                else:
+                    return
+            else:
+                await self._running[place].wait()
 
     def freeze(self, place: int) -> None:
         """Stop a server's process without its noticing."""
