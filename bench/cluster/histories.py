@@ -93,7 +93,7 @@ class _World:
         self._began = trio.current_time()
         self._database = database
         self._devices = devices
-        self._turns = Turns(random.Random(choose.random()))
+        self._turns = Turns(database, random.Random(choose.random()))
         self._notices = Notices()
         self._all: list[HistoryServer] = []
         self._choose = choose
@@ -171,6 +171,7 @@ class _World:
                 self._outages.append([trio.current_time(), self._until()])
                 for each in self._running:
                     self._lose_connections(each)
+                self._turns.lose_connections(self._turns.postgres)
 
     def _freeze(self, server: HistoryServer, seconds: float) -> None:
         if not server.pace.is_frozen:
@@ -293,6 +294,8 @@ class _World:
         return sum(max(0.0, min(ended, end) - max(began, begin)) for begin, end in self._outages)
 
     def end(self) -> None:
-        """End all servers."""
+        """End all servers, and what PostgreSQL does for them."""
+        self._turns.postgres.is_killed = True
+        self._turns.lose_connections(self._turns.postgres)
         for server in self._running:
             server.kill()

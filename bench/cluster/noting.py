@@ -17,9 +17,15 @@ NOTE_OWNERS = """
         number bigint := nextval('history_order');
     begin
         insert into history_versions values (number, key, new.epoch, coalesce(new.node, 0));
-        if new.node is not null then
-            insert into history_decisions values (number, 'server ' || new.node, 1, 'takes ' || key);
-        end if;
+        return null;
+    end
+    $$;
+    create function history_note_taking() returns trigger language plpgsql as $$
+    declare
+        key text := tg_argv[0] || ' ' || (to_jsonb(new) ->> tg_argv[1]);
+    begin
+        insert into history_decisions
+        values (nextval('history_order'), 'server ' || new.node, 1, 'takes ' || key);
         return null;
     end
     $$;
@@ -27,6 +33,13 @@ NOTE_OWNERS = """
         for each row execute function history_note_owner('home', 'device_id');
     create trigger history_duties after insert or update on duties
         for each row execute function history_note_owner('duty', 'name');
+    -- At the commit, until when the row of the server is locked.
+    create constraint trigger history_homes_taken after insert or update on homes
+        deferrable initially deferred for each row when (new.node is not null)
+        execute function history_note_taking('home', 'device_id');
+    create constraint trigger history_duties_taken after insert or update on duties
+        deferrable initially deferred for each row when (new.node is not null)
+        execute function history_note_taking('duty', 'name');
     create function history_note_server() returns trigger language plpgsql as $$
     begin
         insert into history_versions

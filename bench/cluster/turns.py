@@ -9,7 +9,7 @@ import copy
 import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from typing import TypeVar, cast
 
@@ -28,12 +28,22 @@ __all__ = ["Pace", "PacedDatabase", "Turns"]
 
 CHANCES = (0.15, 0.9, 0.9)
 """Of getting a turn: some statements are delayed for long, and others overtake them."""
-_WAITING_FOR_FENCE = "update duties set node = null"
-"""How a statement begins that waits in PostgreSQL for what the same server is about to commit."""
+LATE = 0.2
+"""Of the writes outside of transactions: their commit takes long, as on a slow disk."""
 EXECUTED = 0.5
 """Of the statements that wait when their connections are lost: the answer is lost, but not they."""
 
+_COUNT_BLOCKED = """
+    select count(*) from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and wait_event_type = 'Lock'
+"""
+
 T = TypeVar("T")
+
+
+def _reads(sql: str) -> bool:
+    """Return whether a statement waits for no locks of others."""
+    return sql.lstrip().startswith("select") and "for share" not in sql
 
 
 class Pace:
@@ -71,7 +81,6 @@ class _Waiter:
         chance: float,
         *,
         in_transaction: bool,
-        after_others: bool,
     ) -> None:
         self.pace = pace
         self.losses = losses
@@ -81,8 +90,6 @@ class _Waiter:
         self.chance = chance
         """Of getting each turn."""
         self.in_transaction = in_transaction
-        self.after_others = after_others
-        """Whether it waits for the transactions of its server."""
         self.has_failed = False
         self.loses_answer = False
         self.turn = trio.Event()
@@ -96,17 +103,18 @@ class _Waiter:
 class Turns:
     """Who waits to reach the database."""
 
-    def __init__(self, choose: random.Random) -> None:
+    def __init__(self, database: Database, choose: random.Random) -> None:
+        self.postgres = Pace()
+        """That of PostgreSQL itself, which commits when it has written."""
         self.is_down = False
         """Whether the database answers nobody."""
+        self._database = database
         self._choose = choose
         self._waiting: list[_Waiter] = []
-        self._executing = 0
-        self._idle = trio.Event()
-
-    def is_in_transaction(self, pace: Pace) -> bool:
-        """Return whether a server has a transaction."""
-        return any(waiter.pace is pace and waiter.in_transaction for waiter in self._waiting)
+        self._reading = 0
+        self._writing = 0
+        """Statements that may wait for locks."""
+        self._executed = trio.Event()
 
     def is_deciding(self, pace: Pace) -> bool:
         """Return whether a server waits for the first statement of a transaction, which has no limit yet."""
@@ -116,7 +124,7 @@ class Turns:
         )
 
     async def wait(
-        self, pace: Pace, losses: int, *, in_transaction: bool, limit: float, after_others: bool
+        self, pace: Pace, losses: int, *, in_transaction: bool = False, limit: float = math.inf
     ) -> bool:
         """Wait for a turn, on a connection from a time of so many losses; return whether the answer is lost.
 
@@ -124,9 +132,7 @@ class Turns:
             StorageUnavailable: the database cannot be reached, or has ended the transaction at its limit.
         """
         chance = self._choose.choice(CHANCES)
-        waiter = _Waiter(
-            pace, losses, limit, chance, in_transaction=in_transaction, after_others=after_others
-        )
+        waiter = _Waiter(pace, losses, limit, chance, in_transaction=in_transaction)
         self._waiting.append(waiter)
         if pace.is_killed:
             waiter.fail()
@@ -139,23 +145,36 @@ class Turns:
         return waiter.loses_answer
 
     @contextmanager
-    def executing(self) -> Iterator[None]:
-        """Let the next turns wait for the end of the block, which executes statements."""
-        self._executing += 1
+    def executing(self, sql: str = "") -> Iterator[None]:
+        """Let the next turns wait for the end of the block, which executes this statement or others."""
+        reads = _reads(sql)
+        self._reading += reads
+        self._writing += not reads
         try:
             yield
         finally:
-            self._executing -= 1
-            if not self._executing:
-                self._idle.set()
-                self._idle = trio.Event()
+            self._reading -= reads
+            self._writing -= not reads
+            self._executed.set()
+            self._executed = trio.Event()
 
     async def quiet(self) -> None:
-        """Wait until all tasks wait for a turn, a message or for time."""
+        """Wait until all tasks wait for a turn, a message or for time, or in PostgreSQL for a lock."""
         await wait_all_tasks_blocked()
-        while self._executing:
-            await self._idle.wait()
+        while self._reading or self._writing:
+            if self._reading or not any(waiter.in_transaction for waiter in self._waiting):
+                await self._executed.wait()
+            elif await self._count_blocked() >= self._writing:
+                return
             await wait_all_tasks_blocked()
+
+    async def _count_blocked(self) -> int:
+        count: int = await self._database.fetch_value(_COUNT_BLOCKED)
+        return count
+
+    def commits_late(self) -> bool:
+        """Choose whether PostgreSQL takes long for a commit."""
+        return self._choose.random() < LATE
 
     def lose_connections(self, pace: Pace) -> None:
         """Let a server lose its connections; the database has executed some of the statements that waited."""
@@ -174,8 +193,6 @@ class Turns:
             pace = waiter.pace
             if trio.current_time() > waiter.limit:
                 waiter.fail()
-            elif waiter.after_others and self.is_in_transaction(pace):
-                continue
             elif not pace.is_frozen and (to_all or self._choose.random() < waiter.chance):
                 if waiter.losses != pace.losses or self.is_down or (pace.is_cut and pace.is_refused):
                     waiter.fail()
@@ -193,24 +210,50 @@ class PacedDatabase(Database):
         self._notices = notices
 
     async def _call(self, method: str, *args: object, **more: object) -> Value:
-        call = partial(super()._call, method, *args, **more)
-        after_others = str(args[0]).startswith(_WAITING_FOR_FENCE)
-        return await _Line(self._turns, self._pace, after_others=after_others).execute(call)
+        line = _Line(self._turns, self._pace)
+        sql = str(args[0])
+        if _reads(sql) or not self._turns.commits_late():
+            return await line.execute(partial(super()._call, method, *args, **more), sql)
+        loses_answer = await line.wait()
+        # A server that is killed does not keep PostgreSQL from committing.
+        with trio.CancelScope(shield=True):
+            answer = await self._commit_late(method, *args, **more)
+        if loses_answer or line.is_lost:
+            raise StorageUnavailable("the connection was lost before the answer")
+        return answer
+
+    async def _commit_late(self, method: str, *args: object, **more: object) -> Value:
+        """Execute a statement that holds its locks until a later turn of PostgreSQL."""
+        postgres = self._turns.postgres
+        async with AsyncExitStack() as stack:
+            with self._turns.executing():
+                transaction = await stack.enter_async_context(self._open_transaction(None))
+                answer = await cast("Session", transaction)._call(method, *args, **more)
+            await self._turns.wait(postgres, postgres.losses, in_transaction=True)
+            with self._turns.executing():
+                await stack.aclose()
+        return answer
 
     @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
         """Commit at the end of the block, at a later turn than its last statement and the fence."""
-        unfenced = copy.copy(self)
-        unfenced._fence = None
         line = _Line(self._turns, self._pace, in_transaction=True)
-        async with Database.transaction(unfenced, seconds=seconds) as transaction:
+        async with AsyncExitStack() as stack:
+            transaction = await stack.enter_async_context(self._open_transaction(seconds))
             paced = cast("Queries", _PacedQueries(transaction, line))
             yield paced
             if self._fence is not None:
                 await self._fence(paced)
             loses_answer = await line.wait()
+            with self._turns.executing():
+                await stack.aclose()
         if loses_answer:
             raise StorageUnavailable("the connection was lost before the answer to the commit")
+
+    def _open_transaction(self, seconds: float | None) -> AbstractAsyncContextManager[Queries]:
+        unfenced = copy.copy(self)
+        unfenced._fence = None
+        return Database.transaction(unfenced, seconds=seconds)
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Queries]:
@@ -243,15 +286,17 @@ class PacedDatabase(Database):
 class _Line:
     """A connection of a server, until the next loss of all."""
 
-    def __init__(
-        self, turns: Turns, pace: Pace, *, in_transaction: bool = False, after_others: bool = False
-    ) -> None:
+    def __init__(self, turns: Turns, pace: Pace, *, in_transaction: bool = False) -> None:
         self._turns = turns
         self._pace = pace
         self._losses = pace.losses
         self._in_transaction = in_transaction
-        self._after_others = after_others
         self._limit = math.inf
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it was lost."""
+        return self._losses != self._pace.losses
 
     async def wait(self) -> bool:
         """Wait for a turn; return whether the answer to it is lost. Raises StorageUnavailable."""
@@ -260,17 +305,16 @@ class _Line:
             self._losses,
             in_transaction=self._in_transaction,
             limit=trio.current_time() + self._limit,
-            after_others=self._after_others,
         )
         if self._in_transaction:
             # From its first statement on.
             self._limit = IDLE_SECONDS
         return loses_answer
 
-    async def execute(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def execute(self, call: Callable[[], Awaitable[T]], sql: str = "") -> T:
         """Execute a statement at a turn. Raises StorageUnavailable."""
         loses_answer = await self.wait()
-        with self._turns.executing():
+        with self._turns.executing(sql):
             answer = await call()
         if loses_answer:
             raise StorageUnavailable("the connection was lost before the answer")
@@ -293,15 +337,15 @@ class _PacedQueries:
 
     async def fetch(self, sql: str, *args: object) -> list[Row]:
         """Return all rows."""
-        return await self._line.execute(lambda: self._queries.fetch(sql, *args))
+        return await self._line.execute(lambda: self._queries.fetch(sql, *args), sql)
 
     async def fetch_value(self, sql: str, *args: object) -> Value:
         """Return the first column of the first row."""
-        return await self._line.execute(lambda: self._queries.fetch_value(sql, *args))
+        return await self._line.execute(lambda: self._queries.fetch_value(sql, *args), sql)
 
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement."""
-        return await self._line.execute(lambda: self._queries.execute(sql, *args))
+        return await self._line.execute(lambda: self._queries.execute(sql, *args), sql)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Queries]:
