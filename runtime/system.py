@@ -174,7 +174,9 @@ async def open_system(tree: SupervisorSpec, *, clock: Clock | None = None) -> As
     try:
         async with trio.open_nursery() as outer:
             stopping = trio.CancelScope(shield=True)
-            nursery = await outer.start(_hold_nursery, stopping)
+            # Cancelled here, nobody would end the nursery that is out of reach of it.
+            with trio.CancelScope(shield=True):
+                nursery = await outer.start(_hold_nursery, stopping)
             try:
                 system = System(tree, clock or SystemClock(), nursery, stopping)
                 nursery.start_soon(system.timers.run)

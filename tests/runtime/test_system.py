@@ -193,3 +193,13 @@ async def test_timers_of_the_system_call_plain_functions(autojump_clock: MockClo
         system.timers.after(3600, lambda: called.append(trio.current_time() - begin))
         await trio.sleep(4000)
     assert called == [3600]
+
+
+async def test_a_system_that_is_cancelled_before_it_opens_starts_nothing_and_ends() -> None:
+    stations: list[str] = []
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        async with open_tree(staged(A, stations)):
+            raise AssertionError
+    assert scope.cancelled_caught
+    assert stations in ([], ["a starts", "a stops"])
