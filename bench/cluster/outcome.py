@@ -129,9 +129,9 @@ def _report_take_over(report: Report, name: str, noted: Noted) -> None:
 
 
 def _is_alone(fault: Fault, faults: Iterable[Fault]) -> bool:
-    """Return whether no other fault lasted or began while what the fault took away was taken over."""
-    end = fault.began + TAKE_OVER_SECONDS
-    return not any(other.began < end and other.ended > fault.began for other in faults if other is not fault)
+    """Return whether no other fault was shortly before, or while what the fault took away was taken over."""
+    first, last = fault.began - TAKE_OVER_SECONDS, fault.began + TAKE_OVER_SECONDS
+    return not any(other.began < last and other.ended > first for other in faults if other is not fault)
 
 
 def _is_away(fault: Fault, instant: float) -> bool:

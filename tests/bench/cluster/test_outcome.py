@@ -1,6 +1,7 @@
 """How long take-overs took, from what was noted."""
 
 import pytest
+from msgspec.structs import replace
 
 from motorpool.bench.checks.server_history import History, Listed
 from motorpool.bench.cluster.drill import Calm, Noted, Plan
@@ -114,6 +115,13 @@ def test_delays_and_rates_are_those_without_faults(noted: Noted) -> None:
     assert figures["positions per CPU second of PostgreSQL"] == 100.0
     assert figures["take-over of a stream, worst"] == 4.0
     assert figures["next segment after its return, worst"] == 3.0
+
+
+def test_a_kill_beside_another_fault_tells_nothing_of_take_overs(noted: Noted) -> None:
+    report = Report({})
+    other = Fault("freeze", 1, 12, 85.0, 90.0)
+    report_drill(report, "servers", replace(noted, faults=(other, KILLED)))
+    assert not [figure for figure in report.figures if "take-over" in figure.metric]
 
 
 def test_episodes_of_a_seed_are_the_same_each_time() -> None:
