@@ -15,15 +15,16 @@ PLAY_SECONDS = 8
 
 
 @pytest.fixture
-def fleet(request, start_server):
+def fleet(request, start_server, forks):
     """A server with two simulated vehicles; `indirect` gives it further settings."""
     settings = {"MOTORPOOL_REGISTER_UNKNOWN": "false", **getattr(request, "param", {})}
     with start_server(settings) as server:
         arguments = ["--server", server.url, "--port-offset", str(server.offset), "--vehicles", "2"]
         arguments += ["--seed", "7"]
         login = {"MOTORPOOL_SIMULATE_EMAIL": EMAIL, "MOTORPOOL_SIMULATE_PASSWORD": server.password}
-        vehicles = subprocess.Popen(
-            [sys.executable, "-m", "motorpool", "simulate", *arguments],
+        vehicles = forks.popen(
+            ["simulate", *arguments],
+            cwd=server.folder,
             env={**os.environ, **login},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

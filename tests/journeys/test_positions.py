@@ -232,8 +232,8 @@ def acknowledged_while(peer, action, seconds):
     return kept
 
 
-def test_all_postgres_processes_killed_under_load_lose_nothing_acknowledged(connected):
-    with run_server() as server, connected(server, "13900000010") as peer:
+def test_all_postgres_processes_killed_under_load_lose_nothing_acknowledged(forks, connected):
+    with run_server(start=forks.start) as server, connected(server, "13900000010") as peer:
 
         def kill_postgres():
             children = psutil.Process(server.process.pid).children(recursive=True)
@@ -258,14 +258,14 @@ def test_all_postgres_processes_killed_under_load_lose_nothing_acknowledged(conn
         peer.messages(acknowledges(serial))
 
 
-def test_the_server_killed_under_load_keeps_every_acknowledged_position(data_folder, connected):
+def test_the_server_killed_under_load_keeps_every_acknowledged_position(forks, data_folder, connected):
     data = {"MOTORPOOL_DATA": str(data_folder)}
-    with run_server(data) as server, connected(server, "13900000011") as peer:
+    with run_server(data, forks.start) as server, connected(server, "13900000011") as peer:
         kept = acknowledged_while(peer, lambda: server.process.send_signal(signal.SIGKILL), seconds=3)
         assert kept
         server.process.wait()
         password = server.password
-    with run_server(data) as server:
+    with run_server(data, forks.start) as server:
         server.password = password
         with server.client() as client:
             device = device_of(client, "13900000011")

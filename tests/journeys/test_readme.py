@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -34,8 +33,8 @@ def shell(script: str) -> "subprocess.CompletedProcess[str]":
 
 
 @needs_curl
-def test_the_five_calls_work_as_they_are_shown():
-    with run_server() as server:
+def test_the_five_calls_work_as_they_are_shown(forks):
+    with run_server(start=forks.start) as server:
         script = block_after("The API in five calls")
         assert script.count("curl -sf") == 5
         script = script.replace("http://localhost:8082", server.url)
@@ -53,7 +52,7 @@ def test_the_five_calls_work_as_they_are_shown():
 
 
 @needs_curl
-def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(start_server, eventually):
+def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(start_server, forks, eventually):
     quick = {"MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "0"}
     with start_server(quick) as server, server.client() as client:
         token = client.post("/session/token").text
@@ -69,10 +68,11 @@ def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(start_server, 
         credentials = server.folder / "credentials.json"
         credentials.touch(0o600)
         credentials.write_text(json.dumps({"email": EMAIL, "password": server.password}))
-        simulate = [sys.executable, "-m", "motorpool", "simulate", "--server", server.url]
+        simulate = ["simulate", "--server", server.url]
         simulate += ["--credentials", str(credentials), "--vehicles", "1", "--end-with-input"]
         simulate += ["--host", server.host, "--port-offset", str(server.jt808_port - 5015)]
-        with subprocess.Popen(simulate, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as vehicle:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with forks.popen(simulate, cwd=server.folder, env=os.environ, **pipes) as vehicle:
             eventually(lambda: any(each["status"] == "online" for each in client.get("/devices").json()), 30)
             done = shell("\n".join([f"TOKEN={token}", *calls]))
             assert done.returncode == 0, done.stderr
