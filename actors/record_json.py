@@ -3,7 +3,7 @@
 """
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -37,19 +37,32 @@ def encode(value: object) -> bytes:
 
 
 def _to_wire(value: object) -> object:
-    if isinstance(value, list | tuple):
-        return [_to_wire(item) for item in value]
-    if isinstance(value, msgspec.Struct):
-        return _converter_for(type(value))(mask_secrets(value))
-    if isinstance(value, dict):
-        return {name: _to_wire(item) for name, item in value.items()}
-    if isinstance(value, datetime):
-        return format_time(value)
-    return value
+    convert = _converter_for(type(value))  # type: ignore[arg-type]  # classes are hashable
+    return value if convert is None else convert(value)
+
+
+def _list_to_wire(values: Sequence[Any]) -> object:
+    kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return [_to_wire(value) for value in values]
+    # Records of one type, as long lists have them.
+    convert = _converter_for(kinds.pop())
+    return values if convert is None else [convert(value) for value in values]
 
 
 @cache
-def _converter_for(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], object]:
+def _converter_for(kind: type) -> Callable[[Any], object] | None:
+    """Return the conversion of a type for encoding; None where msgspec encodes it as it should be."""
+    if issubclass(kind, list | tuple):
+        return _list_to_wire
+    if issubclass(kind, dict):
+        return lambda value: {name: _to_wire(item) for name, item in value.items()}
+    if issubclass(kind, datetime):
+        return format_time
+    return _record_converter(kind) if issubclass(kind, msgspec.Struct) else None
+
+
+def _record_converter(shape: type[msgspec.Struct]) -> Callable[[Any], object]:
     """Return the conversion of a record type for encoding: dates as text, all else as msgspec encodes it.
 
     msgspec writes six digits of a second. A struct with the same fields and encoded dates costs less than a
@@ -67,7 +80,7 @@ def _converter_for(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], ob
             isinstance(option, type) and issubclass(option, msgspec.Struct) for option in options
         )
     if not dates and not nested:
-        return lambda record: record
+        return mask_secrets
     wire_struct = msgspec.defstruct(
         f"{shape.__name__}Wire",
         [(field.encode_name, Any) for field in fields],
@@ -75,7 +88,7 @@ def _converter_for(shape: type[msgspec.Struct]) -> Callable[[msgspec.Struct], ob
     )
 
     def convert(record: msgspec.Struct) -> object:
-        values = list(msgspec.structs.astuple(record))
+        values = list(msgspec.structs.astuple(mask_secrets(record)))
         if nested:
             values = [
                 _to_wire(item) if isinstance(item, msgspec.Struct | list | tuple) else item for item in values

@@ -241,7 +241,7 @@ class Directory(Actor[DirectoryMessage]):
         }
 
     def _get_statuses(self, asked: GetDeviceStatuses) -> object:
-        if any(device_id not in self._latest for device_id in asked.device_ids):
+        if not self._latest.keys() >= set(asked.device_ids):
             return self._load_then_statuses(asked)
         return self._statuses_of(asked)
 
@@ -257,7 +257,7 @@ class Directory(Actor[DirectoryMessage]):
         return self._elsewhere.only_here(found) if asked.here and self._elsewhere is not None else found
 
     def _get_latest(self, device_ids: tuple[int, ...]) -> object:
-        if any(device_id not in self._latest for device_id in device_ids):
+        if not self._latest.keys() >= set(device_ids):
             return self._load_then_latest(device_ids)
         return self._known_latest(device_ids)
 
@@ -269,7 +269,7 @@ class Directory(Actor[DirectoryMessage]):
         return self._known_latest(device_ids)
 
     def _known_latest(self, device_ids: tuple[int, ...]) -> list[Position]:
-        found = (self._latest.get(device_id) for device_id in device_ids)
+        found = map(self._latest.get, device_ids)
         return [position for position in found if position is not None]
 
     async def _load(self, device_ids: tuple[int, ...]) -> None:

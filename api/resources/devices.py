@@ -110,7 +110,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         """Add status, last update and latest position."""
         if not records:
             return []
-        ids = tuple(record.id for record in records)
+        ids = tuple([record.id for record in records])
         live = await call.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids))
         shown = []
         for record in records:

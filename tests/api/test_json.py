@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motorpool.actors.masking import MASK
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel, decode, encode, format_time, parse_time
+from motorpool.storage.records import Device, Group
 
 # hypothesis takes naive bounds and adds the zone itself.
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - as above
@@ -203,3 +205,24 @@ def test_null_is_the_default_in_records_of_a_list_too():
         with pytest.raises(BadRequest) as refused:
             decode(body, Order)
         assert refused.value.text == why
+
+
+def test_lists_are_encoded_alike_whether_their_items_are_of_one_type_or_of_several():
+    secret = {"mail.smtp.password": "hunter2", "note": "kept"}
+    records = [
+        Device(id=1, name="Van", attributes=secret, last_update=datetime(2026, 5, 1, 12, tzinfo=UTC)),
+        Group(id=2, name="North", attributes=secret),
+        Device(id=3, name="Car"),
+    ]
+    alone = [json.loads(encode(record)) for record in records]
+    assert alone[0]["lastUpdate"] == "2026-05-01T12:00:00Z"
+    assert alone[0]["attributes"] == alone[1]["attributes"] == {"mail.smtp.password": MASK, "note": "kept"}
+    assert json.loads(encode(records)) == alone
+    assert json.loads(encode(records[::2])) == alone[::2]
+    assert json.loads(encode((records[1], records[1]))) == [alone[1], alone[1]]
+    assert json.loads(encode({"groups": records[1:2], "none": [], "text": ["a", None]})) == {
+        "groups": alone[1:2],
+        "none": [],
+        "text": ["a", None],
+    }
+    assert encode([msgspec.Raw(b'{"a":1}')] * 2) == b'[{"a":1},{"a":1}]'
