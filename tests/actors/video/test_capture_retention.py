@@ -55,7 +55,7 @@ class House:
 
 
 @pytest.fixture
-def house(tree, tmp_path, clock, database, make_device):
+def house(tree, tmp_path, clock, database, make_device, time):
     class Opened:
         def __init__(self, quota_bytes=0, days=0):
             self.settings = quota_bytes, days
@@ -68,6 +68,8 @@ def house(tree, tmp_path, clock, database, make_device):
             )
             system = await self.running.__aenter__()
             device = await make_device("van")
+            # The first look is over before there is anything to see.
+            await time.settle()
             return House(system, database, device, tmp_path, clock, Probe({EndCapture: None}))
 
         async def __aexit__(self, *error):
