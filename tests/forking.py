@@ -15,11 +15,18 @@ import motorpool.api.program.serve  # noqa: F401
 from motorpool.api.app import _encoded_document
 from motorpool.api.main import main
 
+codes: dict[int, int] = {}
+"""Of processes that have ended: several threads of a test may ask for each."""
+
 
 def poll(pid: int) -> int | None:
     """Return with what code the process ended, negative for a signal; None while it runs."""
-    ended, status = os.waitpid(pid, os.WNOHANG)
-    return os.waitstatus_to_exitcode(status) if ended else None
+    if pid not in codes:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if not ended:
+            return None
+        codes[pid] = os.waitstatus_to_exitcode(status)
+    return codes[pid]
 
 
 def become_program(words: list[str], folder: str, environment: dict[str, str], streams: list[int]) -> None:
@@ -41,6 +48,8 @@ def fork(words: list[str], folder: str, environment: dict[str, str], streams: li
     modes = (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND] * 2)
     opened = [os.open(path, mode) for path, mode in zip(streams, modes, strict=True)]
     pid = os.fork()
+    # A number may come again.
+    codes.pop(pid, None)
     if pid == 0:
         become_program(words, folder, environment, opened)
         sys.exit(main())

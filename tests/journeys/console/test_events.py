@@ -120,13 +120,14 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     terminal.join()
 
     page.keyboard.press("t")
-    evidence = page.get_by_role("list", name="Evidence of ticket #1")
+    evidence = page.get_by_role("list", name=re.compile(r"^Evidence of ticket #\d+$"))
     expect(evidence.get_by_role("listitem")).to_have_count(3)
     said = evidence.inner_text()
     with server.client() as client:
         (ticket,) = client.get("/tickets", params={"keyword": "emergency button"}).json()
         assert page.url.endswith(f"/events/{ticket['eventId']}")
         assert ticket["subject"] == "Alarm: emergency button: Van 801"
+        assert page.get_by_role("list", name=f"Evidence of ticket #{ticket['number']}").is_visible()
         entries = client.get(f"/tickets/{ticket['id']}/events", params={"type": "evidence"}).json()
         files = [entry["attributes"] for entry in entries if "sha256" in entry["attributes"]]
         assert len(files) == 2
@@ -138,8 +139,8 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
         other = {"companyId": ticket["companyId"], "deviceId": ticket["deviceId"], "subject": "Damage"}
         other = client.post("/tickets", json=other).json()
         page.get_by_role("button", name="Attach to ticket").click()
-        page.get_by_role("dialog").get_by_role("button", name="#2 Damage").click()
-        expect(page.get_by_text("Evidence added to ticket #2")).to_be_visible()
+        page.get_by_role("dialog").get_by_role("button", name=f"#{other['number']} Damage").click()
+        expect(page.get_by_text(f"Evidence added to ticket #{other['number']}")).to_be_visible()
         added = client.get(f"/tickets/{other['id']}/events", params={"type": "evidence"}).json()
         assert len(added) == 3
     # The answer is there; a second one is not offered.

@@ -130,7 +130,9 @@ def test_of_a_camera_that_the_browser_cannot_play_a_minute_is_kept_as_a_file(
     tile.get_by_role("button", name="Download a minute").click()
     expect(tile.get_by_role("button", name="Keeping a minute")).to_be_disabled()
     with server.client() as client:
-        (capture,) = client.get("/captures", params={"deviceId": van.id}).json()
+        of_van = {"deviceId": van.id}
+        eventually(lambda: client.get("/captures", params=of_van).json())
+        (capture,) = client.get("/captures", params=of_van).json()
         assert (capture["live"], capture["channel"]) == (True, 1)
         eventually(lambda: client.get(f"/captures/{capture['id']}").json()["size"] > 0)
         # Not after a minute, to save time.
