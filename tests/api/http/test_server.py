@@ -257,9 +257,12 @@ async def test_a_connection_kept_alive_ends_at_once_with_the_stop() -> None:
 
 async def test_a_connection_kept_alive_ends_when_it_is_not_used_for_its_time() -> None:
     async with running(replace(SETTINGS, keep_alive_seconds=0.2)) as (_, port):
-        stream = await ask(port, "/small")
+        answer = b""
         with trio.fail_after(30):
-            assert (await read_all(stream)).endswith(b"small")
+            # On a busy machine the time may be over before the request is read.
+            while not answer:
+                answer = await read_all(await ask(port, "/small"))
+        assert answer.endswith(b"small")
 
 
 async def test_a_request_under_way_is_answered_before_the_end() -> None:
