@@ -81,6 +81,7 @@ from motorpool.actors.video.sound import sound_spec
 from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import (
     Actor,
@@ -93,11 +94,8 @@ from motorpool.runtime import (
 from motorpool.storage.database import Database
 from motorpool.storage.records import Position
 
-__all__ = ["MEDIA_PORTS", "fleet_tree", "schedule_spec"]
+__all__ = ["fleet_tree", "schedule_spec"]
 
-MEDIA_PORTS = {"live": 5263, "playback": 5363}
-"""TCP ports of JT/T 1078, one for each kind, which the packets do not state
-(docs/protocols/jt1078.md#media-connections)."""
 MEDIA_READ_BYTES = 64 * 1024
 """Bytes of one read of a media connection."""
 LIVE_PAUSE_SECONDS = 0.4

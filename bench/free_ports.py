@@ -7,12 +7,14 @@ import sys
 from contextlib import ExitStack, suppress
 
 from motorpool.bench.options import BenchError
+from motorpool.codecs.devices import CODECS
+from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 
-__all__ = ["free_port"]
+__all__ = ["free_port", "free_server_port"]
 
 ATTEMPTS = 1000
 
-MOST_CLAIMS = 200
+MOST_CLAIMS = 500
 
 _claims: list[socket.socket] = []
 """The last ones; a port whose server runs needs none."""
@@ -40,6 +42,15 @@ def free_port(*offsets: int) -> int:
             _release(len(_claims) - MOST_CLAIMS)
             return port
     raise BenchError("no free ports for a server")
+
+
+def free_server_port() -> int:
+    """Return a port that is free for a server's HTTP and that, as its `[port] offset`, leaves all its device
+    ports free.
+
+    Raises BenchError if none is found.
+    """
+    return free_port(*{codec.port for codec in CODECS.values()}, *MEDIA_PORTS.values())
 
 
 def _release(count: int) -> None:

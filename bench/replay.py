@@ -10,10 +10,10 @@ import trio
 from motorpool.bench.target import Target
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 from motorpool.codecs.traffic_recording import Closed, Entry, Opened, Received, Sent, TrafficRecordingReader
 
 READ_BYTES = 256 * 1024
-MEDIA_PORTS = {"jt1078-live": 5263, "jt1078-playback": 5363}
 HANG_UP_SECONDS = 5.0
 """Time for the server to close its end after ours."""
 WAITING_CHUNKS = 1000
@@ -112,8 +112,8 @@ class _Lines:
 
 
 def _port(protocol: str) -> int | None:
-    if protocol in MEDIA_PORTS:
-        return MEDIA_PORTS[protocol]
+    if protocol.startswith("jt1078-"):
+        return MEDIA_PORTS.get(protocol.removeprefix("jt1078-"))
     return CODECS[protocol].port if protocol in CODECS else None
 
 

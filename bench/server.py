@@ -16,15 +16,15 @@ from typing import Protocol
 import httpx
 
 from motorpool.bench import machine
-from motorpool.bench.free_ports import free_port
+from motorpool.bench.free_ports import free_server_port
 from motorpool.bench.options import BenchError
 from motorpool.codecs.devices import CODECS
+from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 
 EMAIL = "bench@example.org"
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 LOG_FILE = "server.log"
-_DEVICE_PORTS = (5263, 5363, *sorted(codec.port for codec in CODECS.values()))
 _EMBEDDED = "embedded"
 
 
@@ -78,17 +78,17 @@ class Server:
     @property
     def jt808_port(self) -> int:
         """Port for JT/T 808 terminals."""
-        return 5015 + self.offset
+        return CODECS["jt808"].port + self.offset
 
     @property
     def media_ports(self) -> tuple[int, int]:
         """Ports for media of live streams and of playbacks."""
-        return 5263 + self.offset, 5363 + self.offset
+        return MEDIA_PORTS["live"] + self.offset, MEDIA_PORTS["playback"] + self.offset
 
     @property
     def osmand_port(self) -> int:
         """Port for OsmAnd requests."""
-        return 5055 + self.offset
+        return CODECS["osmand"].port + self.offset
 
     @property
     def log(self) -> str:
@@ -230,7 +230,7 @@ def run_server(
         folder = Path(name)
         # PostgreSQL may run as another user, who must be able to enter the folder.
         folder.chmod(0o755)
-        port = free_port(*_DEVICE_PORTS)
+        port = free_server_port()
         password = secrets.token_urlsafe(12)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("MOTORPOOL_")}
         environment |= {

@@ -8,7 +8,8 @@ import trio
 
 from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.settings import DeviceSettings, FleetSettings, PortSettings
-from motorpool.actors.tree import MEDIA_PORTS, fleet_tree, schedule_spec
+from motorpool.actors.tree import fleet_tree, schedule_spec
+from motorpool.bench.free_ports import free_server_port
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.runtime import Actor, ChildSpec, Kind, Strategy, open_system
@@ -18,9 +19,9 @@ LOOPBACK = "127.0.0.1"
 
 
 @pytest.fixture
-def offset(free_port):
+def offset():
     """A port offset at which the ports of all protocols are free."""
-    return free_port(*(codec.port for codec in CODECS.values()), *MEDIA_PORTS.values())
+    return free_server_port()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from tests.api.conftest import NOON, start
 from tests.journeys.test_captures import footage
 
 from motorpool.actors.settings import DeviceSettings, PortSettings, VideoSettings
+from motorpool.bench.free_ports import free_server_port
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.platform_messages import (
     GeneralResponse,
@@ -95,11 +96,11 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(database, tmp_path, free_port):
+async def desk(database, tmp_path):
     port = CODECS["jt808"].port
     settings = {
         "device": DeviceSettings(host=LOOPBACK),
-        "port": PortSettings(offset=free_port(port) - port),
+        "port": PortSettings(offset=free_server_port()),
         "video": VideoSettings(playback_return_seconds=0, segment_seconds=1),
     }
     async with (

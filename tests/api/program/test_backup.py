@@ -11,6 +11,7 @@ from motorpool.api.program.archive import DUMP, ArchiveWriter, Manifest, Verifie
 from motorpool.api.program.backup import back_up, restore
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.settings import Settings
+from motorpool.bench.free_ports import free_server_port
 from motorpool.storage import migrations
 from motorpool.storage.postgres import dumps
 from motorpool.storage.postgres.data_lock import DataLock
@@ -35,14 +36,12 @@ def environ(data, **more):
 class Server:
     """A real `motorpool serve` on its embedded PostgreSQL."""
 
-    def __init__(self, forks, data, free_port):
+    def __init__(self, forks, data):
         self.data = data
-        port = free_port()
-        # The device ports are 5015, 5055, 5263 and 5363 above the offset.
-        offset = free_port(40, 248, 348) - 5015
+        port = free_server_port()
         self.process = forks.popen(
             ["serve"],
-            env=environ(data, MOTORPOOL_BIND=f"127.0.0.1:{port}", MOTORPOOL_PORT_OFFSET=str(offset)),
+            env=environ(data, MOTORPOOL_BIND=f"127.0.0.1:{port}", MOTORPOOL_PORT_OFFSET=str(port)),
             cwd=data.parent,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -77,10 +76,10 @@ def last(done):
     return done.stderr.splitlines()[-1]
 
 
-def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, free_port, forks):
+def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, forks):
     data, file = tmp_path / "data", tmp_path / "fleet.backup"
     media = data / "media" / "1" / "device.jpg"
-    with Server(forks, data, free_port) as server:
+    with Server(forks, data) as server:
         server.add("Van")
         media.parent.mkdir(parents=True)
         media.write_bytes(b"picture")
@@ -112,7 +111,7 @@ def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, fre
     other = tmp_path / "other"
     restored = run(forks, other, "restore", file)
     assert restored.returncode == 0, restored.stderr
-    with Server(forks, other, free_port) as server:
+    with Server(forks, other) as server:
         assert server.names() == ["Van"]
 
 

@@ -10,19 +10,18 @@ import httpx
 import pytest
 
 from motorpool.api.program.reboot import RESTART_CODE, is_supervised
+from motorpool.bench.free_ports import free_server_port
 
 BOSS = ("boss@example.org", "secret word")
 PATIENCE_SECONDS = 60
 
 
 @pytest.fixture
-def start(tmp_path, free_port):
+def start(tmp_path):
     running, clients = [], []
 
     def started(*prefix, **environ):
-        port = free_port()
-        # The device ports are 5015, 5055, 5263 and 5363 above the offset.
-        offset = free_port(40, 248, 348) - 5015
+        port = free_server_port()
         process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "motorpool", "serve"],
             env={
@@ -31,7 +30,7 @@ def start(tmp_path, free_port):
                 "MOTORPOOL_BIND": f"127.0.0.1:{port}",
                 "MOTORPOOL_PROTOCOLS": "",
                 "MOTORPOOL_DEVICE_HOST": "127.0.0.1",
-                "MOTORPOOL_PORT_OFFSET": str(offset),
+                "MOTORPOOL_PORT_OFFSET": str(port),
                 "MOTORPOOL_ADMIN_EMAIL": BOSS[0],
                 "MOTORPOOL_ADMIN_PASSWORD": BOSS[1],
                 "MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192",
