@@ -22,8 +22,8 @@ RENEW_SECONDS = 1.0
 RENEW_ALONE_SECONDS = 2.0
 """Where nobody waits for the death of this server."""
 SETTLED_SECONDS = 10.0
-"""A server that has renewed its row for so long without a failure declares others dead: an outage of the
-database kills none."""
+"""A server that has renewed its row for so long, without a failure or a pause of more than SILENT_SECONDS,
+declares others dead: an outage of the database kills none."""
 WAIT_SECONDS = 10.0
 """For another server to end, before this one gives up starting."""
 RETRY_SECONDS = 0.5
@@ -122,10 +122,14 @@ class _Membership:
 
     async def _renew(self, session: Queries) -> None:
         """Renew the row, and declare others dead, until this server is declared dead."""
-        began = trio.current_time()
+        began = renewed = trio.current_time()
         while await nodes.renew(session, self._node):
-            if self._cluster is not None and trio.current_time() - began > SETTLED_SECONDS:
-                for dead in await nodes.bury(session):
+            before, renewed = renewed, trio.current_time()
+            if renewed - before > nodes.SILENT_SECONDS:
+                # The database may have stood still, for the others as well: they have not renewed theirs yet.
+                began = renewed
+            if self._cluster is not None and renewed - began > SETTLED_SECONDS:
+                for dead in await nodes.bury(session, self._node):
                     _log.warning("server %d has not been seen for %g s: it is dead", dead, nodes.LIFE_SECONDS)
             await trio.sleep(RENEW_ALONE_SECONDS if self._cluster is None else RENEW_SECONDS)
         _log.critical("other servers have declared this one dead, as if it were frozen: it starts anew")

@@ -12,6 +12,7 @@ from motorpool.storage.queries import Queries
 
 __all__ = [
     "LIFE_SECONDS",
+    "SILENT_SECONDS",
     "bury",
     "is_live",
     "join",
@@ -48,6 +49,11 @@ _RESPONDS = f"nodes.seen_until > clock_timestamp() + interval '{LIFE_SECONDS - S
 _RENEW = f"""
     update nodes set seen_until = clock_timestamp() + interval '{LIFE_SECONDS} seconds'
     where id = $1 and state <> 'dead' returning true
+"""  # noqa: S608 - constants
+_BURY = f"""
+    update nodes set state = 'dead' where state <> 'dead' and seen_until < clock_timestamp()
+        and exists (select from nodes as own where own.id = $1 and {_RESPONDS.replace("nodes.", "own.")})
+    returning id
 """  # noqa: S608 - constants
 
 
@@ -140,13 +146,13 @@ async def renew(q: Queries, node: int) -> bool:
     return await q.fetch_value(_RENEW, node) is True
 
 
-async def bury(q: Queries) -> list[int]:
-    """Declare the servers dead that have not renewed their rows; return their numbers."""
-    rows = await q.fetch(
-        "update nodes set state = 'dead'"
-        " where state <> 'dead' and seen_until < clock_timestamp() returning id"
-    )
-    return [row[0] for row in rows]
+async def bury(q: Queries, node: int) -> list[int]:
+    """Declare the servers dead that have not renewed their rows; return their numbers.
+
+    Only if `node`, which asks, has renewed its own lately by the time the database does this: a database that
+    has stood still meanwhile has kept all of them from it.
+    """
+    return [row[0] for row in await q.fetch(_BURY, node)]
 
 
 async def living(q: Queries) -> frozenset[int]:

@@ -54,6 +54,7 @@ async def test_a_duty_that_is_released_is_free_at_once_and_only_by_its_holder(da
 async def test_a_server_that_is_being_declared_dead_takes_nothing(database, join, meanwhile):
     frozen = await join()
     await database.execute("update nodes set seen_until = clock_timestamp() - interval '1 second'")
+    living = await join()
     taken = {}
 
     async def take():
@@ -61,7 +62,7 @@ async def test_a_server_that_is_being_declared_dead_takes_nothing(database, join
 
     assert await duties.take(database, 0, NAMES) == {}
     async with meanwhile(take) as transaction:
-        assert await nodes.bury(transaction) == [frozen]
+        assert await nodes.bury(transaction, living) == [frozen]
     assert taken == {}
 
 

@@ -86,19 +86,19 @@ async def test_a_claim_that_meets_a_burial_waits_for_it_and_is_refused(database,
         found.extend(await homes.claim(database, frozen, [van]))
 
     async with meanwhile(claim) as transaction:
-        assert await nodes.bury(transaction) == [frozen]
+        assert await nodes.bury(transaction, living) == [frozen]
     assert found == []
     assert await homes.connected_elsewhere(database, frozen, [van]) == {van}
 
 
 async def test_a_burial_that_meets_a_claim_waits_for_it(database, meanwhile):
-    frozen = await join(database)
+    frozen, living = await join(database), await join(database)
     (van,) = await make(database)
     await silence(database, frozen)
     seen = []
 
     async def bury():
-        seen.append(await nodes.bury(database))
+        seen.append(await nodes.bury(database, living))
         # What the server decided while it lived is there before it is dead.
         seen.append(await database.fetch_value("select node from homes where device_id = $1", van))
 

@@ -1,6 +1,7 @@
 """Which servers use a database: joined, renewed, declared dead; two at once."""
 
 import logging
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -145,6 +146,56 @@ async def test_a_server_that_starts_right_after_an_outage_declares_none_of_its_c
         async with member(database, "north") as started:
             assert await states(database) == {kept: "live", started: "live"}
         assert await nodes.renew(session, kept)
+
+
+async def test_a_server_declares_none_dead_unless_its_own_row_is_fresh(database):
+    async with database.session() as session:
+        one = await nodes.join(session, "north", OTHERS, "0")
+        other = await nodes.join(session, "north", OTHERS, "0")
+        # The database stood still between the renewal and this statement, for both of them.
+        await silence(database, one)
+        await silence(database, other)
+        assert await nodes.bury(session, one) == []
+        assert await nodes.renew(session, one)
+        assert await nodes.bury(session, one) == [other]
+        assert await nodes.bury(session, other) == []
+
+
+async def test_after_a_database_that_stood_still_the_others_have_time_to_renew_their_rows(
+    autojump_clock, monkeypatch
+):
+    monkeypatch.undo()
+    stood_still = 100.0
+    buried_at = []
+
+    async def join(*_, **__):
+        return 1
+
+    async def renew(*_):
+        # The connection is kept, and the answer comes late.
+        if 20 < trio.current_time() < stood_still:
+            await trio.sleep_until(stood_still)
+        return True
+
+    async def bury(*_):
+        buried_at.append(trio.current_time())
+        return []
+
+    for name, function in {"join": join, "renew": renew, "bury": bury, "leave": join}.items():
+        monkeypatch.setattr(nodes, name, function)
+
+    class Silent:
+        @asynccontextmanager
+        async def session(self):
+            yield self
+
+    began = trio.current_time()
+    async with member(Silent(), "north"):
+        await trio.sleep_until(stood_still + 30)
+    settled = membership.SETTLED_SECONDS
+    assert began + settled < buried_at[0] <= 20 + membership.RENEW_SECONDS
+    assert not [at for at in buried_at if 21 < at <= stood_still + settled]
+    assert buried_at[-1] > stood_still + settled
 
 
 async def test_a_lost_connection_costs_a_server_nothing(database, caplog):
