@@ -14,7 +14,7 @@ __all__ = ["free_port", "free_server_port"]
 
 ATTEMPTS = 1000
 
-MOST_CLAIMS = 500
+MAX_CLAIMS = 500
 
 _claims: list[socket.socket] = []
 """The last ones; a port whose server runs needs none."""
@@ -39,7 +39,7 @@ def free_port(*offsets: int) -> int:
                     datagrams.bind(("127.0.0.1", port + offset))
             claims.pop_all()
             _claims.extend(claimed)
-            _release(len(_claims) - MOST_CLAIMS)
+            _release(len(_claims) - MAX_CLAIMS)
             return port
     raise BenchError("no free ports for a server")
 

@@ -22,7 +22,7 @@ from motorpool.runtime.clock import Clock
 CYCLIST_KMH = 18.0
 KNOTS = 1.943844
 """Knots in a metre per second."""
-LONGEST_PAUSE_SECONDS = 60.0
+MAX_PAUSE_SECONDS = 60.0
 ARCHIVE_SECONDS, ARCHIVE_RESTING_SECONDS = 30.0, 600.0
 """Between the reports of the time before the simulation: while it rides, and while it rests."""
 
@@ -78,7 +78,7 @@ class Phone:
                         continue
                 except httpx.HTTPError as error:
                     _log.debug("%s: not sent: %s", self._plan.name, error)
-                    pause = min(2 * pause, max(LONGEST_PAUSE_SECONDS, self._plan.interval_seconds))
+                    pause = min(2 * pause, max(MAX_PAUSE_SECONDS, self._plan.interval_seconds))
                 await trio.sleep(pause)
 
     def request(self, client: httpx.AsyncClient, instant: datetime) -> httpx.Request:

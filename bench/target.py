@@ -8,7 +8,7 @@ import msgspec
 import trio
 
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 15.0
+MAX_PAUSE_SECONDS = 15.0
 
 _log = logging.getLogger(__name__)
 
@@ -89,4 +89,4 @@ async def request(
             if answer.status_code < 500:
                 raise RegistrationRefused(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
         await trio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        pause = min(2 * pause, MAX_PAUSE_SECONDS)

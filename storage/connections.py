@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 _SETTLE_SECONDS = 5.0
 _RETRY_SECONDS = 0.25
-_LONGEST_RETRY_SECONDS = 5.0
+_MAX_RETRY_SECONDS = 5.0
 
 
 class Connection:
@@ -109,7 +109,7 @@ async def first_connection(
                 )
             await trio.sleep(pause)
             # An embedded server is ready within a second; one elsewhere may be starting its machine.
-            pause = min(pause * 2, _LONGEST_RETRY_SECONDS) if server is None else pause
+            pause = min(pause * 2, _MAX_RETRY_SECONDS) if server is None else pause
     if server is not None:
         raise reason
     raise StorageUnavailable(f"the database at {_place(settings.url)} cannot be reached: {reason}")

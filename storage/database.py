@@ -32,7 +32,7 @@ __all__ = ["Database", "Queries", "open_database"]
 
 _log = logging.getLogger(__name__)
 
-OLDEST_MAJOR = 15
+MIN_MAJOR_VERSION = 15
 """The oldest PostgreSQL whose features we use."""
 _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
@@ -291,8 +291,8 @@ async def _set_up(
 
 def _check_version(connection: Connection) -> None:
     version = connection.driver.get_server_version()
-    if version.major < OLDEST_MAJOR:
+    if version.major < MIN_MAJOR_VERSION:
         raise SetupFailed(
             f"the database server is PostgreSQL {version.major}.{version.minor},"
-            f" needed is {OLDEST_MAJOR} or later"
+            f" needed is {MIN_MAJOR_VERSION} or later"
         )

@@ -35,7 +35,7 @@ LOOP_CLOSED = asyncio.CancelledError
 
 _PERMANENT = ("28", "3D", "42501")
 """SQLSTATEs of a refused login that waiting does not cure."""
-_MOST_CALLBACKS = 100
+_MAX_CALLBACKS = 100
 """Callbacks that are run before other tasks have their turn."""
 _PLAIN_CALLBACKS = (asyncio.Handle, asyncio.TimerHandle)
 _log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class _Callbacks:
 
     async def _run_ready(self) -> None:
         """Run the callbacks that are ready, and those that become ready meanwhile. Does not wait."""
-        for _ in range(_MOST_CALLBACKS):
+        for _ in range(_MAX_CALLBACKS):
             # Others are those that the loop waits for until they have started a task of Trio.
             if not self._ready or type(self._ready[0]) not in _PLAIN_CALLBACKS:
                 return

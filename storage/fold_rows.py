@@ -9,7 +9,7 @@ from motorpool.storage.records import Position
 
 __all__ = ["Motion", "Wanted", "days", "first_points", "last_motions", "proximities", "recent_points"]
 
-MOST_POINTS: Final = 2_000
+MAX_POINTS: Final = 2_000
 """Limit of the points of a device that are read."""
 _COLUMNS: Final = (
     "device_id, id, fix_time, latitude, longitude, speed, outdated, geofence_ids,"
@@ -45,7 +45,7 @@ _RECENT = f"""
     cross join lateral (
         (select {_COLUMNS} from positions
             where device_id = w.device_id and fix_time between w.since and w.until and {_PAST}
-            order by fix_time desc, id desc limit {MOST_POINTS})
+            order by fix_time desc, id desc limit {MAX_POINTS})
         union all
         (select {_COLUMNS} from positions
             where device_id = w.device_id and fix_time < w.since and {_PAST}

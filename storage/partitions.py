@@ -19,7 +19,7 @@ MONTHS_BEHIND = 1
 """Past months created on a new database, because devices report late."""
 MONTHS_AHEAD = 2
 """Months created after the current one."""
-MOST_MONTHS = 24
+MAX_MONTHS = 24
 """Most months that one call creates, so that a wrong clock does not create thousands of tables."""
 
 _LOCK = 0x6D70_7061
@@ -112,7 +112,7 @@ async def ensure_partitions(q: Queries, now: datetime) -> None:
         if not layout.months:
             first = present.later(-MONTHS_BEHIND)
             await _move_early_end(transaction, first)
-        end = min(end, first.later(MOST_MONTHS))
+        end = min(end, first.later(MAX_MONTHS))
         month = first
         while month < end:
             await _create_month(transaction, month)

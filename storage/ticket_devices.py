@@ -6,9 +6,9 @@ from typing import NamedTuple
 from motorpool.storage.queries import Queries
 from motorpool.storage.ticket_statistics import Span
 
-__all__ = ["MOST_DEVICES", "REPEATED_WITHIN", "DeviceCount", "device_counts"]
+__all__ = ["MAX_DEVICES", "REPEATED_WITHIN", "DeviceCount", "device_counts"]
 
-MOST_DEVICES = 10
+MAX_DEVICES = 10
 REPEATED_WITHIN = timedelta(days=7)
 """A ticket so soon after another one of the device was resolved is a repetition."""
 
@@ -58,7 +58,7 @@ async def device_counts(q: Queries, span: Span) -> list[DeviceCount]:
     sql = _DEVICES.format(
         condition=span.condition.numbered(5),
         companies=span.companies.numbered(5 + len(args)),
-        limit=MOST_DEVICES + 1,
+        limit=MAX_DEVICES + 1,
     )
     rows = await q.fetch(
         sql, span.starts[0], span.end, span.with_cancelled, REPEATED_WITHIN, *args, *span.companies.args

@@ -8,7 +8,7 @@ import msgspec
 from motorpool.actors.batching import BatchingActor
 from motorpool.actors.devices.rule_catalog import RuleCatalog
 from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
-from motorpool.actors.rules.rebuild import FARTHEST, rebuild_state, window_start
+from motorpool.actors.rules.rebuild import MAX_LOOK_BACK, rebuild_state, window_start
 from motorpool.runtime import ChildSpec, Kind, NodeLocal, Request
 from motorpool.storage import commands, device_states, devices, fold_rows, positions
 from motorpool.storage.database import Database
@@ -75,7 +75,7 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
         points = await fold_rows.recent_points(database, wanted)
         motions = await fold_rows.last_motions(database, latest)
         unmoved = [each for each in wanted if each.device_id not in motions]
-        firsts = await fold_rows.first_points(database, unmoved, FARTHEST) if unmoved else {}
+        firsts = await fold_rows.first_points(database, unmoved, MAX_LOOK_BACK) if unmoved else {}
         limited = [each for each in wanted if rules[each.device_id].settings.filter_daily_limit]
         counts = await fold_rows.days(database, limited) if limited else {}
         followed = [each for each in wanted if rules[each.device_id].compares_linked_devices]

@@ -14,7 +14,7 @@ from motorpool.actors.gateway.networks import parse_address
 __all__ = ["ConnectionLimits", "MemoryBudget", "client_network"]
 
 IPV6_CLIENT_BITS = 64
-LONGEST_NAME = 64
+MAX_NAME_LENGTH = 64
 """Characters; a proxy that is trusted may send any text as an address, which must not fill the memory."""
 
 
@@ -23,7 +23,7 @@ def client_network(address: str) -> str:
 
     Any other text is its own name, or its digest if it is long.
     """
-    if len(address) > LONGEST_NAME:
+    if len(address) > MAX_NAME_LENGTH:
         return hashlib.blake2b(address.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return _network(address)
 

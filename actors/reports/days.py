@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
-__all__ = ["MOST_DAYS", "TICK", "Piece", "midnight_before", "midnights", "pieces"]
+__all__ = ["MAX_DAYS", "TICK", "Piece", "midnight_before", "midnights", "pieces"]
 
 _DAY = timedelta(days=1)
 _FIRST = datetime(1, 1, 3, tzinfo=UTC)
 """No time zone is so far behind that this lies before the calendar."""
 TICK = timedelta(microseconds=1)
 """The unit of time in PostgreSQL."""
-MOST_DAYS = 1100
+MAX_DAYS = 1100
 """A longer span is not cut into days: clients that want all there is name years without data."""
 ALMOST = timedelta(seconds=1)
 """Clients name the end of a day by its last second or millisecond."""
@@ -52,7 +52,7 @@ class Piece(NamedTuple):
 def pieces(start: datetime, end: datetime, zone: tzinfo) -> list[Piece]:
     """Cut a span, both ends included, at the local midnights; the ends of the pieces adjoin."""
     after = end + TICK if end < datetime.max.replace(tzinfo=UTC) else end
-    if end - start > MOST_DAYS * _DAY or start < _FIRST:
+    if end - start > MAX_DAYS * _DAY or start < _FIRST:
         return [Piece(start, after, False, end)]
     found: list[Piece] = []
     begins = start

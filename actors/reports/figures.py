@@ -11,7 +11,7 @@ from motorpool.storage.records import Position
 __all__ = ["EndPoint", "Figures", "compare", "end_point", "knots", "seconds_between"]
 
 KNOTS_PER_METRE_PER_SECOND: Final = 3600 / 1852
-LARGEST: Final = 2.0**53
+MAX_EXACT: Final = 2.0**53
 """Larger numbers are no figures of a vehicle, and no integers to JSON clients."""
 
 
@@ -112,7 +112,7 @@ def seconds_between(start: EndPoint, end: EndPoint) -> float:
 
 def _number(position: Position, key: str) -> float | None:
     value = position.attributes.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST < value < LARGEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -MAX_EXACT < value < MAX_EXACT:
         return None
     return float(value)
 

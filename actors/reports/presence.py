@@ -16,7 +16,7 @@ __all__ = ["Circle", "Interval", "IntervalFinder", "presences"]
 
 METRES_PER_DEGREE: Final = 111_194.93
 """Of latitude, on a sphere of 6,371 km."""
-LONGEST_GAP: Final = timedelta(minutes=5)
+MAX_GAP: Final = timedelta(minutes=5)
 """Between positions that are farther apart in time no way is assumed."""
 BATCH: Final = 200
 """Items that are yielded at once."""
@@ -41,7 +41,7 @@ class Interval(NamedTuple):
 class IntervalFinder:
     """Finds the intervals within a circle from the steps of a track, given in their order.
 
-    Between two positions that are at most `LONGEST_GAP` apart the device moves evenly on a straight line. Of
+    Between two positions that are at most `MAX_GAP` apart the device moves evenly on a straight line. Of
     others only the positions count, and the time between if both are inside.
     """
 
@@ -78,7 +78,7 @@ class IntervalFinder:
         first = Interval(step.before.time, step.before.time, abs(start))
         if first.distance <= radius and last.distance <= radius:
             return Interval(first.start, last.end, min(first.distance, last.distance))
-        if step.time - step.before.time > LONGEST_GAP:
+        if step.time - step.before.time > MAX_GAP:
             return next((each for each in (first, last) if each.distance <= radius), None)
         # The way, from 0 to 1, crosses the circle as far before as after its point nearest to the centre.
         way = end - start

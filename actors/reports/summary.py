@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from datetime import datetime
 from itertools import islice
 
-from motorpool.actors.reports.days import MOST_DAYS, TICK, midnight_before, midnights
+from motorpool.actors.reports.days import MAX_DAYS, TICK, midnight_before, midnights
 from motorpool.actors.reports.figures import compare, knots
 from motorpool.actors.reports.items import SummaryItem
 from motorpool.actors.reports.periods import Period, find_periods
@@ -35,7 +35,7 @@ async def summary(
             first = await report_rows.first_fix_time(sources.database, device.id, start, query.end)
             if first is None:
                 return
-            days = list(islice(midnights(first, zone), MOST_DAYS - 1))
+            days = list(islice(midnights(first, zone), MAX_DAYS - 1))
             later = days[-1] if days and days[-1] <= query.end else None
             end = query.end if later is None else later - TICK
             found = await find_periods(

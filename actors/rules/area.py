@@ -13,12 +13,12 @@ import re
 
 from motorpool.actors.rules.area_shapes import Area, AreaError, Circle, Corridor, Point, Polygon
 
-__all__ = ["MOST_POINTS", "MOST_SAVED_POINTS", "Area", "AreaError", "read_area"]
+__all__ = ["MAX_POINTS", "MAX_SAVED_POINTS", "Area", "AreaError", "read_area"]
 
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 """Limit of the points of all rings together."""
-MOST_SAVED_POINTS = 2_000
-"""Limit for areas that are saved now; earlier releases stored up to MOST_POINTS.
+MAX_SAVED_POINTS = 2_000
+"""Limit for areas that are saved now; earlier releases stored up to MAX_POINTS.
 
 A test of one point may have to look at every edge: about 2 ms where 2,000 of them are wound around it.
 """
@@ -31,7 +31,7 @@ _NEXT_RING = re.compile(r",\s*\(([^()]*)\)\s*")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-def read_area(text: str, *, most_points: int = MOST_POINTS) -> Area:
+def read_area(text: str, *, most_points: int = MAX_POINTS) -> Area:
     """Parse an area of at most `most_points` points.
 
     Raises:

@@ -8,7 +8,7 @@ from motorpool.storage.records import Position
 __all__ = ["add_hours", "copy_attributes"]
 
 NUMBER: Final = (int, float)
-MOST_HOURS = 1e15
+MAX_HOURS = 1e15
 """Milliseconds; up to here sums are exact."""
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -30,7 +30,7 @@ def add_hours(position: Position, latest: Position) -> None:
     is_running = attributes.get("ignition") is True and before.get("ignition") is True
     if not (hours or is_running):
         return
-    if not isinstance(hours, NUMBER) or hours is True or not 0 <= hours < MOST_HOURS:
+    if not isinstance(hours, NUMBER) or hours is True or not 0 <= hours < MAX_HOURS:
         hours = 0
     if is_running and position.device_time > latest.device_time:
         hours += (position.device_time - latest.device_time) // _MILLISECOND

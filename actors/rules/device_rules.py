@@ -17,7 +17,7 @@ from motorpool.storage.records import Maintenance
 
 __all__ = ["UNCONFIGURED", "DeviceRules", "LocalCalendar"]
 
-_FARTHEST: Final = timedelta(days=1830)
+_MAX_HORIZON: Final = timedelta(days=1830)
 """Calendars are not expanded for instants further from the present."""
 
 
@@ -29,7 +29,7 @@ class LocalCalendar(msgspec.Struct, frozen=True, gc=False):
 
     def covers(self, instant: datetime, now: datetime) -> bool:
         """Whether one of its events takes place at `instant`; none does five years or more from `now`."""
-        return -_FARTHEST < instant - now < _FARTHEST and self.calendar.covers(instant, zone=self.zone)
+        return -_MAX_HORIZON < instant - now < _MAX_HORIZON and self.calendar.covers(instant, zone=self.zone)
 
 
 class DeviceRules(msgspec.Struct, frozen=True, gc=False):

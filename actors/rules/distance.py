@@ -14,7 +14,7 @@ DEGREE = radians(EARTH_RADIUS)
 """Metres of a degree along a meridian, and along the equator."""
 NUMBER = (int, float)
 """Ready made: `int | float` would be built anew at each position."""
-FARTHEST = 1e9
+MAX_DISTANCE = 1e9
 """Metres that a device may claim since its last position: the way to the moon and back, and not endless."""
 
 
@@ -37,7 +37,7 @@ def add_distance(
     so its distance is 0, and its total that of `last`.
     """
     travelled = attributes.get("distance")
-    if not isinstance(travelled, NUMBER) or not -FARTHEST < travelled < FARTHEST:
+    if not isinstance(travelled, NUMBER) or not -MAX_DISTANCE < travelled < MAX_DISTANCE:
         travelled = 0.0
         if (
             is_next

@@ -23,7 +23,7 @@ LINEAR_BOXES: Final = 64
 """Up to so many boxes are tested one by one, which is faster than a query of the tree."""
 CELLS_A_DEGREE: Final = 100
 """Cells of a degree; what the tree finds for a cell is remembered, as vehicles stay in one for a while."""
-MOST_CELLS: Final = 4096
+MAX_CELLS: Final = 4096
 """Limit of the cells that are remembered for one set of geofences."""
 
 
@@ -239,7 +239,7 @@ class _ManyBoxes:
         few = None
         if len(places) <= LINEAR_BOXES:
             few = [(self._boxes[n], self._geofences[n]) for n in places]
-        if len(self._cells) >= MOST_CELLS:
+        if len(self._cells) >= MAX_CELLS:
             self._cells.clear()
         self._cells[cell] = few
         return few

@@ -15,16 +15,16 @@ from motorpool.actors.rules.trip_detection import TripSettings, TripState, advan
 from motorpool.storage.fold_rows import Motion
 from motorpool.storage.records import Position
 
-__all__ = ["FARTHEST", "rebuild_state", "window_start"]
+__all__ = ["MAX_LOOK_BACK", "rebuild_state", "window_start"]
 
-FARTHEST: Final = timedelta(hours=24)
+MAX_LOOK_BACK: Final = timedelta(hours=24)
 """Positions from before that are not read; what they would tell makes no event."""
 
 
 def window_start(latest: Position, settings: RuleSettings) -> datetime:
     """Return the fix time from which on positions are needed to rebuild the state."""
     seconds = max(settings.report_trip_min_duration, settings.event_overspeed_minimal_duration)
-    return latest.fix_time - min(FARTHEST, timedelta(seconds=min(seconds, 1e6)))
+    return latest.fix_time - min(MAX_LOOK_BACK, timedelta(seconds=min(seconds, 1e6)))
 
 
 def rebuild_state(

@@ -42,7 +42,7 @@ RESOLUTION: Target = "resolution"
 
 ZERO = timedelta(0)
 MILLISECOND, SECOND = timedelta(milliseconds=1), timedelta(seconds=1)
-SMALLEST_REMAINDER = timedelta(seconds=60)
+MIN_REMAINDER = timedelta(seconds=60)
 """What a change of priority or calendar leaves at least."""
 RETRY = timedelta(days=1)
 """When a due time is looked for again that was not within the horizon."""
@@ -268,7 +268,7 @@ def change_terms(level: Level, clock: TargetClock, now: datetime) -> Level:
         left = clock.hours.seconds_between(now, level.due, clock.pauses)
     # The credit is stored in seconds: cut, unless that leaves too little.
     credit = (used + min(target, left) - target) // SECOND * SECOND
-    least = -((target - used - SMALLEST_REMAINDER) // SECOND) * SECOND
+    least = -((target - used - MIN_REMAINDER) // SECOND) * SECOND
     return _computed(replace(new, credit=max(credit, least)), clock, now)
 
 

@@ -24,9 +24,9 @@ from motorpool.storage.ticket_backlog import Backlog
 from motorpool.storage.ticket_devices import DeviceCount
 from motorpool.storage.ticket_statistics import Breaches, Count, Times
 
-__all__ = ["MOST_PERIODS", "Period", "assemble", "cut_periods", "names_wanted"]
+__all__ = ["MAX_PERIODS", "Period", "assemble", "cut_periods", "names_wanted"]
 
-MOST_PERIODS = 400
+MAX_PERIODS = 400
 Period = Literal["none", "day", "week", "month"]
 AGE_BUCKETS = ("0-1d", "1-3d", "3-7d", "7-14d", "14-30d", "30d+")
 
@@ -39,7 +39,7 @@ def cut_periods(start: datetime, end: datetime, period: Period, zone: tzinfo) ->
     periods, or for an empty span, the whole is one.
 
     Raises:
-        ValueError: There are more than `MOST_PERIODS`, or one lies outside of the years 1 to 9999.
+        ValueError: There are more than `MAX_PERIODS`, or one lies outside of the years 1 to 9999.
     """
     try:
         return _cut(start, end, period, zone)
@@ -58,8 +58,8 @@ def _cut(start: datetime, end: datetime, period: Period, zone: tzinfo) -> list[d
         # A zone that crosses the date line skips a whole day.
         if midnight > found[-1]:
             found.append(midnight)
-        if len(found) > MOST_PERIODS:
-            raise ValueError(f"the span has more than {MOST_PERIODS} periods")
+        if len(found) > MAX_PERIODS:
+            raise ValueError(f"the span has more than {MAX_PERIODS} periods")
     return found
 
 

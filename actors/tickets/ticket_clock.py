@@ -33,7 +33,7 @@ POLL_SECONDS = 30.0
 """Longest sleep."""
 LOCKED_SECONDS = 1.0
 """Sleep while the tickets that are due are locked by others."""
-LEAST_SECONDS = 0.001
+MIN_SECONDS = 0.001
 """The resolution of due times."""
 
 
@@ -76,7 +76,7 @@ class TicketClock(Actor[WakeTicketClock]):
         if following is not None and following <= now:
             seconds = LOCKED_SECONDS
         elif following is not None:
-            seconds = min(POLL_SECONDS, max(LEAST_SECONDS, (following - now).total_seconds()))
+            seconds = min(POLL_SECONDS, max(MIN_SECONDS, (following - now).total_seconds()))
         TICKETS_OVERDUE.set(max(0.0, (now - following).total_seconds()) if following else 0.0)
         self._sleeps_until = now + timedelta(seconds=seconds)
         with trio.move_on_after(seconds):

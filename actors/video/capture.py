@@ -34,7 +34,7 @@ from motorpool.actors.video.capture_records import (
     OpenedCapture,
 )
 from motorpool.actors.video.decoders import DECODERS, ProbeFormat
-from motorpool.actors.video.decoders import PATIENCE_SECONDS as DECODERS_PATIENCE_SECONDS
+from motorpool.actors.video.decoders import REQUEST_SECONDS as DECODERS_PATIENCE_SECONDS
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment

@@ -20,7 +20,7 @@ from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, NodeLoc
 __all__ = [
     "DECODERS",
     "DECODE_SECONDS",
-    "PATIENCE_SECONDS",
+    "REQUEST_SECONDS",
     "DecoderMessage",
     "Decoders",
     "EncodeJpeg",
@@ -32,7 +32,7 @@ PROCESSES = 2
 """Processes at most: pictures for many channels must not take the processor from live video."""
 DECODE_SECONDS = 15.0
 """Limit of one request, the start of its process included; a large picture takes less than a second."""
-PATIENCE_SECONDS = 2 * DECODE_SECONDS
+REQUEST_SECONDS = 2 * DECODE_SECONDS
 """How long to wait for a reply, behind others."""
 IDLE_SECONDS = 60.0
 """A process that was not needed for so long ends."""

@@ -19,7 +19,7 @@ RESUME, PAUSE, END, FORWARD, REWIND, SEEK, KEYFRAMES = range(7)
 
 LATE_SECONDS = 3.0
 """Units that arrive this long after a control follow it."""
-LONGEST_STEP_MS = 1_000
+MAX_STEP_MS = 1_000
 """A larger step of the pictures' stamps is a jump, as in `timestamps`."""
 
 
@@ -87,7 +87,7 @@ class PlaybackControlTracker:
         before, self._timestamp = self._timestamp, unit.timestamp
         if not self._expects_break:
             return False
-        jumps = before is not None and not 0 <= unit.timestamp - before <= LONGEST_STEP_MS
+        jumps = before is not None and not 0 <= unit.timestamp - before <= MAX_STEP_MS
         if jumps or (unit.keyframe and (late or not self._is_seeking)):
             self._expects_break = self._is_seeking = False
             return True

@@ -11,7 +11,7 @@ from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 
 __all__ = ["RecordingClock"]
 
-LONGEST_GAP_MS = 86_400_000
+MAX_GAP_MS = 86_400_000
 """A larger step of the stamps is no gap in the recording: their origin has changed."""
 
 
@@ -39,7 +39,7 @@ class RecordingClock:
                 return
             last_stamp, last_pts, last_time = self._latest
             step = stamp - last_stamp
-            if 0 < step <= LONGEST_GAP_MS:
+            if 0 < step <= MAX_GAP_MS:
                 time = last_time + timedelta(milliseconds=step)
             else:
                 time = last_time + _span(pts - last_pts)

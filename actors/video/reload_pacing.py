@@ -12,7 +12,7 @@ __all__ = ["ReloadPacing"]
 
 START_FRACTION = 0.5
 """The first playlist is held for this fraction of its segment's length after that was listed …"""
-LEAST_START_SECONDS = 0.5
+MIN_START_SECONDS = 0.5
 """… and at least this long: connections of cameras are read five times a second."""
 EARLY_SECONDS = 0.75
 """A request that comes at most this long before the next segment is expected waits for it; of short segments
@@ -34,7 +34,7 @@ class ReloadPacing:
 
     def note_listed(self, seconds: float, now: float, *, first: bool) -> None:
         """Note that a segment was listed; `first`: the playlist was empty before."""
-        start = max(START_FRACTION * seconds, LEAST_START_SECONDS)
+        start = max(START_FRACTION * seconds, MIN_START_SECONDS)
         self._playable_at = now + start if first else min(self._playable_at, now)
         self._listed_at = now
         self._length = seconds

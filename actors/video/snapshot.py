@@ -10,7 +10,7 @@ from typing import assert_never
 import msgspec
 
 from motorpool.actors.messages.live_stream import STREAM, ReadKeyframe, StreamKeyframe
-from motorpool.actors.video.decoders import DECODERS, PATIENCE_SECONDS, EncodeJpeg
+from motorpool.actors.video.decoders import DECODERS, REQUEST_SECONDS, EncodeJpeg
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, NodeLocal, Request, Restart, System
 
@@ -74,7 +74,7 @@ class Snapshot(Actor[SnapshotMessage]):
         result: SnapshotImage | SnapshotFailed
         request = EncodeJpeg(keyframe.coding, keyframe.payload)
         try:
-            jpeg = await self.context.system.ref(DECODERS).ask(request, PATIENCE_SECONDS)
+            jpeg = await self.context.system.ref(DECODERS).ask(request, REQUEST_SECONDS)
         except CodecError as error:
             self.context.log.warning("no snapshot: %s", error)
             result = SnapshotFailed(str(error))
@@ -100,7 +100,7 @@ async def read_snapshot(
     keyframe = await system.ref(STREAM, key).ask(ReadKeyframe(may_start), seconds=timeout_seconds)
     if keyframe is None:
         return None
-    return await system.ref(SNAPSHOT, key).ask(DecodeSnapshot(keyframe), PATIENCE_SECONDS)
+    return await system.ref(SNAPSHOT, key).ask(DecodeSnapshot(keyframe), REQUEST_SECONDS)
 
 
 def snapshot_spec() -> DynamicSpec[tuple[int, int], SnapshotMessage]:

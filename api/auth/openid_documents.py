@@ -21,7 +21,7 @@ CACHE_SECONDS = 3600.0
 RETRY_SECONDS = 10.0
 """A document that could not be read, or lacks the key of a token, is not requested again before this."""
 REQUEST_SECONDS = 10.0
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class ProviderDocuments:
                 headers={"Accept": "application/json", **headers},
                 form=form,
                 seconds=REQUEST_SECONDS,
-                max_bytes=MOST_BYTES,
+                max_bytes=MAX_BYTES,
             )
         except (OutgoingError, ValueError) as error:
             _log.warning("the OpenID provider cannot be asked: %s", one_line(str(error)))

@@ -19,7 +19,7 @@ __all__ = ["PACKAGES", "Node", "NodeMissing", "find_node", "prepare_node"]
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = HERE / "node_modules"
-OLDEST_NODE = (22, 12)
+MIN_NODE_VERSION = (22, 12)
 FETCH_SECONDS = 300
 
 
@@ -93,7 +93,7 @@ def find_node(*, install: bool = True) -> Node | None:
 def _is_new_enough(program: str) -> bool:
     answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=20)  # noqa: S603
     version = re.fullmatch(r"v(\d+)\.(\d+)\..*\s*", answer.stdout)
-    return version is not None and (int(version[1]), int(version[2])) >= OLDEST_NODE
+    return version is not None and (int(version[1]), int(version[2])) >= MIN_NODE_VERSION
 
 
 def _find_wheel() -> Node | None:

@@ -28,7 +28,7 @@ EMAIL = "demo@motorpool.local"
 OPERATOR_EMAIL = "operator@motorpool.local"
 STOP_SECONDS = 3.0
 FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 30.0
+MAX_PAUSE_SECONDS = 30.0
 
 _log = logging.getLogger(__name__)
 
@@ -109,11 +109,11 @@ class FleetProgram(Actor[None]):
             code = await self._program.wait()
             if self._stopping.is_set():
                 return
-            if self.context.clock.monotonic() - started > LONGEST_PAUSE_SECONDS:
+            if self.context.clock.monotonic() - started > MAX_PAUSE_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
             _log.warning("the simulated fleet ended with code %d; restarting in %g s", code, pause)
             await trio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+            pause = min(pause * 2, MAX_PAUSE_SECONDS)
 
     async def stop(self) -> None:
         """Terminate the program, then kill it if it does not end."""

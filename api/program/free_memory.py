@@ -20,7 +20,7 @@ PEAK_BYTES = 32 << 20
 """Growth since the last time that makes a peak."""
 QUIET_SHARE = 0.3
 """Of one core, between two checks: above it the server is busy, and the peak may not be over."""
-PATIENCE_CHECKS = 60
+MAX_CHECKS = 60
 """Checks after which memory is returned although the server is busy."""
 LARGE_BYTES = 128 << 10
 """Blocks from this size on, such as segments of video, are returned as soon as they are freed."""
@@ -55,7 +55,7 @@ class PeakWatch:
         if resident_bytes - self._base < PEAK_BYTES:
             return False
         self._waited += 1
-        return used <= QUIET_SHARE * CHECK_SECONDS or self._waited > PATIENCE_CHECKS
+        return used <= QUIET_SHARE * CHECK_SECONDS or self._waited > MAX_CHECKS
 
     def returned(self, resident_bytes: int) -> None:
         """Note that memory was returned, and what is still used."""

@@ -33,9 +33,9 @@ SHORT_GAP = timedelta(seconds=60)
 """A gap between two windows that is this short gives a warning."""
 GAP_SEARCH = timedelta(days=400)
 """How far ahead short gaps are searched."""
-LONGEST_SPAN = timedelta(days=366)
+MAX_SPAN = timedelta(days=366)
 """Windows are listed for at most a year."""
-MOST_WINDOWS = 10_000
+MAX_WINDOWS = 10_000
 """In one answer; a year of hours has 8,784."""
 
 
@@ -148,11 +148,11 @@ async def list_windows(call: Call) -> Response:
     at most 10,000 windows.
     """
     span = call.query(Span)
-    if not timedelta(0) < span.end - span.start <= LONGEST_SPAN:
+    if not timedelta(0) < span.end - span.start <= MAX_SPAN:
         raise BadRequest("from, to: a span of at most 366 days, and its end after its start")
     sent = await call.body(Calendar)
     require_time_zone(TIME_ZONE, sent.attributes, {})
     windows = await POLICY.windows(call, sent, span)
-    if len(windows) > MOST_WINDOWS:
+    if len(windows) > MAX_WINDOWS:
         raise BadRequest(f"from, to: {len(windows)} windows; ask for a shorter span")
     return as_json([CalendarWindow(*window) for window in windows])

@@ -31,7 +31,7 @@ OPERATIONS = Operations("devices")
 
 _log = logging.getLogger(__name__)
 
-LONGEST = 128
+MAX_TEXT_LENGTH = 128
 
 
 class DevicePolicy(LinkedPolicy[Device]):
@@ -42,7 +42,7 @@ class DevicePolicy(LinkedPolicy[Device]):
 
     def max_length(self, name: str) -> int | None:
         """Limit name and unique id."""
-        return LONGEST if name in self.required else None
+        return MAX_TEXT_LENGTH if name in self.required else None
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Build the query; with ids or unique ids other filters are ignored (docs/http-api.md#lists)."""
@@ -67,8 +67,8 @@ class DevicePolicy(LinkedPolicy[Device]):
         for field, text in (("name", new.name), ("uniqueId", new.unique_id)):
             if not text.strip():
                 raise BadRequest(f"{field}: needed")
-            if len(text) > LONGEST:
-                raise BadRequest(f"{field}: longer than {LONGEST} characters")
+            if len(text) > MAX_TEXT_LENGTH:
+                raise BadRequest(f"{field}: longer than {MAX_TEXT_LENGTH} characters")
         new = msgspec.structs.replace(
             new,
             name=new.name.strip(),

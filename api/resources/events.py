@@ -24,7 +24,7 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("events")
 
-MOST_DAYS = 31
+MAX_DAYS = 31
 NAMES = {
     "start": "from",
     "end": "to",
@@ -65,8 +65,8 @@ async def list_events(call: Call) -> Response:
     wanted = call.query(EventsQuery)
     if wanted.end < wanted.start:
         raise BadRequest("to: lies before from")
-    if wanted.end - wanted.start > timedelta(days=MOST_DAYS):
-        raise BadRequest(f"to: more than {MOST_DAYS} days after from")
+    if wanted.end - wanted.start > timedelta(days=MAX_DAYS):
+        raise BadRequest(f"to: more than {MAX_DAYS} days after from")
     viewer = CallViewer(call)
     database = call.context.database
     device_ids = await viewer.select(wanted.device_id, wanted.group_id)

@@ -26,9 +26,9 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("media")
 
-LONGEST_SPAN = timedelta(hours=4)
-DEFAULT_PATIENCE = timedelta(days=7)
-LONGEST_PATIENCE = timedelta(days=30)
+MAX_SPAN = timedelta(hours=4)
+DEFAULT_WAIT = timedelta(days=7)
+MAX_WAIT = timedelta(days=30)
 MAX_ID = 2**63 - 1
 """What an id may be in the database."""
 
@@ -91,14 +91,14 @@ async def create_footage_request(call: Call) -> Response:
     SEND_UNSAVED_COMMANDS.require(call.caller)
     sent = await call.body(NewFootage)
     await require_device(call, sent.device_id)
-    until = sent.until or call.now + DEFAULT_PATIENCE
+    until = sent.until or call.now + DEFAULT_WAIT
     if sent.channel not in CHANNELS:
         raise BadRequest("channel: cameras have the numbers 1 to 31")
-    if not timedelta(0) < sent.end_time - sent.start_time <= LONGEST_SPAN:
+    if not timedelta(0) < sent.end_time - sent.start_time <= MAX_SPAN:
         raise BadRequest("startTime, endTime: a span of at most 4 hours, and its end after its start")
     if sent.end_time > call.now:
         raise BadRequest("endTime: has not passed yet")
-    if not call.now < until <= call.now + LONGEST_PATIENCE:
+    if not call.now < until <= call.now + MAX_WAIT:
         raise BadRequest("until: within the next 30 days")
     wanted = FootageRequest(
         device_id=sent.device_id,

@@ -5,7 +5,7 @@ from functools import partial
 import trio
 
 from motorpool.actors.messages.changes import GeofenceChanged
-from motorpool.actors.rules.area import MOST_SAVED_POINTS, AreaError, read_area
+from motorpool.actors.rules.area import MAX_SAVED_POINTS, AreaError, read_area
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -31,7 +31,7 @@ class GeofencePolicy(ValidatedPolicy[Geofence]):
 
     async def validate(self, sent: Geofence) -> Geofence:
         """Refuse an invalid area, and attributes that are not numbers but must be."""
-        read = partial(read_area, sent.area, most_points=MOST_SAVED_POINTS)
+        read = partial(read_area, sent.area, most_points=MAX_SAVED_POINTS)
         try:
             if len(sent.area) <= SHORT:
                 read()

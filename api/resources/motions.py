@@ -17,7 +17,7 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("devices")
 
-MOST_DEVICES = 500
+MAX_DEVICES = 500
 
 
 class DeviceMotion(msgspec.Struct, frozen=True, rename="camel"):
@@ -38,8 +38,8 @@ class MotionQuery(msgspec.Struct):
 async def list_motions(call: Call) -> Response:
     """Since when devices move or stand; those without a known start or stop, or not visible, are left out."""
     wanted = set(call.query(MotionQuery).id)
-    if len(wanted) > MOST_DEVICES:
-        raise BadRequest(f"id: at most {MOST_DEVICES} devices")
+    if len(wanted) > MAX_DEVICES:
+        raise BadRequest(f"id: at most {MAX_DEVICES} devices")
     if not call.caller.administrator:
         wanted &= await visible_device_ids(call.context, call.caller)
     found = await last_motions(call.context.database, sorted(wanted))

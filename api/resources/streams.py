@@ -42,7 +42,7 @@ PLAYLIST = "application/vnd.apple.mpegurl"
 JPEG = "image/jpeg"
 SEGMENT_SECONDS = 86_400
 """Segments never change and their numbers never come back, so a browser may keep them."""
-PATIENCE_SECONDS = 75.0
+ASK_SECONDS = 75.0
 """Above three target durations of the longest segments, and the longest start; the stream ends a wait."""
 FRESH = {"Cache-Control": "no-cache, no-store"}
 FOR_EVER = {"Cache-Control": f"private, max-age={SEGMENT_SECONDS}, immutable"}
@@ -108,7 +108,7 @@ async def get_live_playlist(call: Call) -> Response:
     found: str | WaitFailure
     if video.part_seconds and wanted.msn is not None:
         question = AwaitPlaylist(wanted.msn, wanted.part)
-        found = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
+        found = await call.context.system.ref(STREAM, stream).ask(question, seconds=ASK_SECONDS)
     else:
         patience = video.start_seconds + 5
         wait = None if wanted.wait is None else min(wanted.wait, video.start_seconds)
@@ -134,7 +134,7 @@ async def get_live_part(container: Container, call: Call) -> Response:
     if (answer := await _answer_of_home(call)) is not None:
         return answer
     question = ReadPart(call.path["index"], call.path["part"])
-    content = await call.context.system.ref(STREAM, stream).ask(question, seconds=PATIENCE_SECONDS)
+    content = await call.context.system.ref(STREAM, stream).ask(question, seconds=ASK_SECONDS)
     await confirm_device(call, stream[0])
     if content is None:
         raise ResourceNotFound("the part is not there")

@@ -15,7 +15,7 @@ __all__ = ["empty", "open_histories", "prepare", "set_clock", "settings"]
 
 POOL_SIZE = 20
 """Connections: transactions of frozen servers keep theirs."""
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 """An outage of the database is none of the faults."""
 DEVICES = 4
 _PREPARE = """
@@ -67,9 +67,9 @@ def settings(url: str = "embedded", data: Path = Path("data")) -> DatabaseSettin
         url=url,
         data=data,
         pool_size=POOL_SIZE,
-        acquire_seconds=PATIENCE_SECONDS,
-        connect_seconds=PATIENCE_SECONDS,
-        statement_seconds=PATIENCE_SECONDS,
+        acquire_seconds=TIMEOUT_SECONDS,
+        connect_seconds=TIMEOUT_SECONDS,
+        statement_seconds=TIMEOUT_SECONDS,
     )
 
 

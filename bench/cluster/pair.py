@@ -27,7 +27,7 @@ RECOVERY_SECONDS = 60.0
 AGAIN_SECONDS = 0.5
 LOOK_SECONDS = 0.2
 """Between two looks whether a server has ended."""
-MOST_FAILURES = 10
+MAX_FAILURES = 10
 _DATABASE = "motorpool"
 _NOT_CONNECTED = "connection to server"
 """In what psql says where there is no database, or it starts."""
@@ -136,7 +136,7 @@ class Pair:
                 except BenchError:
                     # It may have been killed, or a fault of the database was in its way.
                     failures += 1
-                    if failures == MOST_FAILURES:
+                    if failures == MAX_FAILURES:
                         raise
                 else:
                     failures = 0

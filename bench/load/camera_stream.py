@@ -9,7 +9,7 @@ from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 
 __all__ = ["CameraStream"]
 
-PATIENCE_SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
 class CameraStream:
@@ -17,7 +17,7 @@ class CameraStream:
 
     def __init__(self, phone: str, order: LiveVideoRequest, units: list[LoopUnit]) -> None:
         """Connect to where the server asks for. Raises OSError."""
-        self.connection = socket.create_connection((order.host, order.tcp_port), PATIENCE_SECONDS)
+        self.connection = socket.create_connection((order.host, order.tcp_port), TIMEOUT_SECONDS)
         self.connection.setblocking(False)
         self.backlog = bytearray()
         self.frames = 0

@@ -32,9 +32,9 @@ from motorpool.codecs.devices.jt808.platform_messages import (
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, LOCATION
 
-PATIENCE_SECONDS = 30.0
-LONGEST_WAIT_SECONDS = 0.05
-MOST_BACKLOG_BYTES = 8 * 1024 * 1024
+TIMEOUT_SECONDS = 30.0
+MAX_WAIT_SECONDS = 0.05
+MAX_BACKLOG_BYTES = 8 * 1024 * 1024
 SWEEP_SECONDS = 0.1
 REPORT_SECONDS = 3.0
 """Between two reports of a terminal that has several servers."""
@@ -107,7 +107,7 @@ class Cameras:
         """
         for camera in self._cameras:
             address = self._load.host, self._load.ports[camera.server]
-            connection = socket.create_connection(address, PATIENCE_SECONDS)
+            connection = socket.create_connection(address, TIMEOUT_SECONDS)
             camera.log_in_by(connection)
             connection.sendall(camera.terminal.authenticate())
             while not any(isinstance(m, GeneralResponse) for m in camera.terminal.receive(_read(connection))):
@@ -122,8 +122,8 @@ class Cameras:
         self._poll.register(sys.stdin.fileno(), select.EPOLLIN)
         self._reported_at, self._reported_cpu = time.perf_counter(), time.process_time()
         while True:
-            wait = self._queue[0][0] - time.perf_counter() if self._queue else LONGEST_WAIT_SECONDS
-            for descriptor, event in self._poll.poll(min(LONGEST_WAIT_SECONDS, max(0.0, wait))):
+            wait = self._queue[0][0] - time.perf_counter() if self._queue else MAX_WAIT_SECONDS
+            for descriptor, event in self._poll.poll(min(MAX_WAIT_SECONDS, max(0.0, wait))):
                 if descriptor == sys.stdin.fileno():
                     # Not through Python's buffer, in which a second line would stay unread.
                     for word in os.read(descriptor, 4096).split() or [b"stop"]:
@@ -290,7 +290,7 @@ class Cameras:
         except OSError:
             self._end(descriptor)
             return False
-        if len(stream.backlog) > MOST_BACKLOG_BYTES:
+        if len(stream.backlog) > MAX_BACKLOG_BYTES:
             self._end(descriptor)
             return False
         return True

@@ -29,7 +29,7 @@ RADIUS = 25.0
 """Metres of a gate; two messages are 10 m apart."""
 REACH = 2
 """Messages on either side of the centre that lie within."""
-PATIENCE_SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 """For the last events."""
 
 
@@ -103,7 +103,7 @@ def run_load(load: CrossingLoad) -> CrossingResult:
         for number, sent_at in enumerate(times[: terminals.answered[index]])
         if is_inside(number) != (number > 0 and is_inside(number - 1))
     }
-    deadline = time.perf_counter() + PATIENCE_SECONDS
+    deadline = time.perf_counter() + TIMEOUT_SECONDS
     while len(crossings(tuple(watching.received)).keys() & expected.keys()) < len(expected):
         if time.perf_counter() > deadline or watching.error:
             break

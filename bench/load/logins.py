@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from motorpool.codecs.devices.jt808.frames import Identity, encode_frame
 
 LOGINS_AT_ONCE = 100
-PATIENCE_SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0
 """For a connection and for a login."""
 LOGIN_SERIAL = 0xFFFF
 """A serial that no later message has: those count from 0."""
@@ -31,7 +31,7 @@ def connect_terminals(
         for first in range(0, len(phones), LOGINS_AT_ONCE):
             batch = phones[first : first + LOGINS_AT_ONCE]
             for index, phone in enumerate(batch, first):
-                connected = stack.enter_context(socket.create_connection((host, port), PATIENCE_SECONDS))
+                connected = stack.enter_context(socket.create_connection((host, port), TIMEOUT_SECONDS))
                 connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sockets.append(connected)
                 if logged_in:

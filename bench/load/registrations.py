@@ -19,7 +19,7 @@ from motorpool.bench.load.plan import Mark, RegistrationLoad, RegistrationResult
 from motorpool.codecs.devices.jt808.platform_messages import RegistrationResponse
 from motorpool.codecs.devices.jt808.terminal import Terminal
 
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 """For the last answer."""
 
 
@@ -63,7 +63,7 @@ class Registrations:
                 # Some hundred bytes into an empty buffer: they always fit.
                 connected.send(frame)
             while len(self._open) > len(frames) - first - len(batch):
-                if time.perf_counter() > begin + PATIENCE_SECONDS:
+                if time.perf_counter() > begin + TIMEOUT_SECONDS:
                     break
                 for descriptor, _ in self._poll.poll(1.0):
                     self._receive(descriptor, begin)

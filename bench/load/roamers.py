@@ -38,7 +38,7 @@ from motorpool.codecs.errors import CodecError
 LOGINS_AT_ONCE = 200
 SWEEP_SECONDS = 0.1
 """Between two looks for answers that are overdue and for terminals that are to connect."""
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 2.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.2, 2.0
 LEFT_SECONDS = 5.0
 """A terminal that has moved keeps its earlier connection open for so long, unless the server closes it."""
 _READ_BYTES = 65536
@@ -285,7 +285,7 @@ class Roamers:
                 roamer.pending = False
                 roamer.unanswered.append(roamer.sent - 1)
             roamer.preferred = (line.server + 1) % len(self._load.ports)
-            pause = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 1.5**roamer.failures)
+            pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 1.5**roamer.failures)
             roamer.failures += 1
             roamer.due = time.perf_counter() + pause * self._chance.uniform(0.5, 1.0)
         self._close(line)

@@ -20,7 +20,7 @@ from motorpool.bench.load.messages import LocationMessages, is_accepted
 from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
 
-PATIENCE_SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0
 """For the last answers."""
 ECHO_BYTES = 100
 
@@ -153,7 +153,7 @@ class Terminals:
 
     def settle(self) -> None:
         """Wait for outstanding answers."""
-        deadline = time.perf_counter() + PATIENCE_SECONDS
+        deadline = time.perf_counter() + TIMEOUT_SECONDS
         while sum(self.sent) > sum(self.answered) and time.perf_counter() < deadline:
             self.receive(0.1)
 

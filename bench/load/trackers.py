@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from motorpool.bench.load.logins import LOGINS_AT_ONCE, PATIENCE_SECONDS
+from motorpool.bench.load.logins import LOGINS_AT_ONCE, TIMEOUT_SECONDS
 from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import TerminalLoad
@@ -103,7 +103,7 @@ class Trackers(Terminals):
             connected = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             connected.connect(address)
         else:
-            connected = socket.create_connection(address, PATIENCE_SECONDS)
+            connected = socket.create_connection(address, TIMEOUT_SECONDS)
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected.setblocking(False)
         self._sockets.append(connected)
@@ -117,7 +117,7 @@ class Trackers(Terminals):
         return bool(login)
 
     def _await_logins(self, waiting: set[int]) -> None:
-        deadline = time.perf_counter() + PATIENCE_SECONDS
+        deadline = time.perf_counter() + TIMEOUT_SECONDS
         while waiting:
             if time.perf_counter() > deadline:
                 raise TimeoutError(f"{len(waiting)} logins were not answered")

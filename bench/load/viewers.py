@@ -20,8 +20,8 @@ from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_m
 from motorpool.bench.load.plan import Mark, ViewerLoad, ViewerResult
 from motorpool.bench.viewer import Viewer
 
-PATIENCE_SECONDS = 30.0
-LONGEST_WAIT_SECONDS = 0.05
+TIMEOUT_SECONDS = 30.0
+MAX_WAIT_SECONDS = 0.05
 AGAIN_SECONDS = 1.0
 """Between two requests after one that failed."""
 _READ_BYTES = 256 * 1024
@@ -44,7 +44,7 @@ class ViewerConnection:
         self.connection = self._connect()
 
     def _connect(self) -> socket.socket:
-        connection = socket.create_connection(self._address, PATIENCE_SECONDS)
+        connection = socket.create_connection(self._address, TIMEOUT_SECONDS)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setblocking(False)
         return connection
@@ -152,8 +152,8 @@ class ViewerPool:
             if not is_counting and now >= self._counted_from:
                 is_counting, cpu, counts_before = True, time.process_time(), self._counts()
                 write_message(Mark("begin"))
-            wait = self._queue[0][0] - now if self._queue else LONGEST_WAIT_SECONDS
-            for descriptor, _ in self._poll.poll(min(LONGEST_WAIT_SECONDS, max(0.0, wait))):
+            wait = self._queue[0][0] - now if self._queue else MAX_WAIT_SECONDS
+            for descriptor, _ in self._poll.poll(min(MAX_WAIT_SECONDS, max(0.0, wait))):
                 self._receive(descriptor, buffer)
             now = time.perf_counter()
             while self._queue and self._queue[0][0] <= now:
@@ -235,7 +235,7 @@ def log_in(load: ViewerLoad) -> str:
     Raises:
         OSError: the login failed.
     """
-    connection = http.client.HTTPConnection(load.host, load.port, timeout=PATIENCE_SECONDS)
+    connection = http.client.HTTPConnection(load.host, load.port, timeout=TIMEOUT_SECONDS)
     form = urlencode({"email": load.email, "password": load.password})
     content_type = {"Content-Type": "application/x-www-form-urlencoded"}
     connection.request("POST", "/api/session", form, content_type)

@@ -9,7 +9,7 @@ from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnec
 
 __all__ = ["WatchingSocket"]
 
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 _RECEIVE_BYTES = 1 << 18
 
 
@@ -20,7 +20,7 @@ class WatchingSocket(threading.Thread):
         """`token` is of the user who watches, `wanted` the word. Raises OSError: no connection."""
         super().__init__(daemon=True)
         self._wanted = wanted
-        self._socket = socket.create_connection((host, port), timeout=PATIENCE_SECONDS)
+        self._socket = socket.create_connection((host, port), timeout=TIMEOUT_SECONDS)
         self._connection = WSConnection(ConnectionType.CLIENT)
         self._parts: list[str] = []
         self.received: list[tuple[float, str]] = []

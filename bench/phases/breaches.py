@@ -31,7 +31,7 @@ MINUTE = 60.0
 POSITIONS_RATE = 1000.0
 LISTS_RATE = 10.0
 """Lists of tickets that are asked for in a second, beside."""
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 STORM_SECONDS = 400.0
 POLL_SECONDS = 0.2
 FIRST_RESPONSES = "ticket_breaches where target = 'firstResponse'"
@@ -52,7 +52,7 @@ def settle_overdue(report: Report, name: str, server: Server, companies: list[Ti
     before = count_rows(server, FIRST_RESPONSES)
     _set_due(server, "overdue", "0", OVERDUE_SECONDS)
     server.restart(OVERDUE_SECONDS)
-    await_rows(server, FIRST_RESPONSES, before + n, PATIENCE_SECONDS)
+    await_rows(server, FIRST_RESPONSES, before + n, TIMEOUT_SECONDS)
     ended = time.time()
     begun = server.fetch_sql(f"select extract(epoch from min(detected_at)) from {FIRST_RESPONSES}")[0][0]  # noqa: S608
     report.add(name, "overdue tickets", float(n), "tickets")
@@ -88,12 +88,12 @@ def breach_within_a_minute(
         warm_seconds=NOTICE_SECONDS / 4,
     )
     with run_program("terminals", terminals) as ingest, run_program("requests", requests) as lists:
-        lists.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+        lists.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "begin")
         usage = read_usage(server)
-        lists.wait_for(Mark, MINUTE + PATIENCE_SECONDS, lambda mark: mark.name == "end")
+        lists.wait_for(Mark, MINUTE + TIMEOUT_SECONDS, lambda mark: mark.name == "end")
         used = usage_between(usage, read_usage(server))
-        listed = lists.wait_for(RequestResult, PATIENCE_SECONDS)
-        stored = ingest.wait_for(TerminalResult, MINUTE + PATIENCE_SECONDS)
+        listed = lists.wait_for(RequestResult, TIMEOUT_SECONDS)
+        stored = ingest.wait_for(TerminalResult, MINUTE + TIMEOUT_SECONDS)
     await_rows(server, FIRST_RESPONSES, before + n, STORM_SECONDS)
     late = server.fetch_sql(
         "select extract(epoch from max(b.detected_at - b.due)),"

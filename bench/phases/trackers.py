@@ -13,7 +13,7 @@ __all__ = ["check_protocol", "compare_turns", "report_turns", "tracker_ids"]
 
 TURNS = 3
 """Comparisons, the middle one of which is reported."""
-LEAST_SHARE = 0.8
+MIN_SHARE = 0.8
 """Of the throughput of JT/T 808 that another protocol must reach."""
 
 
@@ -71,7 +71,7 @@ def report_turns(
     """Report the turn with the middle of the ratios."""
     pairs = sorted(zip(turns, others, strict=True), key=lambda pair: pair[0].rate / pair[1].rate)
     turn, beside = pairs[len(pairs) // 2]
-    must = (Goal(LEAST_SHARE, at_least=True, of_ratio=True),)
+    must = (Goal(MIN_SHARE, at_least=True, of_ratio=True),)
     metric = f"throughput of {label}"
     report.add(scenario, metric, turn.rate, "messages/s", reference="jt808", beside=beside.rate, goals=must)
     report.add(scenario, f"{metric} p99", turn.result.p99_ms, "ms")

@@ -12,7 +12,7 @@ from motorpool.bench.server import EMAIL
 
 WARM_SECONDS = 8.0
 """Warm-up; the viewers join during its first half."""
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 def measure_viewers(report: Report, cameras: CameraFleet, viewers: int, seconds: float) -> None:
@@ -30,9 +30,9 @@ def measure_viewers(report: Report, cameras: CameraFleet, viewers: int, seconds:
     )
     time.sleep(min(SETTLE_SECONDS, seconds))
     with run_program("viewers", load) as program:
-        program.wait_for(Mark, warm_seconds + PATIENCE_SECONDS)
+        program.wait_for(Mark, warm_seconds + TIMEOUT_SECONDS)
         span = cameras.watch(seconds)
-        seen = program.wait_for(ViewerResult, PATIENCE_SECONDS)
+        seen = program.wait_for(ViewerResult, TIMEOUT_SECONDS)
     title = f"{viewers} viewers on {cameras.streaming} streams"
     none = (Goal(0),)
     report.add(NAME, f"{title}: segment p50", seen.segment_p50_ms, "ms")

@@ -28,7 +28,7 @@ WARM_SECONDS = 1.0
 """Warm-up of each load, unless the measured span is shorter."""
 AHEAD_SECONDS = 4.0
 """So much longer do terminals report than the requests beside them take, which start later."""
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ def _report_positions(server: Server, terminals: int) -> None:
     load = _terminals(server, terminals, "saturate", WARM_SECONDS)
     try:
         with run_program("terminals", load) as program:
-            program.wait_for(TerminalResult, PATIENCE_SECONDS)
+            program.wait_for(TerminalResult, TIMEOUT_SECONDS)
     except LoadFailed as error:
         raise BenchError(f"the terminals: {error}") from error
 
@@ -153,11 +153,11 @@ def _measure(
     )
     try:
         with run_program("requests", load) as program:
-            program.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+            program.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "begin")
             before = cpu()
-            program.wait_for(Mark, seconds + PATIENCE_SECONDS, lambda mark: mark.name == "end")
+            program.wait_for(Mark, seconds + TIMEOUT_SECONDS, lambda mark: mark.name == "end")
             used = cpu() - before
-            return program.wait_for(RequestResult, PATIENCE_SECONDS), used
+            return program.wait_for(RequestResult, TIMEOUT_SECONDS), used
     except LoadFailed as error:
         raise BenchError(f"the requests: {error}") from error
 
@@ -181,10 +181,10 @@ def _beside_ingest(
     load = _terminals(server, terminals, "paced", seconds + AHEAD_SECONDS)
     try:
         with run_program("terminals", load) as ingest:
-            ingest.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+            ingest.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "begin")
             with run_program("requests", requests) as program:
-                result = program.wait_for(RequestResult, seconds + PATIENCE_SECONDS)
-            stored = ingest.wait_for(TerminalResult, seconds + PATIENCE_SECONDS)
+                result = program.wait_for(RequestResult, seconds + TIMEOUT_SECONDS)
+            stored = ingest.wait_for(TerminalResult, seconds + TIMEOUT_SECONDS)
     except LoadFailed as error:
         raise BenchError(f"beside ingest: {error}") from error
     name = "GET /devices/{id} beside ingest"
@@ -221,7 +221,7 @@ def _long_list(report: Report, server: Server, seconds: float) -> None:
         before = most = server.resident_bytes()
         try:
             with run_program("requests", load) as program:
-                program.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+                program.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "begin")
                 end = time.monotonic() + seconds
                 while time.monotonic() < end:
                     listed = 0
@@ -229,7 +229,7 @@ def _long_list(report: Report, server: Server, seconds: float) -> None:
                         for piece in answer.iter_bytes():
                             listed += piece.count(b'"uniqueId"')
                             most = max(most, server.resident_bytes())
-                result = program.wait_for(RequestResult, PATIENCE_SECONDS)
+                result = program.wait_for(RequestResult, TIMEOUT_SECONDS)
         except LoadFailed as error:
             raise BenchError(f"beside the list: {error}") from error
     report.add(NAME, "long list, devices", float(listed), "devices")

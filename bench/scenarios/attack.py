@@ -15,7 +15,7 @@ from motorpool.bench.server import Server, run_server
 NAME = "attack"
 TITLE = "anonymous attacks on each port while terminals report: acknowledgements, memory, answers afterwards"
 STEPS = 4
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 SOURCE = "127.0.0.66"
 """The attackers come from one address, as an attacker does; terminals and the administrator from another."""
 SCALE = 1.0
@@ -99,7 +99,7 @@ def _terminals(server: Server, count: int, seconds: float) -> TerminalLoad:
 
 def _report(server: Server, count: int, seconds: float) -> TerminalResult:
     with run_program("terminals", _terminals(server, count, seconds)) as terminals:
-        return terminals.wait_for(TerminalResult, seconds + PATIENCE_SECONDS)
+        return terminals.wait_for(TerminalResult, seconds + TIMEOUT_SECONDS)
 
 
 def _attack(server: Server, count: int, seconds: float) -> tuple[TerminalResult, AttackResult, int]:
@@ -116,14 +116,14 @@ def _attack(server: Server, count: int, seconds: float) -> tuple[TerminalResult,
     )
     most = 0
     with run_program("terminals", _terminals(server, count, seconds)) as terminals:
-        terminals.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "ready")
+        terminals.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "ready")
         with run_program("attackers", load) as attackers:
             end = time.monotonic() + seconds + 2.0
             while time.monotonic() < end:
                 time.sleep(0.1)
                 most = max(most, server.resident_bytes())
-            result = attackers.wait_for(AttackResult, PATIENCE_SECONDS)
-        return terminals.wait_for(TerminalResult, seconds + PATIENCE_SECONDS), result, most
+            result = attackers.wait_for(AttackResult, TIMEOUT_SECONDS)
+        return terminals.wait_for(TerminalResult, seconds + TIMEOUT_SECONDS), result, most
 
 
 def _metric(figures: str, name: str) -> float:

@@ -46,7 +46,7 @@ SETTINGS = {"MOTORPOOL_SCHEDULES_RECONNECT_GRACE_SECONDS": "0"}
 """Grace period of reconnections: terminals do not reconnect here."""
 CROWDED = 0.1
 """Share of the time waiting for a core above which the measurement is not the server's alone."""
-PATIENCE_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 """Time-out for what should be complete already."""
 
 
@@ -76,11 +76,11 @@ def run(options: Options, report: Report, step: Step) -> None:
                 commanded.wait_for(Mark, LOGIN_SECONDS)
                 step(f"{count:,} windows open while {options.terminals:,} others report")
                 opening = _open_windows(server, schedules, options, set_seconds)
-                schedules.await_history("start", count, PATIENCE_SECONDS)
+                schedules.await_history("start", count, TIMEOUT_SECONDS)
                 # Wait for possible duplicates.
                 time.sleep(settle_seconds)
                 commanded.stop()
-                received = commanded.wait_for(CommandedResult, PATIENCE_SECONDS)
+                received = commanded.wait_for(CommandedResult, TIMEOUT_SECONDS)
             schedule_report.report_received(report, NAME, opening.edge, received)
             schedule_report.report_sent(report, NAME, opening.edge, schedules.history("start"), count)
             schedule_report.report_ingest(report, NAME, opening.reporters)
@@ -160,9 +160,9 @@ def _open_windows(server: Server, schedules: Schedules, options: Options, set_se
             raise BenchError(f"terminals and calendars were ready {late:.1f} s after the measurement began")
         readings = []
         for _ in ("begin", "edge", "end"):
-            program.wait_for(Mark, PATIENCE_SECONDS + before_seconds)
+            program.wait_for(Mark, TIMEOUT_SECONDS + before_seconds)
             readings.append(read_usage(server))
-        result = program.wait_for(ReporterResult, PATIENCE_SECONDS)
+        result = program.wait_for(ReporterResult, TIMEOUT_SECONDS)
     return Opening(
         edge=float(edge),
         reporters=result,
@@ -189,13 +189,13 @@ def _report_work(report: Report, opening: Opening, received: CommandedResult) ->
 
 
 def _await_offline(client: httpx.Client) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         listed = client.get("/devices", params={"all": "true"}).raise_for_status().json()
         if not any(device["status"] == "online" for device in listed):
             return
         time.sleep(0.5)
-    raise BenchError(f"terminals that left are still online after {PATIENCE_SECONDS:g} s")
+    raise BenchError(f"terminals that left are still online after {TIMEOUT_SECONDS:g} s")
 
 
 def _end_windows(report: Report, schedules: Schedules, count: int, ahead_seconds: float) -> None:
@@ -206,7 +206,7 @@ def _end_windows(report: Report, schedules: Schedules, count: int, ahead_seconds
     if time.time() > edge:
         raise BenchError("the calendars were changed too late for their windows' end")
     time.sleep(max(0.0, edge - time.time()))
-    complete = schedules.await_history("end", count, PATIENCE_SECONDS)
+    complete = schedules.await_history("end", count, TIMEOUT_SECONDS)
     schedule_report.report_offline(report, NAME, edge, complete, schedules.history("end"), count)
 
 

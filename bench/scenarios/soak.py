@@ -37,7 +37,7 @@ VIEWERS_OF_A_STREAM = 2
 CHURN_PHONES = 200
 SAMPLES = 240
 """At most, over the load."""
-SHORTEST_INTERVAL_SECONDS = 5.0
+MIN_INTERVAL_SECONDS = 5.0
 RESTART_SECONDS = 30.0
 """Between two changes of the number of streams."""
 REST_SECONDS = 90.0
@@ -67,7 +67,7 @@ def run(options: Options, report: Report, step: Step) -> None:
         first = take_sample(server, time.monotonic())
         rows = table_rows(server)
         step(f"a load of {seconds / 60:g} minutes")
-        with sampled(server, max(min(SHORTEST_INTERVAL_SECONDS, seconds / 4), seconds / SAMPLES)) as samples:
+        with sampled(server, max(min(MIN_INTERVAL_SECONDS, seconds / 4), seconds / SAMPLES)) as samples:
             try:
                 _load(options, report, server, loop_file, seconds)
             except LoadFailed as error:

@@ -44,7 +44,7 @@ POSITIONS_RATE = 1000.0
 WARM_SECONDS = 2.0
 AHEAD_SECONDS = 6.0
 """So much longer do terminals report than tickets are created, which starts later."""
-PATIENCE_SECONDS = 120.0
+TIMEOUT_SECONDS = 120.0
 WEBHOOK_SECONDS = 600.0
 """Time for the webhooks of all overdue tickets, two for each."""
 
@@ -56,7 +56,7 @@ def run(options: Options, report: Report, step: Step) -> None:
     receiver_load = WebhookLoad(host="127.0.0.1", port=receiver_port)
     try:
         with run_server(settings) as server, run_program("webhook_receiver", receiver_load) as receiver:
-            receiver.wait_for(Mark, PATIENCE_SECONDS)
+            receiver.wait_for(Mark, TIMEOUT_SECONDS)
             step(f"{COMPANIES} companies")
             with server.client() as client:
                 companies = _make_companies(client, f"http://127.0.0.1:{receiver_port}/tickets")
@@ -138,14 +138,14 @@ def _create(
         first_epoch=day_ago.timestamp(),
     )
     with run_program("terminals", terminals) as ingest:
-        ingest.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+        ingest.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "begin")
         with run_program("requests", requests) as program:
-            program.wait_for(Mark, PATIENCE_SECONDS, lambda mark: mark.name == "begin")
+            program.wait_for(Mark, TIMEOUT_SECONDS, lambda mark: mark.name == "begin")
             before, count = read_usage(server), count_rows(server, "tickets")
-            program.wait_for(Mark, seconds + PATIENCE_SECONDS, lambda mark: mark.name == "end")
+            program.wait_for(Mark, seconds + TIMEOUT_SECONDS, lambda mark: mark.name == "end")
             used, count = usage_between(before, read_usage(server)), count_rows(server, "tickets") - count
-            result = program.wait_for(RequestResult, PATIENCE_SECONDS)
-        stored = ingest.wait_for(TerminalResult, seconds + PATIENCE_SECONDS)
+            result = program.wait_for(RequestResult, TIMEOUT_SECONDS)
+        stored = ingest.wait_for(TerminalResult, seconds + TIMEOUT_SECONDS)
     report.add(NAME, "tickets asked for", float(options.tickets), "tickets/s")
     goal = Goal(options.tickets * 0.95, at_least=True)
     report.add(NAME, "tickets created", count / seconds, "tickets/s", goals=(goal,))
@@ -200,7 +200,7 @@ def _await_no_messages(server: Server) -> None:
 
 def _report_webhooks(report: Report, receiver: LoadProgram, expected: int) -> None:
     receiver.stop()
-    result = receiver.wait_for(WebhookResult, PATIENCE_SECONDS)
+    result = receiver.wait_for(WebhookResult, TIMEOUT_SECONDS)
     report.add(NAME, "webhooks received", float(result.messages), "messages")
     missing = float(expected - result.messages)
     report.add(NAME, "webhooks missing", missing, "messages", goals=(Goal(0),))

@@ -34,7 +34,7 @@ RESTART_SECONDS = 3.0
 """Time that a terminal is away after a reset."""
 OFF_SECONDS = 60.0
 """Time that it is away after its power was switched off."""
-MOST_PHOTOS = 10
+MAX_PHOTOS = 10
 PHOTO_PACKET_BYTES = 800
 NO_CHANNEL = 2
 """Result of the answer to a photo command (0x0805)."""
@@ -180,7 +180,7 @@ class CommandHandler:
             await send(terminal.shoot_response(message, (), NO_CHANNEL))
             return
         # 0 stops and 0xFFFF records video; this camera takes one photo for either.
-        count = message.count if message.count <= MOST_PHOTOS else 1
+        count = message.count if message.count <= MAX_PHOTOS else 1
         ids = [self._photos + number for number in range(1, count + 1)]
         self._photos += count
         await send(terminal.shoot_response(message, ids))

@@ -29,7 +29,7 @@ from motorpool.codecs.errors import CodecError
 from motorpool.runtime.clock import Clock
 
 FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 30.0
+MAX_PAUSE_SECONDS = 30.0
 LOGIN_SECONDS = 20.0
 HEARTBEAT_SECONDS = 60.0
 PARKED_SECONDS = 60.0
@@ -103,7 +103,7 @@ class OnBoardUnit:
                 self.position_buffer.requeue_unacknowledged()
                 # Not all vehicles at the same moment.
                 await trio.sleep(ordered or pause * self._random.uniform(0.5, 1.0))
-                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+                pause = min(2 * pause, MAX_PAUSE_SECONDS)
             nursery.cancel_scope.cancel()
 
     async def _run_connection(self, handler: CommandHandler) -> None:

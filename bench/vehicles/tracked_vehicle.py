@@ -18,7 +18,7 @@ __all__ = ["TrackedVehicle", "TrackerPlan", "plan_trackers"]
 
 ANSWER_SECONDS = 20.0
 """How long the answer to a login is waited for."""
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0
 HEARTBEAT_EACH = 12
 """Positions between two heartbeats."""
 
@@ -65,7 +65,7 @@ class TrackedVehicle:
             if self._answered.is_set():
                 pause = FIRST_PAUSE_SECONDS
             await trio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     async def _run_connection(self) -> None:
         kind = trio.socket.SOCK_DGRAM if self._plan.udp else trio.socket.SOCK_STREAM

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 TICKS_PER_SECOND = 90_000
 TICKS_PER_MS = 90
 
-_LONGEST_STEP_MS = 1_000
+_MAX_STEP_MS = 1_000
 """A larger step between timestamps is a jump of the device's clock."""
-_LONGEST_CONFIRMED_STEP_MS = 10_000
+_MAX_CONFIRMED_STEP_MS = 10_000
 """Limit of steps that the device's interval field confirms: slow cameras and key-frame playback."""
-_SHORTEST_STEP_MS = 5
+_MIN_STEP_MS = 5
 """A smaller step is not a time of pictures, for instance because timestamps count seconds."""
 _RECENT_SECONDS = 2.0
 """Audio older than this is not used to place pictures."""
@@ -130,16 +130,16 @@ class Timeline:
             self._anchor = (pts, now)
         else:
             difference = timestamp - video.timestamp
-            if _SHORTEST_STEP_MS <= difference <= _LONGEST_STEP_MS or (
-                0 < difference <= _LONGEST_CONFIRMED_STEP_MS and 10 * abs(difference - interval) <= difference
+            if _MIN_STEP_MS <= difference <= _MAX_STEP_MS or (
+                0 < difference <= _MAX_CONFIRMED_STEP_MS and 10 * abs(difference - interval) <= difference
             ):
                 video.step = difference * TICKS_PER_MS
                 self._stamped = True
             else:
-                jumped = not 0 <= difference <= _LONGEST_STEP_MS
+                jumped = not 0 <= difference <= _MAX_STEP_MS
                 if self._stamped:
                     self._anchor = (video.pts, video.arrival)
-                if 1 <= interval <= _LONGEST_STEP_MS:
+                if 1 <= interval <= _MAX_STEP_MS:
                     video.step = interval * TICKS_PER_MS
                 elif not (jumped and self._stamped):
                     video.step = self._paced_step(now)
@@ -169,7 +169,7 @@ class Timeline:
         if audio.started:
             expected = audio.pts + audio.step
             difference = timestamp - audio.timestamp
-            regular = 0 < difference <= _LONGEST_STEP_MS
+            regular = 0 < difference <= _MAX_STEP_MS
             jumped = difference != 0 and not regular
         else:
             expected = self._picture_position(now) - duration if video.started else self._start
@@ -210,7 +210,7 @@ class Timeline:
         """Return the step while timestamps stand still: the mean arrival rate, or a playback's last step."""
         if not self._live:
             return self._video.step
-        arrived = min(now - self._video.arrival, _LONGEST_STEP_MS / 1000) * TICKS_PER_SECOND
+        arrived = min(now - self._video.arrival, _MAX_STEP_MS / 1000) * TICKS_PER_SECOND
         self._paced += 1
         self._pace += max(0.05, 1 / self._paced) * (arrived - self._pace)
         pts, since = self._anchor
@@ -242,7 +242,7 @@ class Timeline:
         video, smoothed = self._video, self._base_difference
         since_picture = min(1000 * (now - video.arrival), video.step / TICKS_PER_MS)
         difference = timestamp - video.timestamp - since_picture
-        if smoothed is None or not -_LONGEST_STEP_MS <= difference - smoothed <= _LONGEST_STEP_MS:
+        if smoothed is None or not -_MAX_STEP_MS <= difference - smoothed <= _MAX_STEP_MS:
             smoothed = difference
         self._base_difference = smoothed = smoothed + (difference - smoothed) / 16
         if not self._stamped or abs(smoothed - self._drift.drift / TICKS_PER_MS) > _SAME_BASE_MS:

@@ -49,6 +49,6 @@ def test_a_port_that_another_process_was_given_is_not_returned(monkeypatch: pyte
 
 
 def test_claims_are_given_back_in_time() -> None:
-    for _ in range(3 * free_ports.MOST_CLAIMS):
+    for _ in range(3 * free_ports.MAX_CLAIMS):
         free_port()
-    assert len(free_ports._claims) == free_ports.MOST_CLAIMS
+    assert len(free_ports._claims) == free_ports.MAX_CLAIMS

@@ -198,7 +198,7 @@ async def test_a_login_that_is_refused_is_not_tried_again(postgres, wrong):
 
 
 async def test_a_server_that_is_too_old_is_named(database_url, monkeypatch):
-    monkeypatch.setattr("motorpool.storage.database.OLDEST_MAJOR", 99)
+    monkeypatch.setattr("motorpool.storage.database.MIN_MAJOR_VERSION", 99)
     with pytest.raises(SetupFailed, match=r"PostgreSQL 18\.\d+, needed is 99 or later"):
         async with opened(database_url):
             pass

@@ -5,7 +5,7 @@ import trio
 
 from motorpool.storage import devices, positions
 from motorpool.storage.errors import StorageUnavailable
-from motorpool.storage.partitions import MOST_MONTHS, drop_before, ensure_partitions
+from motorpool.storage.partitions import MAX_MONTHS, drop_before, ensure_partitions
 from motorpool.storage.records import Device, Position
 
 
@@ -75,7 +75,7 @@ async def test_a_year_of_rest_leaves_no_gap(database):
 async def test_a_clock_that_jumps_far_makes_a_bounded_number_of_months(database):
     before = len(await tables(database))
     await ensure_partitions(database, at(2080, 1))
-    assert len(await tables(database)) == before + MOST_MONTHS
+    assert len(await tables(database)) == before + MAX_MONTHS
     await store(database, (1, 1, at(2080, 1)))
     assert (await tables(database))["late"] == [1]
 

@@ -13,8 +13,8 @@ from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.patterns import matches
 from motorpool.actors.rules.expressions.run import Run
 from motorpool.actors.rules.expressions.values import (
-    LEAST,
-    MOST,
+    MAX_INT64,
+    MIN_INT64,
     equal,
     in_64_bits,
     order,
@@ -112,8 +112,8 @@ def _ordered(compare: Callable[[Any, Any], bool], *accepted: int) -> Binary:
         if (
             left.__class__ in _NUMBERS
             and right.__class__ in _NUMBERS
-            and LEAST <= left <= MOST
-            and LEAST <= right <= MOST
+            and MIN_INT64 <= left <= MAX_INT64
+            and MIN_INT64 <= right <= MAX_INT64
         ):
             return compare(left, right)
         return order(left, right) in accepted

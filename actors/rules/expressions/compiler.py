@@ -9,9 +9,9 @@ from motorpool.actors.rules.expressions.grammar import Parser, make_parser
 from motorpool.actors.rules.expressions.nodes import Node, Returned
 from motorpool.actors.rules.expressions.run import WORK, Run
 
-__all__ = ["LONGEST_EXPRESSION", "Expression", "compile_expression"]
+__all__ = ["MAX_EXPRESSION_LENGTH", "Expression", "compile_expression"]
 
-LONGEST_EXPRESSION = 4000
+MAX_EXPRESSION_LENGTH = 4000
 """Limit of the text, in characters."""
 
 
@@ -53,8 +53,8 @@ def compile_expression(text: str) -> Expression:
     Raises:
         ExpressionError: the text is invalid; the message says why and where.
     """
-    if len(text) > LONGEST_EXPRESSION:
-        raise ExpressionError(f"the expression is longer than {LONGEST_EXPRESSION} characters")
+    if len(text) > MAX_EXPRESSION_LENGTH:
+        raise ExpressionError(f"the expression is longer than {MAX_EXPRESSION_LENGTH} characters")
     if not text.strip():
         raise ExpressionError("the expression is empty")
     try:

@@ -12,7 +12,7 @@ from motorpool.actors.rules.expressions.arithmetic import BINARY
 from motorpool.actors.rules.expressions.errors import Absent
 from motorpool.actors.rules.expressions.nodes import Node, Step
 from motorpool.actors.rules.expressions.run import Run
-from motorpool.actors.rules.expressions.values import LEAST, MOST
+from motorpool.actors.rules.expressions.values import MAX_INT64, MIN_INT64
 
 __all__ = ["with_constant"]
 
@@ -61,7 +61,7 @@ def with_constant(sign: str, left: Node, right: object) -> Step:
 
         def step(run: Run) -> object:
             value = first(run)
-            if value.__class__ in types and least <= value <= MOST:
+            if value.__class__ in types and least <= value <= MAX_INT64:
                 return compute(value, right)
             return operate(run, value, right)
 
@@ -73,7 +73,7 @@ def with_constant(sign: str, left: Node, right: object) -> Step:
             value = run.variables[name]
         except KeyError:
             raise Absent(f"undefined variable {name}") from None
-        if value.__class__ in types and least <= value <= MOST:
+        if value.__class__ in types and least <= value <= MAX_INT64:
             return compute(value, right)
         return operate(run, value, right)
 
@@ -81,7 +81,7 @@ def with_constant(sign: str, left: Node, right: object) -> Step:
 
 
 def _simple(sign: str, right: object) -> tuple[Compute, frozenset[Any], int] | None:
-    """Return what computes the operator for left operands of these types, from a least one up to MOST.
+    """Return what computes the operator for left operands of these types, from a least one up to MAX_INT64.
 
     None if there is no such function for this constant. A value of such an operand and the constant never
     leaves 64 bits and never fails.
@@ -89,13 +89,13 @@ def _simple(sign: str, right: object) -> tuple[Compute, frozenset[Any], int] | N
     if right.__class__ is not int and right.__class__ is not float:
         return None
     assert isinstance(right, int | float)
-    if not LEAST <= right <= MOST:  # NaN too
+    if not MIN_INT64 <= right <= MAX_INT64:  # NaN too
         return None
     if sign in _COMPARISONS:
-        return _COMPARISONS[sign], _NUMBERS, LEAST
+        return _COMPARISONS[sign], _NUMBERS, MIN_INT64
     if sign in _BITS and isinstance(right, int) and right >= 0:
         return _BITS[sign], _INT, 0
     if sign in _ARITHMETIC and (right != 0 or sign in {"+", "-", "*"}):
         # Two integers make an integer, which may be too large, or is truncated.
-        return _ARITHMETIC[sign], _FLOAT if isinstance(right, int) else _NUMBERS, LEAST
+        return _ARITHMETIC[sign], _FLOAT if isinstance(right, int) else _NUMBERS, MIN_INT64
     return None

@@ -7,9 +7,9 @@ from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
 from motorpool.actors.rules.expressions.run import Run
 from motorpool.actors.rules.expressions.values import truth
 
-__all__ = ["DEEPEST", "Node", "Returned", "Step", "constant", "made", "or_null"]
+__all__ = ["MAX_DEPTH", "Node", "Returned", "Step", "constant", "made", "or_null"]
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Limit of nesting, because each level takes a few frames of Python's stack."""
 
 Step = Callable[[Run], object]
@@ -43,8 +43,8 @@ class Returned(Exception):
 def made(step: Step, *parts: Node, name: str = "") -> Node:
     """Return a node with these parts; raise ExpressionError if it is nested too deep."""
     depth = 1 + max((part.depth for part in parts), default=0)
-    if depth > DEEPEST:
-        raise ExpressionError(f"the expression is nested deeper than {DEEPEST} levels")
+    if depth > MAX_DEPTH:
+        raise ExpressionError(f"the expression is nested deeper than {MAX_DEPTH} levels")
     return Node(step, depth, name)
 
 

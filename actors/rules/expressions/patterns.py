@@ -17,7 +17,7 @@ from motorpool.actors.rules.expressions.values import equal, text
 
 __all__ = ["Pattern", "compile_pattern", "matches", "matches_whole", "replace_pattern", "split_pattern"]
 
-LONGEST_PATTERN = 1000
+MAX_PATTERN_LENGTH = 1000
 """Characters."""
 _PROGRAM_BYTES = 1 << 16
 _COMPILE_WORK = 1000
@@ -61,8 +61,8 @@ _OPTIONS.log_errors = False
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Pattern:
     """Compile a pattern; raise ExpressionError if it is invalid or too long."""
-    if len(pattern) > LONGEST_PATTERN:
-        raise ExpressionError(f"a pattern is longer than {LONGEST_PATTERN} characters")
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise ExpressionError(f"a pattern is longer than {MAX_PATTERN_LENGTH} characters")
     try:
         compiled: Pattern = re2.compile(pattern, _OPTIONS)
     except re2.error as error:

@@ -5,9 +5,9 @@ from typing import Any
 
 from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
 
-__all__ = ["LONGEST_TEXT", "WORK", "Run"]
+__all__ = ["MAX_TEXT_LENGTH", "WORK", "Run"]
 
-LONGEST_TEXT = 10_000
+MAX_TEXT_LENGTH = 10_000
 """Limit of a text that an expression creates, in characters."""
 WORK = 100_000
 """Limit of the work of an evaluation, a tenth of a second at worst. Writing a character takes one unit."""
@@ -44,8 +44,8 @@ class Run:
 
     def will_write(self, length: int) -> None:
         """Count the work of creating a text of this length; raise ExpressionError if it is too long."""
-        if length > LONGEST_TEXT:
-            raise ExpressionError(f"a text grew longer than {LONGEST_TEXT} characters")
+        if length > MAX_TEXT_LENGTH:
+            raise ExpressionError(f"a text grew longer than {MAX_TEXT_LENGTH} characters")
         self.spend(1 + length)
 
     def written(self, text: str) -> str:

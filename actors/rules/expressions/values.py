@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
-from motorpool.actors.rules.expressions.run import LONGEST_TEXT
+from motorpool.actors.rules.expressions.run import MAX_TEXT_LENGTH
 
 __all__ = [
-    "LEAST",
-    "MOST",
+    "MAX_INT64",
+    "MIN_INT64",
     "equal",
     "in_64_bits",
     "kind",
@@ -31,7 +31,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
 _REAL = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,9})?")
 _NUMBER = (int, float)
 """Ready made: `int | float` would be built anew at each comparison."""
-LEAST, MOST = -(1 << 63), (1 << 63) - 1
+MIN_INT64, MAX_INT64 = -(1 << 63), (1 << 63) - 1
 """Limits of a whole number."""
 _SHOWN = 40
 """Characters of a text in a message."""
@@ -58,7 +58,7 @@ def kind(value: object) -> str:
 
 def in_64_bits(number: int) -> int:
     """Return the number; raise ExpressionError if it does not fit a signed 64-bit integer."""
-    if LEAST <= number <= MOST:
+    if MIN_INT64 <= number <= MAX_INT64:
         return number
     raise ExpressionError("a whole number grew beyond 64 bits")
 
@@ -69,7 +69,7 @@ def to_number(value: object) -> int | float:
         return value
     if isinstance(value, int):
         # The sign makes a number of a boolean.
-        return +value if LEAST <= value <= MOST else in_64_bits(value)
+        return +value if MIN_INT64 <= value <= MAX_INT64 else in_64_bits(value)
     if isinstance(value, str):
         if _INTEGER.fullmatch(value):
             return in_64_bits(int(value))
@@ -130,8 +130,8 @@ def _joined(parts: Iterable[str]) -> str:
     length = 0
     for part in parts:
         length += len(part) + 2
-        if length > LONGEST_TEXT:
-            raise ExpressionError(f"a text grew longer than {LONGEST_TEXT} characters")
+        if length > MAX_TEXT_LENGTH:
+            raise ExpressionError(f"a text grew longer than {MAX_TEXT_LENGTH} characters")
         written.append(part)
     return ", ".join(written)
 

@@ -43,7 +43,7 @@ __all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("reports")
 
-LONGEST_PRESENCE = timedelta(days=7)
+MAX_PRESENCE = timedelta(days=7)
 """It reads all positions of all devices of the caller."""
 
 
@@ -103,8 +103,8 @@ async def get_geofences_report(call: Call) -> Response:
 async def get_presence_report(call: Call) -> Response:
     """Get which devices were near a place in a span of time of at most seven days, and when."""
     sent = call.query(PresenceQuery)
-    if sent.end - sent.start > LONGEST_PRESENCE:
-        raise BadRequest(f"the span is longer than {LONGEST_PRESENCE.days} days")
+    if sent.end - sent.start > MAX_PRESENCE:
+        raise BadRequest(f"the span is longer than {MAX_PRESENCE.days} days")
     query = await begin_report(call, "presence", sent)
     circle = Circle(sent.latitude, sent.longitude, sent.radius)
     return await _answer(call, partial(presences, circle=circle), query)

@@ -7,7 +7,7 @@ from motorpool.codecs.reader import ByteReader
 
 __all__ = ["read_access_points", "read_cell_and_states", "read_cells", "read_counted_access_points"]
 
-MOST_CELLS = 7
+MAX_CELLS = 7
 """The one in use and its neighbours."""
 _LONG_MNC = 1 << 15
 _WIDE = frozenset((0xA1, 0xA2, 0xA5, 0xA7, 0xA9))
@@ -22,7 +22,7 @@ def read_cells(record: Record, message: Message) -> None:
     record.device_time = read_time(reader, record.zone)
     country = reader.uint16()
     network = reader.uint(2 if country & _LONG_MNC else 1)
-    count = reader.uint8() if kind == 0x24 and message.length == 0x31 else MOST_CELLS
+    count = reader.uint8() if kind == 0x24 and message.length == 0x31 else MAX_CELLS
     area_size, cell_size = (4, 8) if kind in _WIDE else (2, 3)
     for _ in range(count):
         if reader.remaining < area_size + cell_size + 1:

@@ -81,7 +81,7 @@ _ALARM_STATES: Final[Mapping[int, str]] = MappingProxyType(
     {1: "vibration", 2: "powerCut", 3: "lowBattery", 4: "sos", 6: "geofence", 7: "removing"}
 )
 """By bits 3 to 5 of the state byte."""
-_MOST_STEPS = 6
+_MAX_STEPS = 6
 """Batteries are reported in six steps, or in percent from 7 on."""
 
 
@@ -108,8 +108,8 @@ def add_states(attributes: dict[str, Any], states: int, model: str = "") -> None
 
 def add_battery(attributes: dict[str, Any], level: int) -> None:
     """Add `batteryLevel`, in percent."""
-    if level <= _MOST_STEPS:
-        attributes["batteryLevel"] = level * 100 // _MOST_STEPS
+    if level <= _MAX_STEPS:
+        attributes["batteryLevel"] = level * 100 // _MAX_STEPS
     elif level <= 100:
         attributes["batteryLevel"] = level
 

@@ -23,11 +23,11 @@ LONG_COMMANDS = frozenset((1, 2, 37, 68))
 """Commands whose frames may have any length: records, configuration, files."""
 MAX_OTHER_BYTES = 5120
 """Of a frame with another command; 255 trouble codes have less."""
-_LEAST_OF_IMEI = 3
+_MIN_IMEI_BYTES = 3
 """Bytes of an IMEI by which the next frame is recognised at the end of one that was cut off."""
 _COMMAND_AT = LENGTH_BYTES + IMEI_BYTES
 _HEADER_BYTES = _COMMAND_AT + 1
-_SHORTEST = _HEADER_BYTES + CRC_BYTES
+_MIN_FRAME_BYTES = _HEADER_BYTES + CRC_BYTES
 _MAX_IMEI = 10**15 - 1
 _TOO_LONG: Final = (0, 2, 4)
 """Bytes that a length may count too many: none, the CRC or the length, or both."""
@@ -60,19 +60,19 @@ class BodyWithCrc(Shape):
         size = LENGTH_BYTES + int.from_bytes(data[start:body], "big") + CRC_BYTES
         end = start + size
         imei = data[body : body + IMEI_BYTES]
-        if size < _SHORTEST or end > stop or int.from_bytes(imei, "big") > _MAX_IMEI:
+        if size < _MIN_FRAME_BYTES or end > stop or int.from_bytes(imei, "big") > _MAX_IMEI:
             return NO_FRAME
         if size > MAX_OTHER_BYTES and data[start + _COMMAND_AT] not in LONG_COMMANDS:
             return NO_FRAME
         if end > len(data):
             return INCOMPLETE
         for excess in _TOO_LONG:
-            if size - excess >= _SHORTEST and has_right_crc(data, start, end - excess):
+            if size - excess >= _MIN_FRAME_BYTES and has_right_crc(data, start, end - excess):
                 return end - excess
         following = data.find(imei, body + IMEI_BYTES, end)
         if following >= 0:
             return following - LENGTH_BYTES
-        for known in range(IMEI_BYTES - 1, _LEAST_OF_IMEI - 1, -1):
-            if end - known >= start + _SHORTEST and data.startswith(imei[:known], end - known):
+        for known in range(IMEI_BYTES - 1, _MIN_IMEI_BYTES - 1, -1):
+            if end - known >= start + _MIN_FRAME_BYTES and data.startswith(imei[:known], end - known):
                 return end - known - LENGTH_BYTES
         return end

@@ -13,7 +13,7 @@ from motorpool.codecs.media.units import Coding
 
 _STEADY_UNITS = 8
 """Units without a hole in their sequence after which a device is believed to count."""
-_MOST_STEADY_UNITS = 64
+_MAX_STEADY_UNITS = 64
 """Each hole halves what was counted so: after three in a row such a device is believed still."""
 KNOWN_BYTES = 16
 """At the end of a unit's first packet: they tell it from another of the same number and stamp."""
@@ -49,7 +49,7 @@ class PendingUnit:
 
     def note_complete(self) -> None:
         """Count a unit that came complete and in sequence."""
-        if self.steady_units < _MOST_STEADY_UNITS:
+        if self.steady_units < _MAX_STEADY_UNITS:
             self.steady_units += 1
 
     def note_gap(self) -> None:

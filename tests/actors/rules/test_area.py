@@ -5,7 +5,7 @@ import shapely
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.area import MOST_POINTS, AreaError, read_area
+from motorpool.actors.rules.area import MAX_POINTS, AreaError, read_area
 
 METRES_A_DEGREE = 111_319.49  # of a sphere of 6,378,137 m: 2 * pi * r / 360
 
@@ -119,7 +119,7 @@ def test_a_corridor_is_as_wide_as_the_geofence_says():
         ("POLYGON ((1 2, 3 4, 5 6),)", "a list of rings"),
         ("POLYGON (((1 2, 3 4, 5 6)))", "a list of rings"),
         ("POLYGON ((1 2, 3 4, 5 6), (1 2, 3 4))", "ring 2 of the POLYGON needs at least 3 points"),
-        ("POLYGON (" + ",".join(["(1 2, 3 4, 5 6)"] * (MOST_POINTS // 3 + 1)) + ")", "than 10000 points"),
+        ("POLYGON (" + ",".join(["(1 2, 3 4, 5 6)"] * (MAX_POINTS // 3 + 1)) + ")", "than 10000 points"),
         ("POLYGON ((1 2, 3 4))", "at least 3 points"),
         ("POLYGON ((1 2, 3 4, 1 2))", "at least 3 points"),
         ("POLYGON ((1 2, 3 4 5, 1 2))", "point 2"),
@@ -127,7 +127,7 @@ def test_a_corridor_is_as_wide_as_the_geofence_says():
         ("POLYGON (())", "point 1"),
         ("LINESTRING (1 2)", "at least 2 points"),
         ("LINESTRING ((1 2, 3 4))", "point 1"),
-        ("LINESTRING (" + ",".join(["1 2"] * (MOST_POINTS + 1)) + ")", "more than 10000 points"),
+        ("LINESTRING (" + ",".join(["1 2"] * (MAX_POINTS + 1)) + ")", "more than 10000 points"),
         ("POLYGON ((0 0, 0 120, 0 240, 0 360, 0 120, 0 240, 0 360, 0 120, 0 240, 0 360))", "winds"),
         ("LINESTRING (" + " " * (1 << 20) + ")", "longer than"),
     ],
@@ -141,8 +141,8 @@ def test_what_is_no_area_is_refused_with_the_reason(text, why):
 
 def test_the_longest_polygon_is_read_and_asked_quickly_enough_to_be_of_use():
     ring = [
-        (math.cos(turn / MOST_POINTS * math.tau), math.sin(turn / MOST_POINTS * math.tau))
-        for turn in range(MOST_POINTS - 1)
+        (math.cos(turn / MAX_POINTS * math.tau), math.sin(turn / MAX_POINTS * math.tau))
+        for turn in range(MAX_POINTS - 1)
     ]
     shape = read_area("POLYGON ((" + ", ".join(f"{y:.9f} {x:.9f}" for y, x in ring) + "))")
     assert shape.contains(0.7, 0.7)

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from motorpool.api.program import free_memory
-from motorpool.api.program.free_memory import CHECK_SECONDS, PATIENCE_CHECKS, PEAK_BYTES, PeakWatch
+from motorpool.api.program.free_memory import CHECK_SECONDS, MAX_CHECKS, PEAK_BYTES, PeakWatch
 
 MB = 1 << 20
 
@@ -41,7 +41,7 @@ def test_without_a_peak_nothing_is_done() -> None:
 
 def test_a_server_that_is_always_busy_returns_memory_in_the_end() -> None:
     used = 100 * MB + PEAK_BYTES
-    assert returned((100 * MB, 0.9), *[(used, 0.9)] * (PATIENCE_CHECKS + 5)) == [PATIENCE_CHECKS + 1]
+    assert returned((100 * MB, 0.9), *[(used, 0.9)] * (MAX_CHECKS + 5)) == [MAX_CHECKS + 1]
 
 
 async def test_memory_is_returned_in_a_thread_after_a_check(monkeypatch) -> None:

@@ -154,7 +154,7 @@ async def scene(number: int = 1, archive: Archive | None = None, **plan: Any) ->
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let restarts and reconnections take a moment only."""
     monkeypatch.setattr(on_board_unit, "FIRST_PAUSE_SECONDS", 0.02)
-    monkeypatch.setattr(on_board_unit, "LONGEST_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(on_board_unit, "MAX_PAUSE_SECONDS", 0.05)
     monkeypatch.setattr(command_handling, "RESTART_SECONDS", 0.02)
 
 

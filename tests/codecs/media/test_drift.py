@@ -16,7 +16,7 @@ from motorpool.codecs.media.units import AccessUnit, Coding
 
 SECONDS = 600
 TICKS_PER_MS = 90
-MOST_APART_MS = 100
+MAX_APART_MS = 100
 SETTLED_SECONDS = 20
 """Without stamps it takes a while until the pace of arrival is known."""
 
@@ -166,6 +166,6 @@ def test_sound_and_picture_stay_together_for_ten_minutes(habit_name: str, sound_
             if true >= 1000 * SETTLED_SECONDS:
                 worst = max(worst, abs(unit.pts / TICKS_PER_MS - true - shown[beside]))
     assert heard >= 1000 * SECONDS / length - 2 * 1000 / length
-    assert worst <= MOST_APART_MS
+    assert worst <= MAX_APART_MS
     times = [unit.pts for fragment in fragments if fragment is not None for unit in fragment.audio_frames]
     assert all(before < after for before, after in pairwise(times))

@@ -68,7 +68,7 @@ _TEXT_FIELDS = (
 )
 """Fields of `$OBD-RT` in their order."""
 _KILOMETRES = ("tripOdometer", "obdOdometer")
-_GREATEST = 1e12
+_MAX_VALUE = 1e12
 """No figure of a vehicle comes near."""
 
 
@@ -107,7 +107,7 @@ def read_obd_text(text: str) -> dict[str, Any]:
             number = float(word)
         except ValueError:
             continue
-        if not abs(number) < _GREATEST:
+        if not abs(number) < _MAX_VALUE:
             continue
         number *= 1000 if key in _KILOMETRES else 1
         attributes[key] = int(number) if number == int(number) and "." not in word else round(number, 5)
