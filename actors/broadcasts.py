@@ -14,6 +14,10 @@ from motorpool.storage.errors import StorageError
 __all__ = ["serve_broadcast"]
 
 RETRY_SECONDS = 0.5
+CHECK_SECONDS = 5.0
+"""Between two checks of the connection: one that a firewall has dropped is silent, without an error."""
+ANSWER_SECONDS = 10.0
+"""For the answer to a check."""
 
 Log = logging.LoggerAdapter[logging.Logger]
 
@@ -27,8 +31,22 @@ async def serve_broadcast(
     """
     while True:
         try:
-            async with open_broadcast(database, name) as channel:
+            async with open_broadcast(database, name) as channel, trio.open_nursery() as nursery:
+                nursery.start_soon(_check, channel)
                 await serve(channel)
+                nursery.cancel_scope.cancel()
         except* (StorageError, ActorError) as errors:
-            log.warning("no connection to other servers, trying again: %s", errors.exceptions[0])
+            log.warning("no connection to other servers, trying again: %s", _first(errors))
         await trio.sleep(RETRY_SECONDS)
+
+
+async def _check(channel: BroadcastChannel) -> Never:
+    while True:
+        await trio.sleep(CHECK_SECONDS)
+        await channel.check(ANSWER_SECONDS)
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -34,15 +34,26 @@ class BroadcastChannel:
         self._name = name
         self._seconds = seconds
         self._received = received
+        self._lock = trio.Lock()
+        """Held for a statement: the connection takes one at a time."""
 
     async def send(self, texts: Sequence[str]) -> None:
         """Send texts of at most MAX_BYTES each, all or none, to all others that listen.
 
         Of equal texts one is sent. Raises StorageUnavailable.
         """
-        await self._connection.call(
-            self._seconds, self._connection.driver.execute, _SEND, self._name, list(texts)
-        )
+        async with self._lock:
+            await self._connection.call(
+                self._seconds, self._connection.driver.execute, _SEND, self._name, list(texts)
+            )
+
+    async def check(self, seconds: float) -> None:
+        """Ask for a sign of life, due within so many seconds: a broken connection may not be told as lost.
+
+        Raises StorageUnavailable.
+        """
+        async with self._lock:
+            await self._connection.call(seconds, self._connection.driver.execute, "select")
 
     async def receive(self) -> str:
         """Wait for the next text of another.
