@@ -25,6 +25,9 @@ __all__ = ["Connection", "first_connection", "open_connection"]
 
 _log = logging.getLogger(__name__)
 
+IDLE_SECONDS = 60.0
+"""A transaction that stands still for so long, because its process is frozen or its machine has lost its
+power, is rolled back by PostgreSQL, so that other servers can lock the same rows."""
 _SETTLE_SECONDS = 5.0
 _RETRY_SECONDS = 0.25
 _MAX_RETRY_SECONDS = 5.0
@@ -147,6 +150,7 @@ async def open_connection(
         where,
         connect_seconds=settings.connect_seconds,
         statement_seconds=settings.statement_seconds,
+        idle_seconds=IDLE_SECONDS,
         jsonb=(_encode_jsonb, _decode_jsonb),
     )
     return Connection(loop, driver)

@@ -36,6 +36,8 @@ MIN_MAJOR_VERSION = 15
 """The oldest PostgreSQL whose features we use."""
 _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
+_READER_SECONDS = 900
+"""A reader of a stream of rows may take so long for one batch."""
 _DURABILITY = """
     select current_setting('server_version'), concat_ws(', ', 'fsync ' || current_setting('fsync'),
         'full_page_writes ' || current_setting('full_page_writes'),
@@ -156,6 +158,10 @@ class Database(Statements):
                 session.transaction() as transaction,
                 aclosing(transaction.stream(sql, *args, batch=batch)) as batches,
             ):
+                # It locks nothing that others wait for, and its reader may be a slow client.
+                await transaction.execute_with_next(
+                    f"set local idle_in_transaction_session_timeout = {_READER_SECONDS * 1000}"
+                )
                 async for rows in batches:
                     yield rows
         finally:

@@ -202,12 +202,14 @@ async def connect(
     *,
     connect_seconds: float,
     statement_seconds: float,
+    idle_seconds: float,
     jsonb: tuple[Callable[[object], bytes], Callable[[bytes], object]],
 ) -> Foreign:
     """Return a connection of the driver.
 
-    `where` are the arguments of asyncpg.connect() that name the database; `jsonb` encodes a value for a
-    column of that type, and decodes it.
+    `where` are the arguments of asyncpg.connect() that name the database. PostgreSQL ends a statement after
+    `statement_seconds`, and a transaction that waits for its next one after `idle_seconds`. `jsonb` encodes a
+    value for a column of that type, and decodes it.
 
     Raises:
         StorageUnavailable: the database takes no connection. `is_permanent` says whether it ever will.
@@ -224,6 +226,7 @@ async def connect(
                         "application_name": "motorpool",
                         "timezone": "UTC",
                         "statement_timeout": str(math.ceil(statement_seconds * 1000)),
+                        "idle_in_transaction_session_timeout": str(math.ceil(idle_seconds * 1000)),
                     },
                 ),
             )

@@ -1,4 +1,4 @@
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from urllib.parse import quote
@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 import trio
 
+from motorpool.storage import connections
 from motorpool.storage.database import open_database
 from motorpool.storage.errors import SetupFailed, StatementRejected, StorageError, StorageUnavailable
 from motorpool.storage.settings import DatabaseSettings
@@ -244,3 +245,30 @@ async def test_each_try_to_reach_the_database_is_a_line_that_names_it_and_the_re
     assert len(lines) >= 2
     assert all("the database at 127.0.0.1:1" in line and "trying for another" in line for line in lines)
     assert "s3cret" not in caplog.text
+
+
+async def test_a_transaction_that_stands_still_frees_what_it_locked(database, database_url, monkeypatch):
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
+    await database.execute("insert into keys values ('a', '')")
+
+    async def freeze(frozen):
+        async with frozen.transaction() as transaction:
+            await transaction.execute("update keys set name = 'b'")
+            with trio.fail_after(60):
+                assert await database.execute("update keys set name = 'c'") == "UPDATE 1"
+
+    async with opened(database_url) as frozen:
+        with pytest.raises(StorageUnavailable):
+            await freeze(frozen)
+    assert await database.fetch_value("select name from keys") == "c"
+
+
+async def test_a_stream_waits_for_a_slow_reader(database_url, monkeypatch):
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
+    async with opened(database_url) as database:
+        numbers = []
+        async with aclosing(database.stream("select generate_series(1, 4)", batch=2)) as batches:
+            async for rows in batches:
+                numbers += [row[0] for row in rows]
+                await trio.sleep(0.3)
+    assert numbers == [1, 2, 3, 4]
