@@ -16,7 +16,7 @@ from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Forbidden
 from motorpool.api.http.responses import as_bytes
 from motorpool.api.server_context import ServerContext
-from motorpool.runtime.loop_stops import LoopStopsCollector
+from motorpool.runtime.loop_stalls import LoopStallsCollector
 from motorpool.runtime.metrics import SystemCollector
 
 __all__ = ["HttpMetrics", "add_metrics_route"]
@@ -32,7 +32,7 @@ class HttpMetrics:
     def __init__(self, context: ServerContext) -> None:
         self.registry = CollectorRegistry()
         self.registry.register(SystemCollector(context.system, "motorpool_actors"))
-        self.registry.register(LoopStopsCollector(context.loop_stops, "motorpool_loop"))
+        self.registry.register(LoopStallsCollector(context.loop_stalls, "motorpool_loop"))
         for counter in COUNTERS:
             self.registry.register(counter)
         self.registry.register(DatabaseCollector(lambda: context.database.available))

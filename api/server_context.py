@@ -46,7 +46,7 @@ from motorpool.api.open_sockets import OpenSockets
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
 from motorpool.api.search_limit import SearchLimit
-from motorpool.runtime import Clock, LoopStops, System
+from motorpool.runtime import Clock, LoopStalls, System
 from motorpool.storage import devices, server
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageUnavailable
@@ -98,8 +98,8 @@ class ServerContext:
     """Shields of the changes that are being served; the stop of the server gives them a deadline."""
     restart_requested: trio.Event = field(default_factory=trio.Event)
     """Set to make the program stop and start again."""
-    loop_stops: LoopStops = field(default_factory=LoopStops)
-    """How long the event loop stood still; measured by the program."""
+    loop_stalls: LoopStalls = field(default_factory=LoopStalls)
+    """Stalls of the event loop, measured by the program."""
     rights_changes: int = 0
     """How often anything was changed on which rights depend: requests that take long check theirs again."""
     clock: Clock = field(init=False)

@@ -31,9 +31,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     open_files: int
     tasks: int
     actors: int
-    longest_stop_ms: float
+    longest_stall_ms: float
     """Of the event loop, within the last one to two minutes."""
-    stops: int
+    stalls: int
     """Stops of more than 200 ms since the start."""
     database_bytes: int
 
@@ -60,8 +60,8 @@ def take_sample(server: Server, began: float) -> Sample:
         open_files=machine.open_files(server.process.pid),
         tasks=int(metrics["motorpool_loop_tasks"]),
         actors=int(metrics["motorpool_actors_alive"]),
-        longest_stop_ms=metrics["motorpool_loop_longest_stop_seconds"] * 1000,
-        stops=int(metrics["motorpool_loop_stops_total"]),
+        longest_stall_ms=metrics["motorpool_loop_longest_stall_seconds"] * 1000,
+        stalls=int(metrics["motorpool_loop_stalls_total"]),
         database_bytes=int(size),
     )
 

@@ -16,7 +16,7 @@ from motorpool.runtime.errors import (
     UnknownKind,
 )
 from motorpool.runtime.kind import Kind, NodeLocal, Request
-from motorpool.runtime.loop_stops import LoopStops
+from motorpool.runtime.loop_stalls import LoopStalls
 from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
@@ -49,7 +49,7 @@ __all__ = [
     "KindTotals",
     "Lagged",
     "Listener",
-    "LoopStops",
+    "LoopStalls",
     "MailboxFull",
     "MailboxStatistics",
     "NodeLocal",

@@ -9,7 +9,7 @@ takes a few hundred bytes and has tasks only while something waits:
 - the *body* is the actor's own `run`, if it has one; an actor that outlives it goes on without a task.
 
 With no worker the actor is idle, and a message to it is handled at once in the sender's task
-(`turns.handle_now`), one at a time: what arrives from inside that handler queues behind it.
+(`message_handling.handle_now`), one at a time: what arrives from inside that handler queues behind it.
 
 A life ends in two steps. `ending` is set, once; from then on no message is begun. When the last task has
 ended, or the inline turn where there was none, the life is closed and the group decides what comes next:
@@ -33,9 +33,9 @@ from motorpool.runtime.kind import M
 from motorpool.runtime.life_scope import LifeScope
 from motorpool.runtime.lifecycle import EndReason, State
 from motorpool.runtime.mailbox import Mailbox
+from motorpool.runtime.message_handling import run_worker
 from motorpool.runtime.message_timer import MessageTimer
 from motorpool.runtime.timer_heap import Timer
-from motorpool.runtime.turns import work
 
 if TYPE_CHECKING:
     from motorpool.runtime.actor_group import ActorGroup
@@ -149,7 +149,7 @@ class Cell(Generic[M]):
         self.idle = False
         self.worker = trio.CancelScope()
         self._tasks += 1
-        self.group.runtime.spawn(work, self, self.worker, coroutine, item, name=self.path)
+        self.group.runtime.spawn(run_worker, self, self.worker, coroutine, item, name=self.path)
 
     def begin_run(self, context: Context[M]) -> None:
         """Call `run` again; ignored while it runs, at the end, and for the `context` of an earlier life."""

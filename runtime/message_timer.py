@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from motorpool.runtime.message_handling import handle_now
 from motorpool.runtime.timer_heap import Timer
-from motorpool.runtime.turns import handle_now
 
 if TYPE_CHECKING:
     from motorpool.runtime.cell import Cell

@@ -37,7 +37,7 @@ from motorpool.runtime.errors import ActorStopped, AskTimedOut, MailboxFull
 from motorpool.runtime.kind import Kind, Request, T
 from motorpool.runtime.lifecycle import EndReason, State
 from motorpool.runtime.mailbox import MailboxStatistics
-from motorpool.runtime.turns import handle_now
+from motorpool.runtime.message_handling import handle_now
 
 if TYPE_CHECKING:
     from motorpool.runtime.actor_group import ActorGroup

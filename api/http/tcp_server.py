@@ -29,7 +29,7 @@ from hypercorn.typing import (
 )
 from hypercorn.utils import parse_socket_addr
 
-from motorpool.api.http.work_slices import WorkSlices
+from motorpool.api.http.time_slices import TimeSlices
 
 __all__ = ["ConnectionConfig", "HttpConnection", "disconnect_scope"]
 
@@ -96,7 +96,7 @@ class ConnectionConfig(Config):
 
     def __init__(self) -> None:
         super().__init__()
-        self.slices = WorkSlices()
+        self.slices = TimeSlices()
         """Shared by all connections."""
 
 

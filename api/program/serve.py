@@ -44,7 +44,7 @@ from motorpool.api.program.reboot import restart_process
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
-from motorpool.runtime import ChildSpec, LoopStops, System, SystemClock, open_system
+from motorpool.runtime import ChildSpec, LoopStalls, System, SystemClock, open_system
 from motorpool.storage import installation, server, tokens, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -92,7 +92,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
     _log.info("motorpool %s starts", program_version())
     raise_file_limit(settings)
     clock = SystemClock()
-    loop_stops = LoopStops()
+    loop_stalls = LoopStalls()
     _hide_data(settings.data)
     sockets = _bind(settings)
     nodes: NodeListener | None = None
@@ -140,7 +140,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     outgoing=outgoing,
                     home_finder=None if nodes is None else HomeFinder(database, node, clock.monotonic),
                     file_quota=quota,
-                    loop_stops=loop_stops,
+                    loop_stalls=loop_stalls,
                 )
                 return ServedApp(app=create_app(context), closing=context.closing, changes=context.changes)
 
@@ -174,7 +174,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 _print_address(settings, address, login)
                 if waits_for_user:
                     _print_setup_token(settings, address, setup_token)
-                with loop_stops.measured():
+                with loop_stalls.measured():
                     await state.stopping.wait()
                 _log.info("stopping")
     except (StorageError, OSError) as error:

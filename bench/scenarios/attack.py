@@ -56,9 +56,11 @@ def run(options: Options, report: Report, step: Step) -> None:
         client.get("/devices").raise_for_status()
         report.add(NAME, "GET /devices afterwards", (time.perf_counter() - begun) * 1000, "ms")
         figures = client.get(f"{server.url}/metrics").raise_for_status().text
-        report.add(NAME, "loop stops of more than 0.2 s", _metric(figures, "motorpool_loop_stops_total"), "")
-        longest = _metric(figures, "motorpool_loop_longest_stop_seconds")
-        report.add(NAME, "longest loop stop", longest * 1000, "ms")
+        report.add(
+            NAME, "event loop stalls of more than 0.2 s", _metric(figures, "motorpool_loop_stalls_total"), ""
+        )
+        longest = _metric(figures, "motorpool_loop_longest_stall_seconds")
+        report.add(NAME, "longest event loop stall", longest * 1000, "ms")
         more_log = (_log_bytes(server) - expected_log) / 1e3
         report.add(NAME, "log of the attack", more_log, "kB", goals=(Goal(100),))
         for name, attempts in sorted(result.attempts.items()):

@@ -243,9 +243,9 @@ def _report_samples(
     )
     report.add(NAME, "actors, most", max(each.actors for each in samples), "actors")
     report.add(NAME, "actors after the rest", last.actors, "actors")
-    stop = max(each.longest_stop_ms for each in samples)
-    report.add(NAME, "loop stood still, longest", stop, "ms")
-    report.add(NAME, "loop stood still over 200 ms", last.stops - first.stops, "times")
+    stall = max(each.longest_stall_ms for each in samples)
+    report.add(NAME, "longest event loop stall", stall, "ms")
+    report.add(NAME, "event loop stalls over 200 ms", last.stalls - first.stalls, "times")
     report.add(NAME, "database grew by", (last.database_bytes - first.database_bytes) / 1e6, "MB")
 
 

@@ -9,7 +9,7 @@ async def test_this_machine_reads_figures_of_actors_and_requests(served):
     assert 'motorpool_http_requests_total{operation="listDevices",status="2xx"} 1.0' in answer.text
     assert "motorpool_database_available 1.0" in answer.text
     assert 'kind="directory"' in answer.text
-    assert "motorpool_loop_longest_stop_seconds " in answer.text
+    assert "motorpool_loop_longest_stall_seconds " in answer.text
 
 
 async def test_a_forwarded_request_is_refused(served):

@@ -3,11 +3,11 @@ import time
 import trio
 import trio.testing
 
-from motorpool.api.http.work_slices import SLICE_SECONDS, WorkSlices
+from motorpool.api.http.time_slices import SLICE_SECONDS, TimeSlices
 
 
 async def test_many_that_are_ready_together_let_others_run_between_them() -> None:
-    slices = WorkSlices()
+    slices = TimeSlices()
     start = trio.Event()
     order: list[str] = []
 
@@ -37,7 +37,7 @@ async def test_many_that_are_ready_together_let_others_run_between_them() -> Non
 
 
 async def test_a_single_connection_never_waits() -> None:
-    slices = WorkSlices()
+    slices = TimeSlices()
     for _ in range(3):
         with trio.CancelScope() as scope:
             scope.cancel()  # any checkpoint would end this block

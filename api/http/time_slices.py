@@ -8,7 +8,7 @@ from time import perf_counter
 
 import trio
 
-__all__ = ["WorkSlices"]
+__all__ = ["TimeSlices"]
 
 SLICE_SECONDS = 0.02
 """Work of all connections in one turn of the event loop, about."""
@@ -16,7 +16,7 @@ PAUSE_SECONDS = 0.005
 """Without work for so long, the next begins a slice of its own."""
 
 
-class WorkSlices:
+class TimeSlices:
     """Lets connections work for a slice of time, then other tasks run."""
 
     def __init__(self) -> None:

@@ -75,7 +75,7 @@ def handle_now(cell: "Cell[Any]", item: object) -> None:
         runtime.depth -= 1
 
 
-async def work(
+async def run_worker(
     cell: "Cell[Any]", scope: trio.CancelScope, coroutine: Coroutine[Any, Any, object] | None, item: object
 ) -> None:
     """The worker's task: the coroutine it was given, then what is queued, then the end if it is due."""

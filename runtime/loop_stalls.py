@@ -1,4 +1,4 @@
-"""How long the event loop stands still: while one task, or a batch of them, runs, no other task, socket or
+"""Stalls of the event loop: while one task, or a batch of them, runs, no other task, socket or
 timer is served.
 """
 
@@ -12,24 +12,24 @@ import trio
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-__all__ = ["LoopStops", "LoopStopsCollector"]
+__all__ = ["LoopStalls", "LoopStallsCollector"]
 
 LONG_SECONDS: Final = 0.2
-"""Longer stops are counted and logged."""
+"""Longer stalls are counted and logged."""
 SPAN_SECONDS: Final = 60.0
-"""The longest stop is that of the last one to two spans of this length."""
+"""The longest stall is that of the last one to two spans of this length."""
 LOG_SECONDS: Final = 10.0
 """At most one line in this time."""
 
 _log = logging.getLogger(__name__)
 
 
-class LoopStops(trio.abc.Instrument):
+class LoopStalls(trio.abc.Instrument):
     """Measures each turn of the event loop, from one wait for input to the next; two clock reads a turn."""
 
     def __init__(self, now: Callable[[], float] = perf_counter) -> None:
         self.count = 0
-        """Stops of more than `LONG_SECONDS` so far."""
+        """Stalls of more than `LONG_SECONDS` so far."""
         self._now = now
         self._turn_began = now()
         self._span_began = self._turn_began
@@ -54,13 +54,13 @@ class LoopStops(trio.abc.Instrument):
 
     def before_io_wait(self, timeout: float) -> None:
         """Note the end of a turn."""
-        stopped = self._now() - self._turn_began
-        self._of_span = max(self._of_span, stopped)
-        if stopped > LONG_SECONDS:
-            self._note_long(stopped)
+        stalled = self._now() - self._turn_began
+        self._of_span = max(self._of_span, stalled)
+        if stalled > LONG_SECONDS:
+            self._note_long(stalled)
 
     def longest(self) -> float:
-        """Return the longest stop of the last one to two minutes, in seconds."""
+        """Return the longest stall of the last one to two minutes, in seconds."""
         self._begin_span(self._now())
         return max(self._of_span, self._of_span_before)
 
@@ -72,7 +72,7 @@ class LoopStops(trio.abc.Instrument):
             self._of_span = 0.0
             self._span_began = now
 
-    def _note_long(self, stopped: float) -> None:
+    def _note_long(self, stalled: float) -> None:
         self.count += 1
         self._unlogged += 1
         now = self._now()
@@ -80,27 +80,27 @@ class LoopStops(trio.abc.Instrument):
             return
         more = f", {self._unlogged - 1} more since the last line" if self._unlogged > 1 else ""
         self._logged_at, self._unlogged = now, 0
-        _log.warning("the event loop stood still for %.0f ms%s", stopped * 1000, more)
+        _log.warning("the event loop stalled for %.0f ms%s", stalled * 1000, more)
 
 
-class LoopStopsCollector(Collector):
-    """The stops as Prometheus metrics."""
+class LoopStallsCollector(Collector):
+    """The stalls as Prometheus metrics."""
 
-    def __init__(self, stops: LoopStops, prefix: str) -> None:
-        self._stops = stops
+    def __init__(self, stalls: LoopStalls, prefix: str) -> None:
+        self._stalls = stalls
         self._prefix = prefix
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the longest stop and the number of long ones, and the number of tasks."""
+        """Yield the longest stall and the number of long ones, and the number of tasks."""
         yield GaugeMetricFamily(
-            f"{self._prefix}_longest_stop_seconds",
+            f"{self._prefix}_longest_stall_seconds",
             "Longest time for which the event loop served nothing, within the last one to two minutes.",
-            value=self._stops.longest(),
+            value=self._stalls.longest(),
         )
         yield CounterMetricFamily(
-            f"{self._prefix}_stops",
+            f"{self._prefix}_stalls",
             f"How often the event loop served nothing for more than {LONG_SECONDS:g} s.",
-            value=self._stops.count,
+            value=self._stalls.count,
         )
         if trio.lowlevel.in_trio_run():
             yield GaugeMetricFamily(
