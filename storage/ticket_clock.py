@@ -11,22 +11,22 @@ from typing import NamedTuple
 from motorpool.storage.queries import Queries
 
 __all__ = [
-    "ASIDE",
+    "LONG_RETRY",
     "MAX_FAILURES",
     "RETRY",
     "DueTicket",
-    "forgive",
     "look_at_resolved",
     "next_instant",
     "postpone",
+    "reset_failures",
     "take_due",
 ]
 
 MAX_FAILURES = 3
-"""A ticket that could not be settled so often in a row is put aside for `ASIDE` each time."""
+"""A ticket that could not be settled so often in a row is tried again after `LONG_RETRY`."""
 RETRY = timedelta(seconds=1)
 """Delay before the next attempt until then."""
-ASIDE = timedelta(minutes=5)
+LONG_RETRY = timedelta(minutes=5)
 
 
 class DueTicket(NamedTuple):
@@ -57,7 +57,7 @@ async def next_instant(q: Queries) -> datetime | None:
 
 
 async def postpone(q: Queries, ids: Sequence[int], *, now: datetime) -> list[int]:
-    """Count a failure of each of these tickets; return those that are put aside (`MAX_FAILURES`)."""
+    """Count a failure of each of these tickets; return those that wait for `LONG_RETRY`."""
     rows = await q.fetch(
         "update tickets set clock_failures = clock_failures + 1,"
         "  next_clock_at = case when clock_failures + 1 < $2 then $3::timestamptz else $4::timestamptz end"
@@ -65,13 +65,13 @@ async def postpone(q: Queries, ids: Sequence[int], *, now: datetime) -> list[int
         sorted(ids),
         MAX_FAILURES,
         now + RETRY,
-        now + ASIDE,
+        now + LONG_RETRY,
     )
     return sorted(row["id"] for row in rows if row["clock_failures"] >= MAX_FAILURES)
 
 
-async def forgive(q: Queries, ids: Sequence[int]) -> None:
-    """Forget the failures of tickets that have been settled."""
+async def reset_failures(q: Queries, ids: Sequence[int]) -> None:
+    """Reset the failures of tickets that have been settled."""
     await q.execute("update tickets set clock_failures = 0 where id = any($1::bigint[])", sorted(ids))
 
 

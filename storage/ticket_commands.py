@@ -1,7 +1,7 @@
 """Commands that were sent for tickets, and what became of them (docs/tickets.md#commands).
 
 A command has a row from before it is handed to its device until nothing more can be said of it. What becomes
-of it is stored as news, by those who cause it, and entered in the history by one server at a time
+of it is stored as updates by those who cause them, which are entered in the history by one server at a time
 (`try_lock`): devices never wait for the lock of a ticket.
 """
 
@@ -12,27 +12,27 @@ from typing import Any, Literal, NamedTuple
 from motorpool.storage.queries import Queries
 
 __all__ = [
-    "News",
+    "CommandUpdate",
     "add",
-    "is_any_news",
-    "news",
+    "is_any_update",
     "note",
     "note_lost",
     "note_removed",
-    "remove_news",
+    "remove_updates",
     "settle",
     "try_lock",
+    "updates",
 ]
 
 _LOCK = 0x6D70_7463
-"""The advisory lock of the server that enters news."""
-_NEWS = """
+"""The advisory lock of the server that enters updates."""
+_INSERT_UPDATES = """
     insert into ticket_command_news (company_id, ticket_id, command_id, user_id, attributes)
     select company_id, ticket_id, id, {user}, attributes || $1 from {source}
 """
 
 
-class News(NamedTuple):
+class CommandUpdate(NamedTuple):
     """What became of a command."""
 
     id: int
@@ -88,14 +88,20 @@ async def note(
     """
     if becomes == "over":
         changed = "with changed as (delete from ticket_commands where id = $2 returning *)"
-        await q.execute(changed + _NEWS.format(user="0", source="changed"), dict(attributes), row_id)
+        await q.execute(
+            changed + _INSERT_UPDATES.format(user="0", source="changed"), dict(attributes), row_id
+        )
         return
     changed = (
         "with changed as (update ticket_commands set changed_at = $3,"
         " status = case when $4 then 'sent' else status end where id = $2 returning *)"
     )
     await q.execute(
-        changed + _NEWS.format(user="0", source="changed"), dict(attributes), row_id, now, becomes == "sent"
+        changed + _INSERT_UPDATES.format(user="0", source="changed"),
+        dict(attributes),
+        row_id,
+        now,
+        becomes == "sent",
     )
 
 
@@ -105,7 +111,10 @@ async def note_removed(
     """Store that a user has removed a command from a queue, in the transaction that does."""
     gone = "with gone as (delete from ticket_commands where queued_command_id = $2 returning *)"
     await q.execute(
-        gone + _NEWS.format(user="$3::bigint", source="gone"), dict(attributes), queued_command_id, user_id
+        gone + _INSERT_UPDATES.format(user="$3::bigint", source="gone"),
+        dict(attributes),
+        queued_command_id,
+        user_id,
     )
 
 
@@ -125,14 +134,14 @@ async def note_lost(
     """
     await q.execute(
         _lost("status = 'sending' and changed_at < $2")
-        + _NEWS.format(user="0", source="gone")
+        + _INSERT_UPDATES.format(user="0", source="gone")
         + " where not exists (select from ticket_command_news news where news.command_id = gone.id)",
         dict(unknown),
         sent_before,
     )
     await q.execute(
         _lost("status = 'queued' and not exists (select from queued_commands where id = queued_command_id)")
-        + _NEWS.format(user="0", source="gone"),
+        + _INSERT_UPDATES.format(user="0", source="gone"),
         dict(removed),
     )
     await q.execute(_lost("status = 'sent' and changed_at < $1") + " select from gone", silent_before)
@@ -147,17 +156,17 @@ def _lost(condition: str) -> str:
 
 
 async def try_lock(transaction: Queries) -> bool:
-    """Keep other transactions from entering news until this one ends; False if another one does."""
+    """Keep other transactions from entering updates until this one ends; False if another one does."""
     return await transaction.fetch_value("select pg_try_advisory_xact_lock($1)", _LOCK) is True
 
 
-async def is_any_news(q: Queries) -> bool:
-    """Return whether any news waits to be entered."""
+async def is_any_update(q: Queries) -> bool:
+    """Return whether any update waits to be entered."""
     return await q.fetch_value("select exists (select from ticket_command_news)") is True
 
 
-async def news(q: Queries, *, limit: int) -> list[News]:
-    """Return the oldest news of each ticket that has some, at most so many; with `try_lock` held.
+async def updates(q: Queries, *, limit: int) -> list[CommandUpdate]:
+    """Return the oldest update of each ticket that has any, at most so many; with `try_lock` held.
 
     What became of a command comes after how it was handed over, which who sent it enters.
     """
@@ -168,9 +177,9 @@ async def news(q: Queries, *, limit: int) -> list[News]:
         " order by ticket_id, id) as oldest order by id limit $1",
         limit,
     )
-    return [News(*row.values()) for row in rows]
+    return [CommandUpdate(*row.values()) for row in rows]
 
 
-async def remove_news(q: Queries, ids: Iterable[int]) -> None:
-    """Remove news that has been entered."""
+async def remove_updates(q: Queries, ids: Iterable[int]) -> None:
+    """Remove updates that have been entered."""
     await q.execute("delete from ticket_command_news where id = any($1::bigint[])", list(ids))

@@ -18,9 +18,9 @@ import msgspec
 from motorpool.storage.queries import Queries, Row
 
 __all__ = [
+    "DueMessages",
     "NewTicketMessage",
     "QueuedTicketMessage",
-    "Taken",
     "discard_all",
     "discard_older",
     "discard_surplus",
@@ -106,7 +106,7 @@ _DUE = """
 """
 
 
-class Taken(NamedTuple):
+class DueMessages(NamedTuple):
     """Messages to be sent now."""
 
     messages: list[QueuedTicketMessage]
@@ -114,7 +114,7 @@ class Taken(NamedTuple):
     """Whether no other message of the company was due."""
 
 
-async def take(q: Queries, company_id: int, *, now: datetime, limit: int) -> Taken:
+async def take(q: Queries, company_id: int, *, now: datetime, limit: int) -> DueMessages:
     """Return messages of a company that are to be sent now, one of a ticket at most, longest due first.
 
     Of a ticket that is the first one that waits, or one that was overtaken. Later ones are postponed until
@@ -138,7 +138,7 @@ async def take(q: Queries, company_id: int, *, now: datetime, limit: int) -> Tak
             await q.execute(_HOLD_BACK, [each[0] for each in held], [each[1] for each in held])
         if found or not held:
             is_all = len(rows) < WINDOW and len(found) + len(held) == len(rows) and len(found) <= limit
-            return Taken(list(found.values())[:limit], is_all)
+            return DueMessages(list(found.values())[:limit], is_all)
 
 
 _HOLD_BACK = """

@@ -71,7 +71,7 @@ class TicketCommandAnswered(msgspec.Struct, frozen=True, gc=False):
 
 
 class TicketCommandsChanged(msgspec.Struct, frozen=True, gc=False):
-    """News of commands of tickets was stored."""
+    """Updates of commands of tickets were stored."""
 
 
 TICKET_COMMANDS: Kind[None, TicketCommandAnswered | TicketCommandsChanged] = Kind("ticket_commands")

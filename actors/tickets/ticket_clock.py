@@ -106,21 +106,21 @@ class TicketClock(Actor[WakeTicketClock]):
             due = await ticket_clock.take_due(transaction, now=now, limit=BATCH)
             ids = [ticket.id for ticket in due]
             outcome = await self._batches.decide(transaction, ids, settle_in_full, now=now)
-            aside: list[int] = []
+            delayed: list[int] = []
             if outcome.failed:
-                aside = await ticket_clock.postpone(transaction, list(outcome.failed), now=now)
+                delayed = await ticket_clock.postpone(transaction, list(outcome.failed), now=now)
             recovered = [ticket.id for ticket in due if ticket.failures and ticket.id not in outcome.failed]
             if recovered:
-                await ticket_clock.forgive(transaction, recovered)
-        self._report(outcome, aside)
+                await ticket_clock.reset_failures(transaction, recovered)
+        self._report(outcome, delayed)
         await announce(self.context.system, outcome.changes)
         return len(due) == BATCH
 
-    def _report(self, outcome: BatchOutcome, aside: list[int]) -> None:
+    def _report(self, outcome: BatchOutcome, delayed: list[int]) -> None:
         TICKETS_SETTLED.inc(len(outcome.changes))
         TICKETS_FAILED.inc(len(outcome.failed))
         for ticket_id, error in outcome.failed.items():
-            delay = ticket_clock.ASIDE if ticket_id in aside else ticket_clock.RETRY
+            delay = ticket_clock.LONG_RETRY if ticket_id in delayed else ticket_clock.RETRY
             self.context.log.error(
                 "ticket %d cannot be settled, another attempt follows in %s", ticket_id, delay, exc_info=error
             )

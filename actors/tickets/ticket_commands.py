@@ -23,7 +23,7 @@ from motorpool.runtime import Actor, ChildSpec
 from motorpool.storage import ticket_commands
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.ticket_commands import News
+from motorpool.storage.ticket_commands import CommandUpdate
 
 __all__ = ["TicketCommands", "ticket_commands_spec"]
 
@@ -42,7 +42,7 @@ REMOVED = {"status": "removed", "reason": "it left the queue of the device witho
 
 
 class TicketCommands(Actor[TicketCommandAnswered | TicketCommandsChanged]):
-    """Takes news, one batch after the other."""
+    """Takes updates, one batch after the other."""
 
     def __init__(self, database: Database, batches: TicketBatches) -> None:
         self._database = database
@@ -62,7 +62,7 @@ class TicketCommands(Actor[TicketCommandAnswered | TicketCommandsChanged]):
         self._woken.set()
 
     async def run(self) -> None:
-        """Enter news while there is any, then sleep."""
+        """Enter updates while there are any, then sleep."""
         outages = 0
         while True:
             self._woken = trio.Event()
@@ -100,9 +100,9 @@ class TicketCommands(Actor[TicketCommandAnswered | TicketCommandsChanged]):
         )
 
     async def _enter_all(self) -> int | None:
-        """Enter all news; return how many there were, None if another server works."""
+        """Enter all updates; return how many there were, None if another server works."""
         entered = 0
-        while await ticket_commands.is_any_news(self._database):
+        while await ticket_commands.is_any_update(self._database):
             count = await self._enter()
             if count is None:
                 return None
@@ -116,22 +116,22 @@ class TicketCommands(Actor[TicketCommandAnswered | TicketCommandsChanged]):
         async with self._database.transaction() as transaction:
             if not await ticket_commands.try_lock(transaction):
                 return None
-            found = {each.ticket_id: each for each in await ticket_commands.news(transaction, limit=BATCH)}
+            found = {each.ticket_id: each for each in await ticket_commands.updates(transaction, limit=BATCH)}
             outcome = await self._batches.decide(transaction, sorted(found), partial(_enter, found), now=now)
-            await ticket_commands.remove_news(transaction, [each.id for each in found.values()])
+            await ticket_commands.remove_updates(transaction, [each.id for each in found.values()])
         for ticket_id, error in outcome.failed.items():
             self.context.log.error("a command of ticket %d is not entered", ticket_id, exc_info=error)
         await announce(self.context.system, outcome.changes)
         return len(found)
 
 
-def _enter(found: Mapping[int, News], facts: TicketFacts, now: datetime) -> Outcome:
-    news = found[facts.ticket.id]
-    attributes: dict[str, Any] = dict(news.attributes)
+def _enter(found: Mapping[int, CommandUpdate], facts: TicketFacts, now: datetime) -> Outcome:
+    update = found[facts.ticket.id]
+    attributes: dict[str, Any] = dict(update.attributes)
     author = Author(kind="device")
-    if news.user_id:
+    if update.user_id:
         author = Author(
-            kind="user", user_id=news.user_id, attributes={"userName": attributes.pop("userName", "")}
+            kind="user", user_id=update.user_id, attributes={"userName": attributes.pop("userName", "")}
         )
     return add_evidence(facts, author, now, attributes)
 

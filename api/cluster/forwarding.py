@@ -5,7 +5,7 @@ from urllib.parse import quote
 from quart import Response
 
 from motorpool.api.access import confirm_device
-from motorpool.api.cluster.answer_memory import Answer
+from motorpool.api.cluster.answer_cache import Answer
 from motorpool.api.cluster.home_requests import ANSWER_SECONDS, HOME_REQUESTS, HomeRequest, NoAnswer
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import Unavailable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import trio
 
-from motorpool.api.cluster.answer_memory import Answer, AnswerMemory
+from motorpool.api.cluster.answer_cache import Answer, AnswerCache
 from motorpool.api.http.node_gate import CALLER_HEADER, CLIENT_HEADER, KEY_HEADER, Sender
 from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Request
 from motorpool.storage import nodes
@@ -99,12 +99,12 @@ class HomeRequests(Actor[HomeRequest]):
         self._unsent: deque[object] = deque()
         self._added = trio.Event()
         self._down_until: dict[int, float] = {}
-        self._answers: AnswerMemory[object]
+        self._answers: AnswerCache[object]
         self._client: httpx.AsyncClient
 
     async def start(self) -> None:
         """Make the memory."""
-        self._answers = AnswerMemory(MEMORY_BYTES, self.context.clock.monotonic)
+        self._answers = AnswerCache(MEMORY_BYTES, self.context.clock.monotonic)
 
     def handle(self, message: HomeRequest) -> Answer | NoAnswer | Deferred[Answer | NoAnswer]:
         """Answer from memory, join a request that is under way, or send one."""

@@ -15,7 +15,7 @@ from motorpool.bench.cluster import records
 from motorpool.bench.cluster.faults import Episode, Fault, make_faults
 from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.cluster.probes import CommandProbe, Requested, RightsProbe, Troubles
-from motorpool.bench.cluster.records import EdgeRun, Taken
+from motorpool.bench.cluster.records import DutyTaken, EdgeRun
 from motorpool.bench.cluster.shifts import TEXT, Shifts, make_shifts
 from motorpool.bench.cluster.viewers import StreamProbe
 from motorpool.bench.load.plan import (
@@ -106,7 +106,7 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
     cameras: CameraResult | None
     requested: tuple[Requested, ...]
     runs: tuple[EdgeRun, ...]
-    taken: tuple[Taken, ...]
+    taken: tuple[DutyTaken, ...]
 
 
 async def run_drill(

@@ -12,8 +12,8 @@ from motorpool.bench.load.plan import RoamerResult
 
 __all__ = [
     "DAY_SECONDS",
+    "DutyTaken",
     "EdgeRun",
-    "Taken",
     "decisions",
     "duties_taken",
     "edge_runs",
@@ -69,7 +69,7 @@ class EdgeRun(msgspec.Struct, frozen=True):
     """When it was inserted."""
 
 
-class Taken(msgspec.Struct, frozen=True):
+class DutyTaken(msgspec.Struct, frozen=True):
     """That a server has taken a duty."""
 
     duty: str
@@ -97,13 +97,13 @@ async def decisions(pair: Pair) -> list[Decision]:
     return [Decision(row[0], int(row[1]), float(row[2]), row[3]) for row in rows]
 
 
-async def duties_taken(pair: Pair) -> list[Taken]:
+async def duties_taken(pair: Pair) -> list[DutyTaken]:
     """Return when duties were taken, the earliest first."""
     rows = await pair.rows(
         "select substr(key, 6), owner, extract(epoch from noted) from history_versions"
         " where key like 'duty %' and owner <> 0 order by number"
     )
-    return [Taken(row[0], int(row[1]), float(row[2])) for row in rows]
+    return [DutyTaken(row[0], int(row[1]), float(row[2])) for row in rows]
 
 
 async def edge_runs(pair: Pair) -> list[EdgeRun]:

@@ -11,7 +11,7 @@ from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.ticket_changes import Situation
+from motorpool.api.resources.helpdesk.ticket_changes import TicketContext
 from motorpool.storage import plain_tables, positions
 from motorpool.storage.records import Maintenance
 
@@ -41,7 +41,7 @@ class MaintenanceReset(NamedTuple):
         return MaintenanceChanged(self.before.id, "updated", ("start",))
 
 
-async def find_reset(situation: Situation, status_id: int) -> MaintenanceReset:
+async def find_reset(context: TicketContext, status_id: int) -> MaintenanceReset:
     """Return the reset that goes with the move of a ticket to a status.
 
     The period begins at the value that the device has reported last.
@@ -49,8 +49,8 @@ async def find_reset(situation: Situation, status_id: int) -> MaintenanceReset:
     Raises:
         BadRequest: The caller may not change the maintenance, or there is nothing to reset.
     """
-    call, transaction, ticket = situation.call, situation.transaction, situation.ticket
-    status = situation.facts.setup.statuses.get(status_id)
+    call, transaction, ticket = context.call, context.transaction, context.ticket
+    status = context.facts.setup.statuses.get(status_id)
     if status is None or status.kind not in DONE:
         raise BadRequest("resetMaintenance: only with a status of kind resolved or closed")
     if not ticket.maintenance_id or not ticket.device_id:
@@ -68,14 +68,14 @@ async def find_reset(situation: Situation, status_id: int) -> MaintenanceReset:
     return MaintenanceReset(maintenance, float(value))
 
 
-async def store_reset(situation: Situation, reset: MaintenanceReset) -> None:
+async def store_reset(context: TicketContext, reset: MaintenanceReset) -> None:
     """Store the beginning of the next period, with an audit row; publish `change` after the commit."""
     after = msgspec.structs.replace(reset.before, start=reset.start)
-    await plain_tables.MAINTENANCE.update(situation.transaction, after)
+    await plain_tables.MAINTENANCE.update(context.transaction, after)
     attributes = {
         "start": {"before": reset.before.start, "after": reset.start},
-        "ticketId": situation.ticket.id,
+        "ticketId": context.ticket.id,
     }
     await record_action(
-        situation.call, situation.transaction, "edit", "maintenance", after.id, attributes=attributes
+        context.call, context.transaction, "edit", "maintenance", after.id, attributes=attributes
     )

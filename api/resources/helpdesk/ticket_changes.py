@@ -28,7 +28,7 @@ from motorpool.storage.helpdesk_records import Ticket, TicketEvent
 from motorpool.storage.queries import Queries
 
 __all__ = [
-    "Situation",
+    "TicketContext",
     "answer_of",
     "author_of",
     "change_ticket",
@@ -40,7 +40,7 @@ __all__ = [
 MAX_REQUEST_ID = 128
 
 
-class Situation(NamedTuple):
+class TicketContext(NamedTuple):
     """A ticket that is locked by the transaction of a request, and what its caller is in its company."""
 
     call: Call
@@ -56,7 +56,7 @@ class Situation(NamedTuple):
         return self.facts.ticket
 
 
-Decide = Callable[[Situation], Awaitable[Outcome]]
+Decide = Callable[[TicketContext], Awaitable[Outcome]]
 
 
 def require_writer(call: Call, standing: Standing) -> None:
@@ -157,7 +157,7 @@ async def change_ticket(
             return earlier, []
         _require_versions(call, facts.ticket, version)
         author = author_of(call, standing)
-        outcome = await decide(Situation(call, transaction, facts, standing, author, now))
+        outcome = await decide(TicketContext(call, transaction, facts, standing, author, now))
         if outcome.ticket.status_id != facts.ticket.status_id:
             await _keep_status(transaction, outcome)
         changes = await write(transaction, [Change(facts, outcome)], now, call.context.ticket_mails)

@@ -20,7 +20,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY
 from motorpool.api.resources.helpdesk.maintenance_reset import find_reset, store_reset
-from motorpool.api.resources.helpdesk.ticket_changes import Situation, change_ticket, require_agent
+from motorpool.api.resources.helpdesk.ticket_changes import TicketContext, change_ticket, require_agent
 from motorpool.api.resources.helpdesk.ticket_evidence import (
     MAX_FILES,
     EvidenceFile,
@@ -103,15 +103,15 @@ async def comment_ticket(call: Call) -> Response:
         raise BadRequest("text: needed")
     evidence = await find_evidence(call, body.capture_id, body.position_id, body.files)
 
-    async def decide(situation: Situation) -> Outcome:
+    async def decide(context: TicketContext) -> Outcome:
         if body.internal or body.on_behalf_of_contact or evidence.entries:
-            require_agent(situation.standing)
-        _require_mover(situation, body.status_id)
-        await keep_evidence(situation.transaction, evidence, situation.ticket, internal=body.internal)
+            require_agent(context.standing)
+        _require_mover(context, body.status_id)
+        await keep_evidence(context.transaction, evidence, context.ticket, internal=body.internal)
         return comment(
-            situation.facts,
-            situation.author,
-            situation.now,
+            context.facts,
+            context.author,
+            context.now,
             text=text,
             internal=body.internal,
             on_behalf_of_contact=body.on_behalf_of_contact,
@@ -144,28 +144,28 @@ async def transition_ticket(call: Call) -> Response:
     check_size(body.attributes, MAX_ATTRIBUTES_BYTES)
     published: list[MaintenanceChanged] = []
 
-    async def decide(situation: Situation) -> Outcome:
+    async def decide(context: TicketContext) -> Outcome:
         if body.internal:
-            require_agent(situation.standing)
-        _require_mover(situation, body.status_id)
+            require_agent(context.standing)
+        _require_mover(context, body.status_id)
         attributes = dict(without_secrets(body.attributes))
         published.clear()
         reset = None
-        if body.reset_maintenance and body.status_id != situation.ticket.status_id:
-            require_agent(situation.standing)
-            reset = await find_reset(situation, body.status_id)
+        if body.reset_maintenance and body.status_id != context.ticket.status_id:
+            require_agent(context.standing)
+            reset = await find_reset(context, body.status_id)
             attributes |= reset.attributes()
         outcome = transition(
-            situation.facts,
-            situation.author,
-            situation.now,
+            context.facts,
+            context.author,
+            context.now,
             status_id=body.status_id,
             comment=body.comment.strip(),
             internal=body.internal,
             attributes=attributes,
         )
         if reset is not None:
-            await store_reset(situation, reset)
+            await store_reset(context, reset)
             published.append(reset.change())
         return outcome
 
@@ -183,12 +183,12 @@ async def assign_ticket(call: Call) -> Response:
     """
     body = await call.body(NewAssignment)
 
-    async def decide(situation: Situation) -> Outcome:
-        require_agent(situation.standing)
+    async def decide(context: TicketContext) -> Outcome:
+        require_agent(context.standing)
         return assign(
-            situation.facts,
-            situation.author,
-            situation.now,
+            context.facts,
+            context.author,
+            context.now,
             team_id=body.team_id,
             assignee_id=body.assignee_id,
             comment=body.comment.strip(),
@@ -199,17 +199,17 @@ async def assign_ticket(call: Call) -> Response:
     return await change_ticket(call, decide, version=body.version, people=people)
 
 
-def _require_mover(situation: Situation, status_id: int) -> None:
+def _require_mover(context: TicketContext, status_id: int) -> None:
     """Raise BadRequest unless the caller may move the ticket to a status.
 
     Agents may; others may reopen a resolved ticket that they reported, and cancel it.
     """
-    ticket, setup = situation.ticket, situation.facts.setup
-    if not status_id or situation.standing.handles_tickets:
+    ticket, setup = context.ticket, context.facts.setup
+    if not status_id or context.standing.handles_tickets:
         return
     status = setup.statuses.get(status_id)
-    is_own = ticket.reporter_id == situation.author.user_id
+    is_own = ticket.reporter_id == context.author.user_id
     kind = status.kind if status is not None else ""
     reopens = ticket.status_kind == "resolved" and kind == "open"
     if not (is_own and (reopens or kind == "cancelled")):
-        require_agent(situation.standing)
+        require_agent(context.standing)

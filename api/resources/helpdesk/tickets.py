@@ -28,7 +28,7 @@ from motorpool.api.resources.helpdesk.caller_standing import (
 )
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY, RepeatableRequest
 from motorpool.api.resources.helpdesk.ticket_changes import (
-    Situation,
+    TicketContext,
     answer_of,
     author_of,
     change_ticket,
@@ -199,18 +199,18 @@ async def update_ticket(call: Call) -> Response:
         # Every ticket has a status.
         del fields["status_id"]
 
-    async def decide(situation: Situation) -> Outcome:
-        require_agent(situation.standing)
-        ticket = situation.ticket
+    async def decide(context: TicketContext) -> Outcome:
+        require_agent(context.standing)
+        ticket = context.ticket
         if "attributes" in fields:
-            require_excuser(situation.standing, ticket.attributes, fields["attributes"])
-        found = await check_references(call, situation.transaction, ticket.company_id, fields, ticket)
+            require_excuser(context.standing, ticket.attributes, fields["attributes"])
+        found = await check_references(call, context.transaction, ticket.company_id, fields, ticket)
         names = {
             field: {number: reference.name for number, reference in known.items()}
             for field, known in found.items()
             if field != "contact_id"
         }
-        return edit(situation.facts, situation.author, situation.now, fields=fields, names=names)
+        return edit(context.facts, context.author, context.now, fields=fields, names=names)
 
     return await change_ticket(
         call,

@@ -7,7 +7,7 @@ from motorpool.bench.checks.server_history import History, Listed
 from motorpool.bench.cluster.drill import Calm, Noted, Plan
 from motorpool.bench.cluster.faults import KILL, Fault, drawn, usual
 from motorpool.bench.cluster.outcome import device_waits, duty_waits, report_drill, stream_waits
-from motorpool.bench.cluster.records import Taken
+from motorpool.bench.cluster.records import DutyTaken
 from motorpool.bench.figures import Report
 from motorpool.bench.load.plan import Arrival, CameraResult, RoamerResult, SocketResult, TerminalSession
 
@@ -84,9 +84,9 @@ def noted() -> Noted:
         requested=(),
         runs=(),
         taken=(
-            Taken("schedule", 11, 5.0),
-            Taken("retention", 12, 5.0),
-            Taken("schedule", 12, 109.0),
+            DutyTaken("schedule", 11, 5.0),
+            DutyTaken("retention", 12, 5.0),
+            DutyTaken("schedule", 12, 109.0),
         ),
     )
 

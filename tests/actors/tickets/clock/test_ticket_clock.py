@@ -8,7 +8,7 @@ from tests.actors.tickets.clock.world import DAY, HOUR, MINUTE, NEVER_WARN, SECO
 from motorpool.actors.messages.tickets import TICKET_CLOCK, WakeTicketClock
 from motorpool.actors.tickets import batches, ticket_clock
 from motorpool.storage.errors import StatementRejected
-from motorpool.storage.ticket_clock import ASIDE, MAX_FAILURES
+from motorpool.storage.ticket_clock import LONG_RETRY, MAX_FAILURES
 
 
 async def test_a_target_is_warned_of_and_breached_at_its_instants_and_once(tree, time, world, clock_spec):
@@ -279,7 +279,7 @@ async def test_a_ticket_that_fails_is_kept_apart_and_tried_again(
         await time.passes(10, step=1)
         assert await world.column(tickets[4], "clock_failures") == MAX_FAILURES
         assert len([record for record in caplog.records if "cannot be settled" in record.message]) == 3
-        await time.passes(ASIDE.total_seconds() - 20, step=10)
+        await time.passes(LONG_RETRY.total_seconds() - 20, step=10)
         assert await world.column(tickets[4], "clock_failures") == MAX_FAILURES
         broken.clear()
         await time.passes(40, step=10)

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-__all__ = ["Answer", "AnswerMemory"]
+__all__ = ["Answer", "AnswerCache"]
 
 ENTRY_BYTES = 1024
 """Counted for an answer beside its body."""
@@ -23,7 +23,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
     body: bytes
 
 
-class AnswerMemory(Generic[K]):
+class AnswerCache(Generic[K]):
     """The answers used last, up to a number of bytes, each until it expires."""
 
     def __init__(self, max_bytes: int, monotonic: Callable[[], float]) -> None:
