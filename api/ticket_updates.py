@@ -109,7 +109,7 @@ class TicketUpdates:
         while self._company_ids is None:
             generation = self._generation
             try:
-                found = await companies.standings(self._context.database, self.caller.id)
+                found = await companies.memberships(self._context.database, self.caller.id)
             except StorageError:
                 # The client asks for the tickets when it connects again.
                 self.lost = True

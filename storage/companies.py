@@ -6,19 +6,19 @@ from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries, Row
 
 __all__ = [
-    "NOBODY",
-    "Standing",
+    "NO_MEMBERSHIP",
+    "Membership",
     "add_creator",
     "created_by",
     "delete_with_everything",
     "lock_configuration",
-    "standing",
-    "standings",
+    "membership",
+    "memberships",
     "with_role",
 ]
 
 
-class Standing(msgspec.Struct, frozen=True):
+class Membership(msgspec.Struct, frozen=True):
     """What a user is in a company, from rows alone: administrators and read-only users are not considered."""
 
     linked: bool = False
@@ -35,10 +35,10 @@ class Standing(msgspec.Struct, frozen=True):
         return self.agent or self.manager
 
 
-NOBODY = Standing()
+NO_MEMBERSHIP = Membership()
 """Of a user who is not linked to the company, which need not exist."""
 
-_STANDINGS = """
+_MEMBERSHIPS = """
     select l.company_id,
         l.manager or u.user_limit <> 0 as manager,
         case
@@ -109,17 +109,17 @@ async def add_creator(q: Queries, user_id: int, company_id: int) -> None:
     await q.execute(sql, user_id, company_id)
 
 
-async def standing(q: Queries, user_id: int, company_id: int) -> Standing:
+async def membership(q: Queries, user_id: int, company_id: int) -> Membership:
     """Return what a user is in a company."""
     if not 0 < company_id < 1 << 63:
-        return NOBODY
-    row = await q.fetch_row(_STANDINGS, user_id, company_id)
-    return NOBODY if row is None else _from_row(row)
+        return NO_MEMBERSHIP
+    row = await q.fetch_row(_MEMBERSHIPS, user_id, company_id)
+    return NO_MEMBERSHIP if row is None else _from_row(row)
 
 
-async def standings(q: Queries, user_id: int) -> dict[int, Standing]:
+async def memberships(q: Queries, user_id: int) -> dict[int, Membership]:
     """Return what a user is in each company that they are linked to, by its id."""
-    return {row["company_id"]: _from_row(row) for row in await q.fetch(_STANDINGS, user_id, 0)}
+    return {row["company_id"]: _from_row(row) for row in await q.fetch(_MEMBERSHIPS, user_id, 0)}
 
 
 async def lock_configuration(transaction: Queries, company_id: int) -> bool:
@@ -150,5 +150,5 @@ async def delete_with_everything(transaction: Queries, company_id: int) -> None:
     await transaction.execute("delete from companies where id = $1", company_id)
 
 
-def _from_row(row: Row) -> Standing:
-    return Standing(linked=True, agent=row["agent"], manager=row["manager"])
+def _from_row(row: Row) -> Membership:
+    return Membership(linked=True, agent=row["agent"], manager=row["manager"])

@@ -106,8 +106,8 @@ class CaptureStarts:
         seen = MaySee(0 if user.administrator else user.id, capture.device_id)
         if not await self._system.ref(ACCESS).ask(seen):
             return False
-        standing = await companies.standing(self._database, user.id, capture.company_id)
-        return user.administrator or standing.handles_tickets
+        membership = await companies.membership(self._database, user.id, capture.company_id)
+        return user.administrator or membership.handles_tickets
 
     async def begin(self, waiting: TicketCapture, *, now: datetime) -> TicketCapture | NotCaptured | None:
         """Begin a capture and return it, or why it will never begin; None: another server has, or later."""

@@ -103,7 +103,7 @@ async def _of_agents(
             user = await users.TABLE.fetch(transaction, rule.user_id)
             known[who] = user is not None and (
                 user.administrator
-                or (await companies.standing(transaction, rule.user_id, company_id)).handles_tickets
+                or (await companies.membership(transaction, rule.user_id, company_id)).handles_tickets
             )
         if known[who]:
             kept.append((company_id, rule, event))

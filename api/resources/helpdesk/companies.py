@@ -18,7 +18,7 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.caller_standing import require_manager, standing_of, standings_of
+from motorpool.api.resources.helpdesk.caller_membership import membership_of, memberships_of, require_manager
 from motorpool.api.resources.helpdesk.company_policy import audited_values, narrowed, whole_number
 from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_rules
 from motorpool.storage import companies, company_tables, links, users
@@ -80,7 +80,7 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
 
     async def require_write(self, call: Call, transaction: Queries, record: Company) -> None:
         """Refuse users who are linked to the company and nothing more."""
-        require_manager(await standing_of(call, record.id, transaction))
+        require_manager(await membership_of(call, record.id, transaction))
 
     async def prepare(self, call: Call, transaction: Queries, new: Company, old: Company | None) -> Company:
         """Check the time zone, the webhook and the ticket rules."""
@@ -139,7 +139,7 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
             return list(records)
         if call.caller.administrator:
             return [_with_secrets(record) for record in records]
-        found = await standings_of(call)
+        found = await memberships_of(call)
         return [
             _with_secrets(record) if record.id in found and found[record.id].manager else record
             for record in records

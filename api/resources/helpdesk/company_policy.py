@@ -15,9 +15,9 @@ from motorpool.api.engine.resource import spaced
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
-from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company
 from motorpool.storage import companies, links
-from motorpool.storage.companies import Standing
+from motorpool.storage.companies import Membership
 from motorpool.storage.conditions import Condition
 from motorpool.storage.queries import Queries
 from motorpool.storage.tables import ListQuery, Table
@@ -78,9 +78,9 @@ class CompanyPolicy(ValidatedPolicy[R]):
         self._own = own or {}
         self._own_attributes = own_attributes or {}
 
-    def may_write(self, standing: Standing) -> bool:
+    def may_write(self, membership: Membership) -> bool:
         """Return whether this is for managers, or for agents as well."""
-        return standing.manager
+        return membership.manager
 
     @property
     def writers(self) -> str:
@@ -91,8 +91,8 @@ class CompanyPolicy(ValidatedPolicy[R]):
         """Build the query from the caller's companies and the filters."""
         if parameters.company_id is None:
             return await super().list_query(call, parameters)
-        standing = await standing_of(call, parameters.company_id)
-        if not standing.linked:
+        membership = await membership_of(call, parameters.company_id)
+        if not membership.linked:
             raise no_company()
         if call.caller.administrator:
             # What is asked for by the company need not be the administrator's own.
@@ -112,10 +112,10 @@ class CompanyPolicy(ValidatedPolicy[R]):
         await self._require_standing(call, transaction, company_of(record))
 
     async def _require_standing(self, call: Call, transaction: Queries, company_id: int) -> None:
-        standing = await standing_of(call, company_id, transaction)
-        if not standing.linked:
+        membership = await membership_of(call, company_id, transaction)
+        if not membership.linked:
             raise no_company()
-        if not self.may_write(standing):
+        if not self.may_write(membership):
             raise BadRequest(f"only {self.writers} of the company may do this")
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:

@@ -16,7 +16,7 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.http.responses import as_json
-from motorpool.api.resources.helpdesk.caller_standing import require_manager, standing_of
+from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_manager
 from motorpool.storage import ticket_deliveries
 from motorpool.storage.company_tables import COMPANIES
 from motorpool.storage.helpdesk_records import Company
@@ -125,7 +125,7 @@ async def test_webhook(call: Call) -> Response:
 
 async def _managed(call: Call) -> Company:
     """Return the company of the path. Raises BadRequest for all but its managers, or ResourceNotFound."""
-    require_manager(await standing_of(call, call.id))
+    require_manager(await membership_of(call, call.id))
     company = await COMPANIES.fetch(call.context.database, call.id)
     if company is None:
         raise ResourceNotFound("no such company")

@@ -13,7 +13,7 @@ from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
 from motorpool.codecs.calendars.calendar import find_zone
 from motorpool.storage import companies, company_tables, plain_tables, users
-from motorpool.storage.companies import Standing
+from motorpool.storage.companies import Membership
 from motorpool.storage.conditions import Condition
 from motorpool.storage.helpdesk_records import Contact
 from motorpool.storage.queries import Queries
@@ -36,9 +36,9 @@ class ContactPolicy(CompanyPolicy[Contact]):
             references={"driver_id": plain_tables.DRIVERS},
         )
 
-    def may_write(self, standing: Standing) -> bool:
+    def may_write(self, membership: Membership) -> bool:
         """Return whether the caller may do what agents may."""
-        return standing.handles_tickets
+        return membership.handles_tickets
 
     @property
     def writers(self) -> str:
@@ -64,7 +64,7 @@ class ContactPolicy(CompanyPolicy[Contact]):
         """Check the user as well: one who is linked to the company, or whom the caller manages."""
         new = await super().prepare(call, transaction, new, old)
         if new.user_id and (old is None or new.user_id != old.user_id):
-            linked = (await companies.standing(transaction, new.user_id, new.company_id)).linked
+            linked = (await companies.membership(transaction, new.user_id, new.company_id)).linked
             may_see = linked or await may_see_user(call, transaction, new.user_id)
             if not may_see or await users.TABLE.fetch(transaction, new.user_id) is None:
                 raise BadRequest("userId: no access to it, or no such")

@@ -16,7 +16,7 @@ from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import id_of
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
-from motorpool.api.resources.helpdesk.caller_standing import no_company, require_manager, standing_of
+from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company, require_manager
 from motorpool.storage import companies, company_tables
 from motorpool.storage.conditions import Condition
 from motorpool.storage.helpdesk_records import TicketCategory, TicketPriority, TicketStatus
@@ -130,8 +130,8 @@ async def create_ticket_defaults(call: Call) -> Response:
         raise BadRequest("companyId: needed")
     facts: list[TicketPriorityChanged] = []
     async with call.context.database.transaction() as transaction:
-        standing = await standing_of(call, company_id, transaction)
-        require_manager(standing)
+        membership = await membership_of(call, company_id, transaction)
+        require_manager(membership)
         if not await companies.lock_configuration(transaction, company_id):
             raise no_company()
         making = _Making(call, transaction, company_id)

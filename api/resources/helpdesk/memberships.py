@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.resources.helpdesk.caller_standing import standings_of
+from motorpool.api.resources.helpdesk.caller_membership import memberships_of
 from motorpool.storage import companies, company_tables, links, teams
 from motorpool.storage.conditions import Condition
 from motorpool.storage.links import LinkType
@@ -29,11 +29,11 @@ async def managed(call: Call, transaction: Queries, pair: LinkType, ids: Collect
     else:
         company_of = await teams.companies_of(transaction, ids)
     if not call.caller.administrator:
-        standings = await standings_of(call, transaction)
+        memberships = await memberships_of(call, transaction)
         company_of = {
             number: company_id
             for number, company_id in company_of.items()
-            if company_id in standings and standings[company_id].manager
+            if company_id in memberships and memberships[company_id].manager
         }
     for company_id in sorted(set(company_of.values())):
         await companies.lock_configuration(transaction, company_id)

@@ -18,11 +18,11 @@ from motorpool.actors.tickets.ticket_writer import announce, write
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.versions import require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
-from motorpool.api.resources.helpdesk.caller_standing import require_linked, standing_of
+from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_linked
 from motorpool.api.resources.helpdesk.idempotency import RepeatableRequest, repeatable
 from motorpool.api.resources.helpdesk.ticket_json import json_of
 from motorpool.storage import idempotency, tickets
-from motorpool.storage.companies import Standing
+from motorpool.storage.companies import Membership
 from motorpool.storage.errors import Conflict
 from motorpool.storage.helpdesk_records import Ticket, TicketEvent
 from motorpool.storage.queries import Queries
@@ -46,7 +46,7 @@ class TicketContext(NamedTuple):
     call: Call
     transaction: Queries
     facts: TicketFacts
-    standing: Standing
+    membership: Membership
     author: Author
     now: datetime
 
@@ -59,20 +59,20 @@ class TicketContext(NamedTuple):
 Decide = Callable[[TicketContext], Awaitable[Outcome]]
 
 
-def require_writer(call: Call, standing: Standing) -> None:
+def require_writer(call: Call, membership: Membership) -> None:
     """Raise BadRequest unless the caller may create tickets and comment on them."""
-    require_linked(standing)
+    require_linked(membership)
     if call.caller.readonly:
         raise BadRequest("the user is read-only")
 
 
-def require_agent(standing: Standing) -> None:
+def require_agent(membership: Membership) -> None:
     """Raise BadRequest unless the caller handles tickets of the company."""
-    if not standing.handles_tickets:
+    if not membership.handles_tickets:
         raise BadRequest("only agents of the company may do this")
 
 
-def author_of(call: Call, standing: Standing) -> Author:
+def author_of(call: Call, membership: Membership) -> Author:
     """Return the caller as the author of changes."""
     attributes: dict[str, Any] = {"userName": call.caller.user.name}
     if call.caller.impersonator_id:
@@ -80,7 +80,7 @@ def author_of(call: Call, standing: Standing) -> Author:
     request_id = call.request.headers.get("X-Request-Id", "")
     if request_id.isprintable() and 0 < len(request_id) <= MAX_REQUEST_ID:
         attributes["requestId"] = request_id
-    return Author("user", call.caller.id, standing.handles_tickets, attributes)
+    return Author("user", call.caller.id, membership.handles_tickets, attributes)
 
 
 def answer_of(body: bytes, ticket: Ticket) -> Response:
@@ -150,14 +150,14 @@ async def change_ticket(
         facts = found.get(call.id)
         if facts is None:
             raise ResourceNotFound("no such ticket")
-        standing = await standing_of(call, facts.ticket.company_id, transaction)
-        require_writer(call, standing)
+        membership = await membership_of(call, facts.ticket.company_id, transaction)
+        require_writer(call, membership)
         earlier = await request.earlier_answer(transaction)
         if earlier is not None:
             return earlier, []
         _require_versions(call, facts.ticket, version)
-        author = author_of(call, standing)
-        outcome = await decide(TicketContext(call, transaction, facts, standing, author, now))
+        author = author_of(call, membership)
+        outcome = await decide(TicketContext(call, transaction, facts, membership, author, now))
         if outcome.ticket.status_id != facts.ticket.status_id:
             await _keep_status(transaction, outcome)
         changes = await write(transaction, [Change(facts, outcome)], now, call.context.ticket_mails)

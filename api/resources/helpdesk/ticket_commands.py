@@ -12,7 +12,7 @@ from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_writer import announce, write
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.caller_standing import standing_of
+from motorpool.api.resources.helpdesk.caller_membership import membership_of
 from motorpool.api.resources.helpdesk.ticket_changes import author_of, require_agent
 from motorpool.storage import ticket_commands, tickets
 from motorpool.storage.queries import Queries
@@ -34,10 +34,10 @@ async def require_agent_of_ticket(call: Call, ticket_id: int) -> int:
         BadRequest: The ticket does not exist, or the caller does not handle tickets of its company.
     """
     company_id = await tickets.company_of(call.context.database, ticket_id)
-    standing = await standing_of(call, company_id) if company_id is not None else None
-    if company_id is None or standing is None or not standing.linked:
+    membership = await membership_of(call, company_id) if company_id is not None else None
+    if company_id is None or membership is None or not membership.linked:
         raise BadRequest("ticketId: no access to it, or no such")
-    require_agent(standing)
+    require_agent(membership)
     return company_id
 
 
@@ -74,8 +74,8 @@ async def settle_ticket_command(
         if ticket_id not in found:
             return
         facts = found[ticket_id]
-        standing = await standing_of(call, facts.ticket.company_id, transaction)
-        evidence = add_evidence(facts, author_of(call, standing), now, attributes)
+        membership = await membership_of(call, facts.ticket.company_id, transaction)
+        evidence = add_evidence(facts, author_of(call, membership), now, attributes)
         changes = await write(transaction, [Change(facts, evidence)], now, context.ticket_mails)
     await announce(context.system, changes)
     # An answer may have come before.

@@ -12,10 +12,10 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.responses import as_json
-from motorpool.api.resources.helpdesk.caller_standing import require_linked, standing_of
+from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_linked
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
 from motorpool.storage import ticket_lists, tickets
-from motorpool.storage.companies import Standing
+from motorpool.storage.companies import Membership
 from motorpool.storage.helpdesk_records import TicketEvent
 
 __all__ = ["OPERATIONS", "require_readable"]
@@ -59,21 +59,21 @@ async def list_ticket_events(call: Call) -> Response:
     Internal entries are for agents and managers of the company, and administrators.
     """
     sent = call.query(HistoryQuery)
-    standing = await require_readable(call, call.id)
+    membership = await require_readable(call, call.id)
     found = await ticket_lists.list_history(
         call.context.database,
         call.id,
         types=sent.type,
         start=sent.start,
         end=sent.end,
-        with_internal=standing.handles_tickets,
+        with_internal=membership.handles_tickets,
         limit=sent.limit,
         offset=sent.offset,
     )
     return as_json([whole_seconds(entry) for entry in found])
 
 
-async def require_readable(call: Call, ticket_id: int) -> Standing:
+async def require_readable(call: Call, ticket_id: int) -> Membership:
     """Return what the caller is in the company of a ticket.
 
     Raises:
@@ -83,6 +83,6 @@ async def require_readable(call: Call, ticket_id: int) -> Standing:
     company_id = await tickets.company_of(call.context.database, ticket_id)
     if company_id is None:
         raise ResourceNotFound("no such ticket")
-    standing = await standing_of(call, company_id)
-    require_linked(standing)
-    return standing
+    membership = await membership_of(call, company_id)
+    require_linked(membership)
+    return membership

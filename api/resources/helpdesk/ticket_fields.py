@@ -13,7 +13,7 @@ from motorpool.api.engine.list_parameters import Id
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.storage import ticket_references
-from motorpool.storage.companies import Standing
+from motorpool.storage.companies import Membership
 from motorpool.storage.helpdesk_records import TARGETS, Ticket
 from motorpool.storage.queries import Queries
 from motorpool.storage.ticket_references import Reference
@@ -106,9 +106,9 @@ def _check_attributes(attributes: Mapping[str, Any]) -> None:
         raise BadRequest(f"attributes.{EXCUSED}: not a list of {' and '.join(TARGETS)}")
 
 
-def require_excuser(standing: Standing, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+def require_excuser(membership: Membership, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """Raise BadRequest if who is no manager of the company changes what is excused."""
-    if old.get(EXCUSED) != new.get(EXCUSED) and not standing.manager:
+    if old.get(EXCUSED) != new.get(EXCUSED) and not membership.manager:
         raise BadRequest(f"attributes.{EXCUSED}: only managers of the company may do this")
 
 

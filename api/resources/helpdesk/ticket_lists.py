@@ -15,7 +15,7 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.api.json import camel
-from motorpool.api.resources.helpdesk.caller_standing import no_company, standings_of
+from motorpool.api.resources.helpdesk.caller_membership import memberships_of, no_company
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
 from motorpool.storage import ticket_lists, users
 from motorpool.storage.conditions import ALWAYS, Condition, all_of
@@ -196,7 +196,7 @@ async def _seen_companies(call: Call, *, is_all: bool, user_id: int | None) -> s
         return set(await ticket_lists.companies_of(database, [user_id]))
     if is_all and caller.administrator:
         return None
-    found = set(await standings_of(call))
+    found = set(await memberships_of(call))
     if is_all and caller.manager:
         managed = await users.managed_by(database, caller.id)
         found |= set(await ticket_lists.companies_of(database, managed))

@@ -21,7 +21,7 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.api.json import camel
-from motorpool.api.resources.helpdesk.caller_standing import no_company, standing_of
+from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company
 from motorpool.api.resources.helpdesk.ticket_lists import TicketFilters, references
 from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage import ticket_backlog, ticket_devices, ticket_lists, ticket_statistics
@@ -165,10 +165,10 @@ async def _require_agent(call: Call, sent: StatisticsQuery) -> None:
         if call.caller.administrator:
             return
         raise BadRequest("companyId: needed")
-    standing = await standing_of(call, sent.company_id[0])
-    if not standing.linked:
+    membership = await membership_of(call, sent.company_id[0])
+    if not membership.linked:
         raise no_company()
-    if not standing.handles_tickets:
+    if not membership.handles_tickets:
         raise BadRequest("only agents and managers of the company may see its statistics")
 
 

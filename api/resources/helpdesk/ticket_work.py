@@ -105,7 +105,7 @@ async def comment_ticket(call: Call) -> Response:
 
     async def decide(context: TicketContext) -> Outcome:
         if body.internal or body.on_behalf_of_contact or evidence.entries:
-            require_agent(context.standing)
+            require_agent(context.membership)
         _require_mover(context, body.status_id)
         await keep_evidence(context.transaction, evidence, context.ticket, internal=body.internal)
         return comment(
@@ -146,13 +146,13 @@ async def transition_ticket(call: Call) -> Response:
 
     async def decide(context: TicketContext) -> Outcome:
         if body.internal:
-            require_agent(context.standing)
+            require_agent(context.membership)
         _require_mover(context, body.status_id)
         attributes = dict(without_secrets(body.attributes))
         published.clear()
         reset = None
         if body.reset_maintenance and body.status_id != context.ticket.status_id:
-            require_agent(context.standing)
+            require_agent(context.membership)
             reset = await find_reset(context, body.status_id)
             attributes |= reset.attributes()
         outcome = transition(
@@ -184,7 +184,7 @@ async def assign_ticket(call: Call) -> Response:
     body = await call.body(NewAssignment)
 
     async def decide(context: TicketContext) -> Outcome:
-        require_agent(context.standing)
+        require_agent(context.membership)
         return assign(
             context.facts,
             context.author,
@@ -205,11 +205,11 @@ def _require_mover(context: TicketContext, status_id: int) -> None:
     Agents may; others may reopen a resolved ticket that they reported, and cancel it.
     """
     ticket, setup = context.ticket, context.facts.setup
-    if not status_id or context.standing.handles_tickets:
+    if not status_id or context.membership.handles_tickets:
         return
     status = setup.statuses.get(status_id)
     is_own = ticket.reporter_id == context.author.user_id
     kind = status.kind if status is not None else ""
     reopens = ticket.status_kind == "resolved" and kind == "open"
     if not (is_own and (reopens or kind == "cancelled")):
-        require_agent(context.standing)
+        require_agent(context.membership)

@@ -20,11 +20,11 @@ from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Oper
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import no_content
-from motorpool.api.resources.helpdesk.caller_standing import (
+from motorpool.api.resources.helpdesk.caller_membership import (
+    membership_of,
     no_company,
     require_linked,
     require_manager,
-    standing_of,
 )
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY, RepeatableRequest
 from motorpool.api.resources.helpdesk.ticket_changes import (
@@ -47,7 +47,7 @@ from motorpool.api.resources.helpdesk.ticket_fields import (
 )
 from motorpool.api.resources.helpdesk.ticket_json import json_of
 from motorpool.storage import tickets
-from motorpool.storage.companies import Standing
+from motorpool.storage.companies import Membership
 from motorpool.storage.helpdesk_records import EPOCH, Ticket, TicketCategory
 from motorpool.storage.queries import Queries
 from motorpool.storage.ticket_references import Reference
@@ -67,7 +67,7 @@ async def get_ticket(call: Call) -> Response:
     ticket = await tickets.TABLE.fetch(call.context.database, call.id)
     if ticket is None:
         raise ResourceNotFound("no such ticket")
-    require_linked(await standing_of(call, ticket.company_id))
+    require_linked(await membership_of(call, ticket.company_id))
     return answer_of(json_of(ticket), ticket)
 
 
@@ -99,17 +99,17 @@ async def create_ticket(call: Call) -> Response:
 
     async def serve(request: RepeatableRequest) -> Response:
         database = call.context.database
-        standing = await standing_of(call, body.company_id)
-        require_writer(call, standing)
+        membership = await membership_of(call, body.company_id)
+        require_writer(call, membership)
         earlier = await request.earlier_answer(database)
         if earlier is not None:
             return earlier
-        if not standing.handles_tickets and any(values[name] for name in AGENT_FIELDS):
+        if not membership.handles_tickets and any(values[name] for name in AGENT_FIELDS):
             raise BadRequest("only agents of the company may set status, team and assignee")
-        require_excuser(standing, {}, body.attributes)
+        require_excuser(membership, {}, body.attributes)
         stored = await _of_unique_id(database, body.company_id, values, sent)
         if stored is None:
-            stored = await _create(call, standing, values, created_at, request)
+            stored = await _create(call, membership, values, created_at, request)
         return answer_of(json_of(stored), stored)
 
     return await serve_once(call, serve)
@@ -117,7 +117,7 @@ async def create_ticket(call: Call) -> Response:
 
 async def _create(
     call: Call,
-    standing: Standing,
+    membership: Membership,
     values: Mapping[str, Any],
     created_at: datetime | None,
     request: RepeatableRequest,
@@ -130,7 +130,7 @@ async def _create(
     change = await call.context.system.ref(TICKET_CREATOR).ask(
         CreateTicket(
             Ticket(**_fields_of(values)),
-            author_of(call, standing),
+            author_of(call, membership),
             _category(references["category_id"].get(values["category_id"])),
             created_at,
             store_answer if request.has_key else None,
@@ -200,10 +200,10 @@ async def update_ticket(call: Call) -> Response:
         del fields["status_id"]
 
     async def decide(context: TicketContext) -> Outcome:
-        require_agent(context.standing)
+        require_agent(context.membership)
         ticket = context.ticket
         if "attributes" in fields:
-            require_excuser(context.standing, ticket.attributes, fields["attributes"])
+            require_excuser(context.membership, ticket.attributes, fields["attributes"])
         found = await check_references(call, context.transaction, ticket.company_id, fields, ticket)
         names = {
             field: {number: reference.name for number, reference in known.items()}
@@ -235,9 +235,9 @@ async def delete_ticket(call: Call) -> Response:
         if facts is None:
             raise ResourceNotFound("no such ticket")
         ticket = facts.ticket
-        standing = await standing_of(call, ticket.company_id, transaction)
-        require_writer(call, standing)
-        require_manager(standing)
+        membership = await membership_of(call, ticket.company_id, transaction)
+        require_writer(call, membership)
+        require_manager(membership)
         require_version(call, f"ticket {ticket.id}", ticket.version)
         await write_deletion(transaction, facts, now)
         attributes = {"number": ticket.number, "subject": ticket.subject, "companyId": ticket.company_id}

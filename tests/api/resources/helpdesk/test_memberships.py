@@ -3,7 +3,7 @@
 import pytest
 
 from motorpool.storage import companies
-from motorpool.storage.companies import Standing
+from motorpool.storage.companies import Membership
 
 NO_ACCESS = "no access to it, or no such"
 
@@ -12,8 +12,8 @@ async def end(client, **link):
     return await client.delete("/permissions", json=link)
 
 
-async def standing(desk, client):
-    return await companies.standing(desk.database, client.id, desk.id)
+async def membership(desk, client):
+    return await companies.membership(desk.database, client.id, desk.id)
 
 
 @pytest.fixture
@@ -57,24 +57,26 @@ async def test_a_manager_ends_any_link_to_the_company_and_with_it_the_access(des
         assert (await desk.ann.get(path)).status == 400
     # Who is not linked any more is no member of a team either.
     assert (await boss.get(f"/teams/{team}/members")).json() == []
-    assert await standing(desk, desk.ann) == companies.NOBODY
+    assert await membership(desk, desk.ann) == companies.NO_MEMBERSHIP
     assert (await end(boss, userId=desk.ann.id, companyId=desk.id)).status == 204
 
 
 async def test_members_of_a_team_become_linked_to_the_company(desk, boss, team):
     for _ in range(2):
         assert (await boss.put(f"/teams/{team}/members/{boss.bob.id}")).status == 204
-    assert await standing(desk, boss.bob) == Standing(linked=True, agent=True)
+    assert await membership(desk, boss.bob) == Membership(linked=True, agent=True)
     member = {"id": boss.bob.id, "name": "bob", "email": "bob@example.org"}
     assert (await boss.bob.get(f"/teams/{team}/members")).json() == [member]
     assert (await boss.delete(f"/teams/{team}/members/{boss.bob.id}")).status == 204
     # Ann, who is linked, is an agent again as well, now that no team has a member.
     assert (
-        await standing(desk, boss.bob) == await standing(desk, desk.ann) == Standing(linked=True, agent=True)
+        await membership(desk, boss.bob)
+        == await membership(desk, desk.ann)
+        == Membership(linked=True, agent=True)
     )
     answer = await desk.link(boss, userId=boss.bob.id, teamId=team)
     assert answer.status == 204
-    assert await standing(desk, desk.ann) == Standing(linked=True)
+    assert await membership(desk, desk.ann) == Membership(linked=True)
     assert (await end(boss, userId=boss.bob.id, teamId=team)).status == 204
     rows = await desk.database.fetch(
         "select action_type, object_type from audit where object_type in ('team', 'company')"
@@ -123,7 +125,7 @@ async def test_links_in_bulk_are_all_or_none(desk, boss, team):
     assert (await boss.get(f"/teams/{team}/members")).json() == []
     assert (await desk.served.admin.post("/permissions/bulk", json=sent)).status == 204
     assert len((await boss.get(f"/teams/{team}/members")).json()) == 2
-    assert (await standing(desk, desk.stranger)).linked
+    assert (await membership(desk, desk.stranger)).linked
 
 
 async def test_the_links_of_a_company_are_listed_for_administrators(desk):
@@ -136,12 +138,12 @@ async def test_the_links_of_a_company_are_listed_for_administrators(desk):
     ("rows", "expected"),
     [
         # Who is in which team; whether the teams are disabled.
-        ({}, Standing(linked=True, agent=True)),
-        ({"other": [("team", False)]}, Standing(linked=True)),
-        ({"ann": [("team", False)]}, Standing(linked=True, agent=True)),
-        ({"ann": [("team", True)]}, Standing(linked=True)),
-        ({"ann": [("a", True), ("b", False)]}, Standing(linked=True, agent=True)),
-        ({"other": [("team", True)]}, Standing(linked=True)),
+        ({}, Membership(linked=True, agent=True)),
+        ({"other": [("team", False)]}, Membership(linked=True)),
+        ({"ann": [("team", False)]}, Membership(linked=True, agent=True)),
+        ({"ann": [("team", True)]}, Membership(linked=True)),
+        ({"ann": [("a", True), ("b", False)]}, Membership(linked=True, agent=True)),
+        ({"other": [("team", True)]}, Membership(linked=True)),
     ],
 )
 async def test_agents_are_members_of_enabled_teams_or_all_while_no_team_has_a_member(desk, rows, expected):
@@ -150,6 +152,6 @@ async def test_agents_are_members_of_enabled_teams_or_all_while_no_team_has_a_me
         for team_name, disabled in memberships:
             team = (await desk.make("teams", name=team_name, disabled=disabled))["id"]
             await desk.database.execute("insert into user_team values ($1, $2)", people[name].id, team)
-    assert await standing(desk, desk.ann) == expected
-    assert (await companies.standings(desk.database, desk.ann.id)) == {desk.id: expected}
-    assert await companies.standing(desk.database, desk.ann.id, 2**63) == companies.NOBODY
+    assert await membership(desk, desk.ann) == expected
+    assert (await companies.memberships(desk.database, desk.ann.id)) == {desk.id: expected}
+    assert await companies.membership(desk.database, desk.ann.id, 2**63) == companies.NO_MEMBERSHIP

@@ -5,12 +5,12 @@ import msgspec
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import companies
-from motorpool.storage.companies import Standing
+from motorpool.storage.companies import Membership
 from motorpool.storage.queries import Queries
 
-__all__ = ["no_company", "require_linked", "require_manager", "standing_of", "standings_of"]
+__all__ = ["membership_of", "memberships_of", "no_company", "require_linked", "require_manager"]
 
-_ADMINISTRATOR = Standing(linked=True, agent=True, manager=True)
+_ADMINISTRATOR = Membership(linked=True, agent=True, manager=True)
 
 
 def no_company() -> BadRequest:
@@ -18,39 +18,39 @@ def no_company() -> BadRequest:
     return BadRequest("no access to the company, or no such")
 
 
-def require_linked(standing: Standing) -> None:
+def require_linked(membership: Membership) -> None:
     """Raise BadRequest unless the caller may read what belongs to the company."""
-    if not standing.linked:
+    if not membership.linked:
         raise no_company()
 
 
-def require_manager(standing: Standing) -> None:
+def require_manager(membership: Membership) -> None:
     """Raise BadRequest unless the caller configures the company."""
-    require_linked(standing)
-    if not standing.manager:
+    require_linked(membership)
+    if not membership.manager:
         raise BadRequest("only managers of the company may do this")
 
 
-async def standing_of(call: Call, company_id: int, queries: Queries | None = None) -> Standing:
+async def membership_of(call: Call, company_id: int, queries: Queries | None = None) -> Membership:
     """Return what the caller is in a company, which need not exist if they are an administrator.
 
     Administrators may do everything; read-only users only read.
     """
     if call.caller.administrator:
         return _ADMINISTRATOR
-    found = await companies.standing(queries or call.context.database, call.caller.id, company_id)
+    found = await companies.membership(queries or call.context.database, call.caller.id, company_id)
     return _restricted(call, found)
 
 
-async def standings_of(call: Call, queries: Queries | None = None) -> dict[int, Standing]:
+async def memberships_of(call: Call, queries: Queries | None = None) -> dict[int, Membership]:
     """Return what the caller is in each company that they are linked to, by its id."""
-    found = await companies.standings(queries or call.context.database, call.caller.id)
+    found = await companies.memberships(queries or call.context.database, call.caller.id)
     if call.caller.administrator:
         return dict.fromkeys(found, _ADMINISTRATOR)
-    return {company_id: _restricted(call, standing) for company_id, standing in found.items()}
+    return {company_id: _restricted(call, membership) for company_id, membership in found.items()}
 
 
-def _restricted(call: Call, standing: Standing) -> Standing:
+def _restricted(call: Call, membership: Membership) -> Membership:
     if call.caller.readonly:
-        return msgspec.structs.replace(standing, agent=False, manager=False)
-    return standing
+        return msgspec.structs.replace(membership, agent=False, manager=False)
+    return membership
