@@ -129,7 +129,7 @@ class _Membership:
                 # The database may have stood still, for the others as well: they have not renewed theirs yet.
                 began = renewed
             if self._cluster is not None and renewed - began > SETTLED_SECONDS:
-                for dead in await nodes.bury(session, self._node):
+                for dead in await nodes.declare_dead(session, self._node):
                     _log.warning("server %d has not been seen for %g s: it is dead", dead, nodes.LIFE_SECONDS)
             await trio.sleep(RENEW_ALONE_SECONDS if self._cluster is None else RENEW_SECONDS)
         _log.critical("other servers have declared this one dead, as if it were frozen: it starts anew")

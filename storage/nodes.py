@@ -13,7 +13,7 @@ from motorpool.storage.queries import Queries
 __all__ = [
     "LIFE_SECONDS",
     "SILENT_SECONDS",
-    "bury",
+    "declare_dead",
     "is_live",
     "join",
     "leave",
@@ -50,7 +50,7 @@ _RENEW = f"""
     update nodes set seen_until = clock_timestamp() + interval '{LIFE_SECONDS} seconds'
     where id = $1 and state <> 'dead' returning true
 """  # noqa: S608 - constants
-_BURY = f"""
+_DECLARE_DEAD = f"""
     update nodes set state = 'dead' where state <> 'dead' and seen_until < clock_timestamp()
         and exists (select from nodes as own where own.id = $1 and {_RESPONDS.replace("nodes.", "own.")})
     returning id
@@ -65,7 +65,7 @@ def is_live(column: str) -> str:
 def live_until_commit(parameter: str) -> str:
     """Return the SQL query for the number of this server, without a row if it is dead.
 
-    It cannot be declared dead before the end of the transaction: `bury` waits, or this waits for `bury`.
+    It cannot be declared dead before the end of the transaction: `declare_dead` waits, or this does.
     """
     return f"select id from nodes where id = {parameter} and state <> 'dead' for share"  # noqa: S608 - constants
 
@@ -146,13 +146,13 @@ async def renew(q: Queries, node: int) -> bool:
     return await q.fetch_value(_RENEW, node) is True
 
 
-async def bury(q: Queries, node: int) -> list[int]:
+async def declare_dead(q: Queries, node: int) -> list[int]:
     """Declare the servers dead that have not renewed their rows; return their numbers.
 
     Only if `node`, which asks, has renewed its own lately by the time the database does this: a database that
     has stood still meanwhile has kept all of them from it.
     """
-    return [row[0] for row in await q.fetch(_BURY, node)]
+    return [row[0] for row in await q.fetch(_DECLARE_DEAD, node)]
 
 
 async def living(q: Queries) -> frozenset[int]:

@@ -62,7 +62,7 @@ async def test_a_server_that_is_being_declared_dead_takes_nothing(database, join
 
     assert await duties.take(database, 0, NAMES) == {}
     async with meanwhile(take) as transaction:
-        assert await nodes.bury(transaction, living) == [frozen]
+        assert await nodes.declare_dead(transaction, living) == [frozen]
     assert taken == {}
 
 

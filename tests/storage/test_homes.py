@@ -86,7 +86,7 @@ async def test_a_claim_that_meets_a_burial_waits_for_it_and_is_refused(database,
         found.extend(await homes.claim(database, frozen, [van]))
 
     async with meanwhile(claim) as transaction:
-        assert await nodes.bury(transaction, living) == [frozen]
+        assert await nodes.declare_dead(transaction, living) == [frozen]
     assert found == []
     assert await homes.connected_elsewhere(database, frozen, [van]) == {van}
 
@@ -97,12 +97,12 @@ async def test_a_burial_that_meets_a_claim_waits_for_it(database, meanwhile):
     await silence(database, frozen)
     seen = []
 
-    async def bury():
-        seen.append(await nodes.bury(database, living))
+    async def declare_dead():
+        seen.append(await nodes.declare_dead(database, living))
         # What the server decided while it lived is there before it is dead.
         seen.append(await database.fetch_value("select node from homes where device_id = $1", van))
 
-    async with meanwhile(bury) as transaction:
+    async with meanwhile(declare_dead) as transaction:
         await homes.claim(transaction, frozen, [van])
     assert seen == [[frozen], frozen]
 

@@ -118,10 +118,10 @@ async def test_one_that_is_not_seen_any_more_is_declared_dead_and_learns_of_it(d
             assert (await states(database))[frozen] == "live"
             await silence(database, frozen)
 
-            async def buried():
+            async def declared_dead():
                 return (await states(database))[frozen] == "dead"
 
-            await until(buried)
+            await until(declared_dead)
             assert not await nodes.renew(session, frozen)
             await database.execute("update nodes set state = 'dead' where id = $1", watching)
         async with member(database, "north", lambda: dead.append(True)) as third:
@@ -155,10 +155,10 @@ async def test_a_server_declares_none_dead_unless_its_own_row_is_fresh(database)
         # The database stood still between the renewal and this statement, for both of them.
         await silence(database, one)
         await silence(database, other)
-        assert await nodes.bury(session, one) == []
+        assert await nodes.declare_dead(session, one) == []
         assert await nodes.renew(session, one)
-        assert await nodes.bury(session, one) == [other]
-        assert await nodes.bury(session, other) == []
+        assert await nodes.declare_dead(session, one) == [other]
+        assert await nodes.declare_dead(session, other) == []
 
 
 async def test_after_a_database_that_stood_still_the_others_have_time_to_renew_their_rows(
@@ -177,11 +177,11 @@ async def test_after_a_database_that_stood_still_the_others_have_time_to_renew_t
             await trio.sleep_until(stood_still)
         return True
 
-    async def bury(*_):
+    async def declare_dead(*_):
         buried_at.append(trio.current_time())
         return []
 
-    for name, function in {"join": join, "renew": renew, "bury": bury, "leave": join}.items():
+    for name, function in {"join": join, "renew": renew, "declare_dead": declare_dead, "leave": join}.items():
         monkeypatch.setattr(nodes, name, function)
 
     class Silent:
