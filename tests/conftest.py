@@ -181,7 +181,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if folder is None:
         return
     processes = _processes_of(folder, session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
-    _, alive = psutil.wait_procs(processes, timeout=10)
+    _, alive = psutil.wait_procs(processes, timeout=30)
     left = [f"process {each.pid}: {' '.join(each.cmdline())[:200]}" for each in alive if each.is_running()]
     left += [f"in the folder for temporary files: {path.name}" for path in folder.iterdir()]
     shutil.rmtree(folder, ignore_errors=True)
@@ -886,7 +886,7 @@ class Letters:
 
     async def next(self) -> tuple[Envelope, EmailMessage]:
         """The next mail that was taken; waits for it."""
-        return await trio.to_thread.run_sync(lambda: self._taken.get(timeout=10), abandon_on_cancel=True)
+        return await trio.to_thread.run_sync(lambda: self._taken.get(timeout=60), abandon_on_cancel=True)
 
     @property
     def left(self) -> int:

@@ -50,7 +50,7 @@ async def shake_hands(served, cookie: str = "", *, query: str = "", origin: str 
     ]
     async with await trio.open_tcp_stream("127.0.0.1", served.port) as stream:
         await stream.send_all("\r\n".join([*lines, "", ""]).encode())
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             answer = b""
             while not answer.endswith(b"\r\n\r\n"):
                 answer += await stream.receive_some(1)  # the first frame may follow at once
@@ -59,26 +59,26 @@ async def shake_hands(served, cookie: str = "", *, query: str = "", origin: str 
 
 async def read_all(stream) -> bytes:
     received = b""
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         while part := await stream.receive_some():
             received += part
     return received
 
 
 async def receive(socket) -> dict:
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         return json.loads(await socket.get_message())
 
 
 async def until(condition: Callable) -> None:
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         while not condition():  # noqa: ASYNC110 - a topic has no event for this
             await trio.sleep(0.01)
 
 
 async def receive_until(socket, key: str, found: Callable) -> object:
     """The first value under the key that is the one waited for."""
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         while True:
             for value in (await receive(socket)).get(key, ()):
                 if found(value):
@@ -110,7 +110,7 @@ async def test_nobody_gets_devices_that_they_may_not_see(served):
         assert await receive(socket) == {"positions": []}
         await served.report(served.position(number))
         (own,) = await served.report(served.position(mine))
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             while True:
                 message = await receive(socket)
                 for value in (*message.get("positions", ()), *message.get("devices", ())):
@@ -181,7 +181,7 @@ async def test_a_pause_sends_no_events_after_the_session_has_ended(served, ident
         assert status == 101
         await trio.testing.wait_all_tasks_blocked(0.05)
         await served.admin.put(f"/users/{ann.id}", json={**user, "disabled": True})
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             while identifications[-1] is not None:
                 await trio.testing.wait_all_tasks_blocked(0.01)
         served.context.system.topic(WEB_EVENTS).publish(web_event(ann.id, message="late"))
@@ -214,7 +214,7 @@ async def test_links_made_and_undone_take_effect_on_open_sockets(served):
         await served.report(served.position(number, NOON + timedelta(seconds=1)))
         await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": mine})
         (own,) = await served.report(served.position(mine))
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             while True:
                 found = (await receive(socket)).get("positions", ())
                 assert all(value["deviceId"] == mine for value in found)
@@ -273,7 +273,7 @@ async def test_a_change_makes_only_the_sockets_of_its_user_identify_their_caller
         await served.report(served.position(number))
         for socket in (hers, his):
             await receive_until(socket, "positions", lambda found: found["deviceId"] == number)
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             while not identifications:
                 await trio.testing.wait_all_tasks_blocked(0.01)
         assert identifications == [ann.id]
@@ -366,7 +366,7 @@ async def test_who_loses_the_role_sees_no_more_traffic_and_unknown_devices_are_a
             boss_row = (await served.admin.get(f"/users/{boss.id}")).json()
             demoted = await served.admin.put(f"/users/{boss.id}", json={**boss_row, "administrator": False})
             assert demoted.status == 200
-            with trio.fail_after(10):
+            with trio.fail_after(30):
                 while topic.is_followed:
                     topic.publish(DeviceTraffic("192.0.2.8", "jt808", b"secret", 5, "1"))
                     await trio.sleep(0.01)
@@ -450,7 +450,7 @@ async def test_a_client_that_reads_nothing_holds_no_memory_and_gets_the_newest_w
             (beside,) = await served.report(served.position(other))
             assert last is not None
             newest = {last.id, beside.id}
-            with trio.fail_after(20):
+            with trio.fail_after(30):
                 while newest:
                     newest -= {found["id"] for found in (await receive(socket)).get("positions", ())}
 

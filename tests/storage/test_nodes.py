@@ -38,8 +38,8 @@ async def silence(database, node):
     )
 
 
-async def until(condition, seconds=20):
-    with trio.fail_after(seconds):
+async def until(condition):
+    with trio.fail_after(30):
         while not await condition():  # noqa: ASYNC110 - the database is asked
             await trio.sleep(0.02)
 
@@ -236,7 +236,7 @@ async def test_of_servers_that_start_at_once_one_is_alone(database):
     async with trio.open_nursery() as nursery:
         for _ in range(4):
             nursery.start_soon(run)
-        with trio.fail_after(20):
+        with trio.fail_after(30):
             while len(running) + len(refused) < 4:  # noqa: ASYNC110 - several events
                 await trio.sleep(0.02)
         assert (len(running), len(refused)) == (1, 3)

@@ -88,11 +88,12 @@ async def test_two_that_look_at_once_make_each_month_once(database):
 
 
 async def test_a_table_in_use_is_left_for_later(database, monkeypatch):
-    monkeypatch.setattr("motorpool.storage.partitions._LOCK_SECONDS", 0.1)
     async with database.transaction() as reader:
         await reader.fetch("select count(*) from positions")
-        with pytest.raises(StorageUnavailable, match="lock timeout"):
-            await ensure_partitions(database, at(2026, 9))
+        with monkeypatch.context() as impatient:
+            impatient.setattr("motorpool.storage.partitions._LOCK_SECONDS", 0.1)
+            with pytest.raises(StorageUnavailable, match="lock timeout"):
+                await ensure_partitions(database, at(2026, 9))
     await ensure_partitions(database, at(2026, 9))
     assert "2026_11" in await tables(database)
 

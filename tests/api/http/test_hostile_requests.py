@@ -32,7 +32,7 @@ PROTECTED = [each for each in OPERATIONS if not each.public and each.path != "/s
 
 async def raw(port, request):
     """Bytes as nobody's client would write them; status line and body."""
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             stream.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await stream.send_all(request)
@@ -263,7 +263,7 @@ async def test_a_connection_that_has_ended_holds_nothing_until_garbage_is_collec
         gc.collect()
         gc.disable()
         try:
-            with trio.fail_after(20):
+            with trio.fail_after(30):
                 stream = await trio.open_tcp_stream("127.0.0.1", served.port)
                 await stream.send_all(
                     b"GET /api/health HTTP/1.1\r\nHost: x\r\n\r\nGET /api/server HTTP/1.1\r\nX: "

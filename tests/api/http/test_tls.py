@@ -77,7 +77,7 @@ async def test_the_api_is_served_over_tls_and_the_cookie_stays_there(secured, tr
 
 async def test_the_socket_is_served_over_tls(secured, trust):
     headers = [("Cookie", f"JSESSIONID={secured.cookie(secured.admin)}")]
-    with trio.fail_after(20):
+    with trio.fail_after(30):
         async with trio_websocket.open_websocket(
             "localhost", secured.port, "/api/socket", use_ssl=trust, extra_headers=headers
         ) as socket:

@@ -208,7 +208,7 @@ async def test_text_messages_are_the_digest_and_go_to_those_with_a_telephone(sta
         await served.user("ann", phone="111")
         await served.user("ben")
         assert (await served.admin.post("/notifications/send/sms", json=HELLO)).status == 204
-        with trio.fail_after(10):
+        with trio.fail_after(30):
             while not gateway.asked:
                 await trio.testing.wait_all_tasks_blocked(0.01)
     assert sent(gateway) == [("111", "Rest tonight")]

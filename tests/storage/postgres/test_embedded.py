@@ -172,7 +172,7 @@ async def test_a_server_that_hangs_at_its_stop_is_ended_all_the_same(data, monke
     await server.start()
     for pid in orphans.processes(data / "postgres"):
         os.kill(pid, signal.SIGSTOP)
-    with trio.fail_after(10):
+    with trio.fail_after(30):
         await server.stop()
     assert orphans.processes(data / "postgres") == []
 
