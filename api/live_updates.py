@@ -168,14 +168,16 @@ class LiveUpdates:
         """Send what is pending, and an empty object when nothing was for a while; return the close code."""
         keepalive = self._context.settings.http.socket_keepalive_seconds
         while self._authorized:
-            with trio.move_on_after(keepalive) as quiet:
+            with trio.move_on_after(keepalive):
                 await self._pending.wait()
             if self._context.closing.is_set():
                 return GOING_AWAY
             if self._events_lost or self.tickets.lost:
                 return TRY_AGAIN_LATER
+            # Not whether the time is over: what is pending may have come since.
+            is_quiet = not self._pending.is_set()
             self._pending = trio.Event()
-            if quiet.cancelled_caught:
+            if is_quiet:
                 # Keeps the connection open; here the socket of an expired session ends as well.
                 await websocket.send("{}")
                 with suppress(StorageError):
