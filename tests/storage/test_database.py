@@ -243,17 +243,20 @@ def test_it_may_be_opened_again_in_another_run(database_url):
     assert [trio.run(partial(once)) for _ in range(2)] == [1, 1]
 
 
-async def test_each_try_to_reach_the_database_is_a_line_that_names_it_and_the_reason(caplog):
+async def test_each_try_to_reach_the_database_is_a_line_that_names_it_and_the_reason(caplog, monkeypatch):
+    monkeypatch.setattr(connections, "_RETRY_SECONDS", 0.01)
     caplog.set_level("WARNING")
     url = "postgresql://motorpool:s3cret@127.0.0.1:1/fleet"
-    with (
-        trio.fail_after(30),
-        pytest.raises(StorageUnavailable, match=r"127\.0\.0\.1:1 cannot be reached: .*111"),
-    ):
-        async with opened(url, start_seconds=1):
-            pass
-    lines = [text for text in caplog.messages if "cannot be reached" in text]
-    assert len(lines) >= 2
+    lines = []
+    with trio.fail_after(30):
+        # On a busy machine there is only time for one try, or for none.
+        while len(lines) < 2:
+            caplog.clear()
+            with pytest.raises(StorageUnavailable, match=r"127\.0\.0\.1:1 cannot be reached: ") as failed:
+                async with opened(url, start_seconds=0.2):
+                    pass
+            lines = [text for text in caplog.messages if "cannot be reached" in text]
+    assert "111" in str(failed.value)
     assert all("the database at 127.0.0.1:1" in line and "trying for another" in line for line in lines)
     assert "s3cret" not in caplog.text
 

@@ -19,6 +19,10 @@ from motorpool.runtime import SupervisorSpec, System, open_system
 
 SETTINGS = HttpSettings(stall_seconds=3600)
 BIG = bytes(20_000_000)
+STOP_SECONDS = 120.0
+"""A server that does not end by itself is ended after this time."""
+BOUND_SECONDS = 60.0
+"""Less than that, and more than a busy machine takes."""
 
 
 class Waiting:
@@ -101,8 +105,8 @@ def create_served_app(system: System) -> ServedApp:
 async def running(settings: HttpSettings = SETTINGS) -> AsyncIterator[tuple[System, int]]:
     sockets = bind("127.0.0.1", 0)
     try:
-        tree = SupervisorSpec(name="system", children=(http_spec(create_served_app, sockets, settings),))
-        async with open_system(tree) as system:
+        spec = replace(http_spec(create_served_app, sockets, settings), shutdown_seconds=STOP_SECONDS)
+        async with open_system(SupervisorSpec(name="system", children=(spec,))) as system:
             yield system, sockets[0].getsockname()[1]
     finally:
         for bound in sockets:
@@ -118,7 +122,7 @@ def hang_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         while dialed:
             await trio.aclose_forcefully(dialed.pop())
 
-    monkeypatch.setattr(http_server, "GRACE_SECONDS", 0.4)
+    monkeypatch.setattr(http_server, "GRACE_SECONDS", 0.2)
     yield
     trio.run(close_all)
 
@@ -222,7 +226,7 @@ async def test_clients_that_stop_reading_a_big_body_do_not_delay_the_stop(client
         for stream in streams:
             assert await stream.receive_some(1000)
         began = trio.current_time()
-    assert trio.current_time() - began < 4
+    assert trio.current_time() - began < BOUND_SECONDS
 
 
 async def test_a_request_without_end_does_not_delay_the_stop() -> None:
@@ -230,7 +234,7 @@ async def test_a_request_without_end_does_not_delay_the_stop() -> None:
         await ask(port, "/never")
         await trio.testing.wait_all_tasks_blocked(0.05)
         began = trio.current_time()
-    assert trio.current_time() - began < 4
+    assert trio.current_time() - began < BOUND_SECONDS
 
 
 async def test_idle_connections_and_half_requests_end_with_the_stop() -> None:
@@ -240,18 +244,19 @@ async def test_idle_connections_and_half_requests_end_with_the_stop() -> None:
         await half.send_all(b"GET /small HTTP/1.1\r\nHos")
         await trio.testing.wait_all_tasks_blocked(0.05)
         began = trio.current_time()
-    assert trio.current_time() - began < 4
+    assert trio.current_time() - began < BOUND_SECONDS
     assert await read_all(idle) == b""
 
 
-async def test_a_connection_kept_alive_ends_at_once_with_the_stop() -> None:
+async def test_a_connection_kept_alive_ends_at_once_with_the_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "GRACE_SECONDS", 600.0)
     async with running() as (_, port):
         stream = await ask(port, "/small")
         answer = b""
         while not answer.endswith(b"small"):
             answer += await stream.receive_some()
         began = trio.current_time()
-    assert trio.current_time() - began < 0.3
+    assert trio.current_time() - began < BOUND_SECONDS
     assert await read_all(stream) == b""
 
 
@@ -265,7 +270,8 @@ async def test_a_connection_kept_alive_ends_when_it_is_not_used_for_its_time() -
         assert answer.endswith(b"small")
 
 
-async def test_a_request_under_way_is_answered_before_the_end() -> None:
+async def test_a_request_under_way_is_answered_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "GRACE_SECONDS", 600.0)
     answers: list[bytes] = []
 
     async def fetch(port: int, sent: trio.Event) -> None:
@@ -310,8 +316,12 @@ async def test_headers_that_never_end_cost_only_their_own_connection() -> None:
             while True:
                 await slow.send_all(b"G")
                 await trio.sleep(0.1)
-        stream = await ask(port, "/small")
-        assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
+        answer = b""
+        with trio.fail_after(30):
+            # As above: the time may be over before the request is read.
+            while not answer:
+                answer = await (await ask(port, "/small")).receive_some()
+        assert answer.startswith(b"HTTP/1.1 200")
 
 
 async def test_a_header_past_the_limit_is_refused() -> None:

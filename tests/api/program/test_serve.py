@@ -114,7 +114,7 @@ def test_a_client_that_stops_reading_does_not_delay_the_stop(serve):
         for _ in range(200):
             client.sendall(b"GET /console/vendor/hls.min.js HTTP/1.1\r\nHost: x\r\n\r\n")
         # Answers have begun to come, and nobody takes them.
-        assert select.select([client], [], [], 20)[0]
+        assert select.select([client], [], [], PATIENCE_SECONDS)[0]
         code, errors, seconds = program.end(signal.SIGINT)
     assert code == 0, errors
     assert seconds < 30
