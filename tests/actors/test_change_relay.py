@@ -17,6 +17,7 @@ from motorpool.actors.messages.changes import (
     LinkChanged,
     SessionEnded,
 )
+from motorpool.actors.messages.homes import LIVING_SERVERS
 from motorpool.runtime import SupervisorSpec, open_system
 from motorpool.storage import nodes
 
@@ -28,10 +29,20 @@ class Server:
         self.system = system
         self.seen = []
         system.topic(COMMITTED_CHANGES).listen(self.seen.extend)
+        self.living = frozenset()
+        system.topic(LIVING_SERVERS).listen(self._note_living)
+
+    def _note_living(self, message):
+        self.living = message.numbers
 
     async def until_seen(self, fact):
         with trio.fail_after(30):
             while fact not in self.seen:  # noqa: ASYNC110 - a list of the test
+                await trio.sleep(0.01)
+
+    async def until_known(self, node):
+        with trio.fail_after(30):
+            while node not in self.living:  # noqa: ASYNC110 - as above
                 await trio.sleep(0.01)
 
 
@@ -97,8 +108,8 @@ async def test_after_a_lost_connection_everything_is_read_again(servers, databas
 async def test_the_death_of_a_server_may_have_cut_off_what_it_committed(servers, database):
     async with database.session() as session:
         gone = await nodes.join(session, "north", "elsewhere", "0")
-    await trio.sleep(0.2)
     for each in servers:
+        await each.until_known(gone)
         each.seen.clear()
     await nodes.leave(database, gone)
     for each in servers:

@@ -30,7 +30,7 @@ async def played(path: Path, nursery: trio.Nursery, speed: float = 1000.0) -> tu
         0,
     )
     port = listeners[0].socket.getsockname()[1]
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         result = await replay(path, Target(host="127.0.0.1", port_offset=port - Jt808.port), speed)
         while len(heard) < result.connections - result.failed:
             await trio.lowlevel.checkpoint()

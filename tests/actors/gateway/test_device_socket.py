@@ -70,7 +70,7 @@ async def test_what_the_socket_does_not_take_is_kept_and_sent_while_somebody_rec
     received = bytearray()
     theirs.setblocking(False)
     peer = trio.socket.from_stdlib_socket(theirs)
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(device_socket.receive)  # waits to read, must be woken to write
             await trio.testing.wait_all_tasks_blocked()

@@ -174,7 +174,7 @@ async def test_who_leaves_does_not_take_the_others_along(web_server):
     go = threading.Event()
 
     def answer(_):
-        go.wait(5)
+        go.wait(60)
         return 200, json.dumps(ANSWER).encode()
 
     server, found = web_server(answer), []

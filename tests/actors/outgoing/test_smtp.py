@@ -312,7 +312,7 @@ DRIBBLED = [
 
 @pytest.mark.parametrize(("security", "first", "again"), DRIBBLED)
 async def test_a_server_that_dribbles_costs_the_deadline_and_no_thread(authority, security, first, again):
-    gone = threading.Event()
+    dribbling, gone = threading.Event(), threading.Event()
 
     def dribble():
         connection, _ = listening.accept()
@@ -320,6 +320,8 @@ async def test_a_server_that_dribbles_costs_the_deadline_and_no_thread(authority
             connection.settimeout(0.02)
             connection.sendall(first)
             for turn in itertools.count():
+                if turn == 5:
+                    dribbling.set()
                 piece = again[turn % len(again) :][:1] if again else b""
                 try:
                     connection.sendall(piece)
@@ -336,9 +338,11 @@ async def test_a_server_that_dribbles_costs_the_deadline_and_no_thread(authority
         thread.start()
         account = SmtpAccount(host="mail.example", port=listening.getsockname()[1], security=security)
         threads = trio.CapacityLimiter(1)
-        with trio.move_on_after(0.2) as patience:
-            await submit(account, ("127.0.0.1",), PLAIN, authority.trusting, threads)
-        assert patience.cancelled_caught
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(submit, account, ("127.0.0.1",), PLAIN, authority.trusting, threads)
+            assert await trio.to_thread.run_sync(dribbling.wait, 60)
+            nursery.cancel_scope.cancel()
+        assert nursery.cancel_scope.cancelled_caught
         # The only place is free again as soon as the thread has ended.
         with trio.fail_after(30):
             async with threads:
@@ -383,7 +387,7 @@ async def test_cancelled_it_leaves_no_connection_behind(authority):
             connection, _ = await trio.to_thread.run_sync(listening.accept)
             with connection:
                 nursery.cancel_scope.cancel()
-                connection.settimeout(5)
+                connection.settimeout(60)
                 with trio.CancelScope(shield=True):
                     assert await trio.to_thread.run_sync(connection.recv, 1) == b""
 
@@ -398,7 +402,7 @@ async def test_cancelled_before_a_thread_is_free_it_leaves_no_connection_behind(
             with connection:
                 await trio.testing.wait_all_tasks_blocked()
                 nursery.cancel_scope.cancel()
-                connection.settimeout(5)
+                connection.settimeout(60)
                 with trio.CancelScope(shield=True):
                     assert await trio.to_thread.run_sync(connection.recv, 1) == b""
 

@@ -59,7 +59,7 @@ async def test_a_text_goes_to_the_gateway_once(tree, web_server):
     (message,) = texts(1)
     async with tree(text_channel_spec(sms)) as system:
         await system.ref(TEXT_CHANNEL).tell(message)
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             while not message.reply.answers:
                 await trio.testing.wait_all_tasks_blocked(0.01)
     assert message.reply.answers == [CommandSent()]
@@ -80,7 +80,7 @@ async def test_what_the_gateway_refuses_is_refused_and_not_repeated(tree, web_se
     message = SendText(phone, "text", 1, Reply())
     async with tree(text_channel_spec(sms)) as system:
         await system.ref(TEXT_CHANNEL).tell(message)
-        with trio.fail_after(20):
+        with trio.fail_after(60):
             while not message.reply.answers:
                 await trio.testing.wait_all_tasks_blocked(0.01)
     assert message.reply.answers == [CommandRefused(reason)]
