@@ -9,6 +9,7 @@ from pathlib import Path
 
 import trio
 
+from motorpool.storage import nodes
 from motorpool.storage.errors import SetupFailed, StorageError
 from motorpool.storage.queries import Queries
 
@@ -20,6 +21,8 @@ LOCK = 0x6D70_6D69
 
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 _WAIT_SECONDS = 120.0
+_SERVERS_SECONDS = 10.0
+"""For servers of another release to end; the row of one that was killed is fresh for nodes.LIFE_SECONDS."""
 _POLL_SECONDS = 0.1
 
 
@@ -55,7 +58,8 @@ async def migrate(q: Queries, steps: Sequence[Migration], *, clock_now: Callable
     `q` is a single connection. Servers that start together on one database take turns.
 
     Raises:
-        SetupFailed: the schema is newer than `steps`, or has holes, or another server holds the lock.
+        SetupFailed: the schema is newer than `steps`, or has holes, or another server holds the lock, or one
+            uses the tables that are to be changed.
     """
     # Usually nothing is missing, which needs no lock.
     if await q.fetch_value("select to_regclass('schema_migrations')") is not None and await _count_applied(
@@ -69,6 +73,8 @@ async def migrate(q: Queries, steps: Sequence[Migration], *, clock_now: Callable
             " (number integer primary key, name text not null, applied timestamptz not null)"
         )
         applied = await _count_applied(q, steps)
+        if applied < len(steps):
+            await _wait_for_servers(q)
         for step in steps[applied:]:
             async with q.transaction() as transaction:
                 await transaction.execute(step.sql)
@@ -98,6 +104,20 @@ async def _count_applied(q: Queries, steps: Sequence[Migration]) -> int:
                 " it is not ours, or damaged"
             )
     return len(rows)
+
+
+async def _wait_for_servers(q: Queries) -> None:
+    """Wait until no server uses the database: it would go on with tables of another release."""
+    if await q.fetch_value("select to_regclass('nodes')") is None:
+        return
+    deadline = trio.current_time() + _SERVERS_SECONDS
+    while (host := await nodes.retire(q)) is not None:
+        if trio.current_time() > deadline:
+            raise SetupFailed(
+                f"a server on {host} uses this database, and this release changes its tables:"
+                " stop all servers first"
+            )
+        await trio.sleep(_POLL_SECONDS)
 
 
 async def _lock(q: Queries) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "renew",
     "responding",
     "responds",
+    "retire",
 ]
 
 LIFE_SECONDS: Final = 8.0
@@ -153,6 +154,14 @@ async def declare_dead(q: Queries, node: int) -> list[int]:
     has stood still meanwhile has kept all of them from it.
     """
     return [row[0] for row in await q.fetch(_DECLARE_DEAD, node)]
+
+
+async def retire(q: Queries) -> str | None:
+    """Return the host of a server that has renewed its row in time; if there is none, declare all dead."""
+    host: str | None = await q.fetch_value(f"select host from nodes where {_LIVE} limit 1")  # noqa: S608 - constants
+    if host is None:
+        await q.execute(f"update nodes set state = 'dead' where state <> 'dead' and not ({_LIVE})")  # noqa: S608 - constants
+    return host
 
 
 async def living(q: Queries) -> frozenset[int]:

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 import trio
 
-from motorpool.storage import migrations
+from motorpool.storage import migrations, nodes
 from motorpool.storage.database import open_database
 from motorpool.storage.errors import SetupFailed, StorageError
 from motorpool.storage.migrations import Migration, load, migrate
@@ -54,6 +54,30 @@ async def test_only_what_is_missing_is_applied(single):
     assert await migrate(single, [*OURS, NEXT], clock_now=now) == 1
     row = await single.fetch_row("select * from schema_migrations order by number desc limit 1")
     assert (row["number"], row["name"], row["applied"]) == (NEXT.number, "more", NOW)
+
+
+async def test_tables_are_not_changed_under_a_server_that_runs(database, monkeypatch):
+    monkeypatch.setattr(migrations, "_SERVERS_SECONDS", 0.3)
+    async with database.session() as session:
+        node = await nodes.join(session, "north", "there", "0")
+        with pytest.raises(SetupFailed, match=r"a server on there uses this database, .* changes its tables"):
+            await migrate(session, [*OURS, NEXT], clock_now=now)
+        assert await session.fetch_value("select to_regclass('more') is null")
+        # Who changes nothing starts beside it.
+        assert await migrate(session, OURS, clock_now=now) == 0
+        assert await nodes.renew(session, node)
+
+
+async def test_a_server_that_ends_or_has_not_been_seen_any_more_holds_up_no_migration(database, monkeypatch):
+    monkeypatch.setattr(migrations, "_SERVERS_SECONDS", 60)
+    async with database.session() as session, trio.open_nursery() as nursery:
+        frozen = await nodes.join(session, "north", "here", "0")
+        await session.execute("update nodes set seen_until = clock_timestamp() - interval '1 second'")
+        ending = await nodes.join(session, "north", "there", "0")
+        nursery.start_soon(nodes.leave, database, ending)
+        assert await migrate(session, [*OURS, NEXT], clock_now=now) == 1
+        # It does not go on with tables that it does not know.
+        assert not await nodes.renew(session, frozen)
 
 
 async def test_a_newer_schema_is_refused(single):
