@@ -14,8 +14,8 @@ from typing import Any
 import trio
 
 from motorpool.actors.broadcasts import serve_broadcast
+from motorpool.actors.devices.cluster_statuses import ClusterStatuses
 from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
-from motorpool.actors.devices.elsewhere import Elsewhere
 from motorpool.actors.files.media_files import folder_identity
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.actors.messages.remote import (
@@ -64,10 +64,12 @@ LIVE_RELAY: Kind[None, None] = Kind("live_relay")
 class LiveRelay(Actor[None]):
     """Keeps the newest of each device until it is sent, and applies what others send."""
 
-    def __init__(self, database: Database, server: int, elsewhere: Elsewhere, media: Path) -> None:
+    def __init__(
+        self, database: Database, server: int, cluster_statuses: ClusterStatuses, media: Path
+    ) -> None:
         self._database = database
         self._server = server
-        self._elsewhere = elsewhere
+        self._cluster_statuses = cluster_statuses
         self._media = media
         self._files = ""
         """Which folder `media` is; empty: unknown."""
@@ -166,7 +168,7 @@ class LiveRelay(Actor[None]):
             await self._added.wait()
             self._added = trio.Event()
             device_ids = list(islice(self._positions.keys() | self._statuses.keys(), SEND_DEVICES))
-            here = self._elsewhere.here
+            here = self._cluster_statuses.here
             updates = [
                 DeviceUpdate(
                     device_id,
@@ -215,7 +217,7 @@ class LiveRelay(Actor[None]):
         while True:
             await self._wanted.wait()
             self._wanted = trio.Event()
-            for device_ids in _batches(tuple(self._elsewhere.here)):
+            for device_ids in _batches(tuple(self._cluster_statuses.here)):
                 known = await self.context.system.ref(DIRECTORY).ask(GetLastUpdates(device_ids))
                 for device_id in device_ids:
                     self._statuses.setdefault(device_id, known.get(device_id))
@@ -302,14 +304,16 @@ def _batches(device_ids: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     return (device_ids[start : start + BATCH] for start in range(0, len(device_ids), BATCH))
 
 
-def live_relay_spec(database: Database, server: int, elsewhere: Elsewhere, media: Path) -> ChildSpec[None]:
-    """Return the child spec; `server` is the number of this one, `elsewhere` the table of the directory.
+def live_relay_spec(
+    database: Database, server: int, cluster_statuses: ClusterStatuses, media: Path
+) -> ChildSpec[None]:
+    """Return the child spec; `server` is the number of this one, `cluster_statuses` the table of the directory.
 
     `media` is the folder of all files of devices.
     """
     return ChildSpec(
         kind=LIVE_RELAY,
-        factory=lambda: LiveRelay(database, server, elsewhere, media),
+        factory=lambda: LiveRelay(database, server, cluster_statuses, media),
         resident=False,
         shutdown_seconds=STOP_SECONDS + 1.0,
     )

@@ -12,10 +12,10 @@ from typing import Any
 
 from motorpool.actors.access.access import access_spec
 from motorpool.actors.change_relay import change_relay_spec
+from motorpool.actors.devices.cluster_statuses import ClusterStatuses
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
-from motorpool.actors.devices.elsewhere import Elsewhere
 from motorpool.actors.devices.homes import homes_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
@@ -49,8 +49,8 @@ from motorpool.actors.outgoing.position_addresses import position_addresses_spec
 from motorpool.actors.outgoing.text_channel import text_channel_spec
 from motorpool.actors.reports.mailer import report_mailer_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
-from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
+from motorpool.actors.schedules.timetable_kinds import SCHEDULED_REPORTS
 from motorpool.actors.settings import DeviceSettings, FleetSettings
 from motorpool.actors.tickets.batches import TicketBatches
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
@@ -138,7 +138,7 @@ def fleet_tree(
     hub = open_hub()
     catalog = RuleCatalog(database, settings.rules, read_assignments(settings.device.protocol_attributes))
     latest: dict[int, Position | None] = {}
-    elsewhere = Elsewhere() if clustered else None
+    cluster_statuses = ClusterStatuses() if clustered else None
     business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
     ticket_mails = TicketMails(outgoing.mail, settings.console_url)
     ticket_batches = TicketBatches(business_calendars, ticket_mails)
@@ -171,7 +171,7 @@ def fleet_tree(
                 ),
             ),
             position_writer_spec(database, is_urgent=True),
-            directory_spec(database, latest, elsewhere),
+            directory_spec(database, latest, cluster_statuses),
             access_spec(database),
             media_requests_spec(database),
             rule_catalog_spec(catalog, database),
@@ -190,7 +190,7 @@ def fleet_tree(
                     latest=latest,
                     node=node,
                     clustered=clustered,
-                    elsewhere=elsewhere,
+                    cluster_statuses=cluster_statuses,
                 ),
                 catalog,
             ),
@@ -239,8 +239,8 @@ def fleet_tree(
                 children=(
                     *((change_relay_spec(database),) if clustered else ()),
                     *(
-                        (live_relay_spec(database, node, elsewhere, media_folder(settings.data)),)
-                        if elsewhere is not None
+                        (live_relay_spec(database, node, cluster_statuses, media_folder(settings.data)),)
+                        if cluster_statuses is not None
                         else ()
                     ),
                     capture_retention_spec(

@@ -24,7 +24,7 @@ __all__ = [
     "devices_with_queue",
     "enqueue",
     "expire",
-    "following",
+    "next_queued",
     "queued_for",
     "remove_runs",
     "waiting",
@@ -206,7 +206,7 @@ async def devices_with_queue(q: Queries, device_ids: Sequence[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
-async def following(q: Queries, device_id: int, last: int) -> int | None:
+async def next_queued(q: Queries, device_id: int, last: int) -> int | None:
     """Return the id of the first queued command of a device after the id `last`; None if there is none."""
     found: int | None = await q.fetch_value(
         "select id from queued_commands where device_id = $1 and id > $2 order by id limit 1", device_id, last

@@ -20,11 +20,11 @@ __all__ = [
     "fail_interrupted",
     "fetch",
     "history",
-    "lock_with_following",
+    "lock_with_later_steps",
     "overdue",
     "queue_step",
     "revert_unsent",
-    "schedule_following",
+    "schedule_next_steps",
     "store_outcomes",
 ]
 
@@ -149,10 +149,10 @@ _FAIL_UNKNOWN = f"""
 """  # noqa: S608 - constants
 
 
-async def lock_with_following(q: Queries, run_ids: Sequence[int]) -> None:
+async def lock_with_later_steps(q: Queries, run_ids: Sequence[int]) -> None:
     """Lock steps together with the pending ones that follow them, before a transaction changes both.
 
-    Locked by `store_outcomes` and then by `schedule_following`, they could deadlock with `cancel`: the ids of
+    Locked by `store_outcomes` and then by `schedule_next_steps`, they could deadlock with `cancel`: the ids of
     the steps that follow lie between those of the others.
     """
     await q.execute(_LOCK, list(run_ids))
@@ -162,7 +162,7 @@ async def store_outcomes(q: Queries, outcomes: Sequence[Outcome], now: datetime)
     """Store the results of steps that were being sent or delivered; `pending` means to be sent later.
 
     A queued step was already updated by `queue_step`. Its row is locked nevertheless, because
-    `schedule_following` reads it next.
+    `schedule_next_steps` reads it next.
     """
     await q.execute(
         _SETTLE,
@@ -174,7 +174,7 @@ async def store_outcomes(q: Queries, outcomes: Sequence[Outcome], now: datetime)
     )
 
 
-async def schedule_following(q: Queries, run_ids: Sequence[int]) -> list[DelayedStep]:
+async def schedule_next_steps(q: Queries, run_ids: Sequence[int]) -> list[DelayedStep]:
     """Set the due times of the steps that follow these; return the immediate successors.
 
     The delay of a step begins when its predecessor was sent, queued or skipped. After a missed step the

@@ -83,7 +83,7 @@ class CommandQueue:
         last = 0
         while self.waiting:
             try:
-                following = await commands.following(self._database, self._device_id, last)
+                following = await commands.next_queued(self._database, self._device_id, last)
                 if following is None:
                     self.waiting = False
                     return None

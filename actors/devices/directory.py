@@ -11,7 +11,7 @@ from typing import assert_never
 
 import msgspec
 
-from motorpool.actors.devices.elsewhere import Elsewhere, apply_updates
+from motorpool.actors.devices.cluster_statuses import ClusterStatuses, apply_updates
 from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.homes import LivingServers
 from motorpool.actors.messages.remote import ApplyRemoteUpdates, GetLoadedDevices
@@ -109,10 +109,10 @@ class Directory(Actor[DirectoryMessage]):
     """Answers requests from memory; reads the latest position of each device once."""
 
     def __init__(
-        self, database: Database, latest: dict[int, Position | None], elsewhere: Elsewhere | None
+        self, database: Database, latest: dict[int, Position | None], cluster_statuses: ClusterStatuses | None
     ) -> None:
         self._database = database
-        self._elsewhere = elsewhere
+        self._cluster_statuses = cluster_statuses
         self._status: dict[int, str] = {}
         self._last_update: dict[int, datetime] = {}
         self._latest = latest
@@ -122,8 +122,8 @@ class Directory(Actor[DirectoryMessage]):
         """Load the last updates and subscribe to stored positions."""
         # What it held before a crash may be outdated.
         self._latest.clear()
-        if self._elsewhere is not None:
-            self._elsewhere.clear()
+        if self._cluster_statuses is not None:
+            self._cluster_statuses.clear()
         try:
             self._last_update = await device_states.all_last_updates(self._database)
         except StorageError as error:
@@ -194,8 +194,8 @@ class Directory(Actor[DirectoryMessage]):
     def _status_changed(self, status: DeviceStatus) -> None:
         device_id = status.device_id
         shown = status.status
-        if self._elsewhere is not None:
-            shown = self._elsewhere.set_here(device_id, shown)
+        if self._cluster_statuses is not None:
+            shown = self._cluster_statuses.set_here(device_id, shown)
             self.context.system.topic(LOCAL_STATUSES).publish(status)
         self._status[device_id] = shown
         if status.last_update is not None:
@@ -204,14 +204,14 @@ class Directory(Actor[DirectoryMessage]):
         self._publish_statuses((device_id,))
 
     def _apply_remote(self, message: ApplyRemoteUpdates) -> tuple[Position, ...]:
-        assert self._elsewhere is not None
-        found = apply_updates(message, self._elsewhere, self._status, self._last_update, self._latest)
+        assert self._cluster_statuses is not None
+        found = apply_updates(message, self._cluster_statuses, self._status, self._last_update, self._latest)
         self._publish_statuses(update.device_id for update in message.updates)
         return found
 
     def _forget_servers(self, living: frozenset[int]) -> None:
-        assert self._elsewhere is not None
-        shown = self._elsewhere.keep(living)
+        assert self._cluster_statuses is not None
+        shown = self._cluster_statuses.keep(living)
         if shown:
             self._status |= shown
             # What the dead server had not saved yet.
@@ -254,7 +254,11 @@ class Directory(Actor[DirectoryMessage]):
 
     def _statuses_of(self, asked: GetDeviceStatuses) -> dict[int, DeviceStatus]:
         found = {device_id: self._status_of(device_id) for device_id in asked.device_ids}
-        return self._elsewhere.only_here(found) if asked.here and self._elsewhere is not None else found
+        return (
+            self._cluster_statuses.only_here(found)
+            if asked.here and self._cluster_statuses is not None
+            else found
+        )
 
     def _get_latest(self, device_ids: tuple[int, ...]) -> object:
         if not self._latest.keys() >= set(device_ids):
@@ -290,8 +294,8 @@ class Directory(Actor[DirectoryMessage]):
                     self._status.pop(change.id, None)
                     self._last_update.pop(change.id, None)
                     self._unsaved.discard(change.id)
-                    if self._elsewhere is not None:
-                        self._elsewhere.forget(change.id)
+                    if self._cluster_statuses is not None:
+                        self._cluster_statuses.forget(change.id)
                 case PositionsDeleted():
                     self._latest.pop(change.device_id, None)
                     reloaded.append(change.device_id)
@@ -329,18 +333,18 @@ class Directory(Actor[DirectoryMessage]):
 def directory_spec(
     database: Database,
     latest: dict[int, Position | None] | None = None,
-    elsewhere: Elsewhere | None = None,
+    cluster_statuses: ClusterStatuses | None = None,
 ) -> ChildSpec[DirectoryMessage]:
     """Return the child spec of the directory.
 
     `latest` is where it keeps the latest positions by device id, of those devices that were requested; others
-    may read it at any time. None: in a table of its own. `elsewhere` is where it keeps the status of devices
+    may read it at any time. None: in a table of its own. `cluster_statuses` is where it keeps the status of devices
     at other servers of the cluster; None: there are none.
     """
     table: dict[int, Position | None] = {} if latest is None else latest
     return ChildSpec(
         kind=DIRECTORY,
-        factory=lambda: Directory(database, table, elsewhere),
+        factory=lambda: Directory(database, table, cluster_statuses),
         resident=False,
         mailbox_size=10_000,
     )

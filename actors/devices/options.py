@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from motorpool.actors.devices.elsewhere import Elsewhere
+from motorpool.actors.devices.cluster_statuses import ClusterStatuses
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.codecs.reports import MediaAddress
 from motorpool.storage.records import Position
@@ -36,5 +36,5 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     """Whether there may be other servers."""
     latest: Mapping[int, Position | None] = {}
     """The directory's table of the latest positions of devices that were requested."""
-    elsewhere: Elsewhere | None = None
+    cluster_statuses: ClusterStatuses | None = None
     """The directory's table of the status of devices at other servers; None: there are none."""

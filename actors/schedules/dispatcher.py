@@ -292,7 +292,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         while run_ids:
             latest = await edge_occurrences.start_steps(q, run_ids, now, self._node)
             skipped = [step.run_id for step in latest if step.reason is not None and step.followed]
-            following = await runs.schedule_following(q, skipped) if skipped else []
+            following = await runs.schedule_next_steps(q, skipped) if skipped else []
             started += latest
             delayed += [step for step in following if step.due > now]
             run_ids = [step.run_id for step in following if step.due <= now]

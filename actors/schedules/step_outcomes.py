@@ -115,9 +115,9 @@ class StepOutcomes:
         followed = [step.run_id for step, outcome in batch if step.followed and outcome.status != "pending"]
         async with self._database.transaction() as transaction:
             if followed:
-                await runs.lock_with_following(transaction, [step.run_id for step, _ in batch])
+                await runs.lock_with_later_steps(transaction, [step.run_id for step, _ in batch])
             await runs.store_outcomes(transaction, [outcome for _, outcome in batch], now)
-            delayed = await runs.schedule_following(transaction, followed) if followed else []
+            delayed = await runs.schedule_next_steps(transaction, followed) if followed else []
         for step, outcome in batch:
             self.in_flight.discard(step.run_id)
             if outcome.status == "pending":

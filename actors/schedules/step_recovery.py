@@ -42,7 +42,7 @@ async def fail_interrupted(
             sending=sending,
             node=node,
         )
-        await _schedule_following(transaction, failed)
+        await _schedule_next_steps(transaction, failed)
         await commands.expire(transaction, now)
         delayed = await runs.delayed(transaction)
     _report_failed(context, failed)
@@ -60,14 +60,14 @@ async def fail_lost_steps(database: Database, context: Context[Any], node: int =
         failed = await runs.fail_interrupted(
             transaction, now, OUTCOME_UNKNOWN, delivering_before=lost, sending=False, node=node
         )
-        await _schedule_following(transaction, failed)
+        await _schedule_next_steps(transaction, failed)
     _report_failed(context, failed)
 
 
-async def _schedule_following(q: Queries, failed: Mapping[int, bool]) -> None:
+async def _schedule_next_steps(q: Queries, failed: Mapping[int, bool]) -> None:
     """Set the due times of steps that follow failed ones that were not queued."""
     if following := [run_id for run_id, was_sent in failed.items() if was_sent]:
-        await runs.schedule_following(q, following)
+        await runs.schedule_next_steps(q, following)
 
 
 async def recently_connected(database: Database, status_seconds: float) -> frozenset[int]:

@@ -1,5 +1,5 @@
 """The next edge of every calendar that a scheduled command follows; for scheduled reports, the next end of an
-event (actors/schedules/following.py).
+event (actors/schedules/timetable_kinds.py).
 
 An edge is computed once for each calendar, however many follow it, and kept in one heap behind one timer.
 Nothing is fired here: the edge is reported to the dispatcher with the scheduled commands that follow the
@@ -23,7 +23,7 @@ from motorpool.actors.messages.changes import (
     ServerChanged,
 )
 from motorpool.actors.messages.scheduling import CheckDue, EdgesDue, TimetableMessage
-from motorpool.actors.schedules.following import SCHEDULED_COMMANDS, Following, Occasion
+from motorpool.actors.schedules.timetable_kinds import SCHEDULED_COMMANDS, Occasion, TimetableKind
 from motorpool.actors.storage_retry import StorageRetry
 from motorpool.actors.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import Calendar, CalendarError
@@ -66,10 +66,10 @@ class _FollowedCalendar:
 class Timetable(Actor[TimetableMessage]):
     """The handler notes what has changed; a task of its own reads, computes and reports."""
 
-    def __init__(self, database: Database, following: Following = SCHEDULED_COMMANDS) -> None:
+    def __init__(self, database: Database, kind: TimetableKind = SCHEDULED_COMMANDS) -> None:
         self._database = database
-        self._following = following
-        self._rows = following.rows
+        self._kind = kind
+        self._rows = kind.rows
         self._calendars = StoredCalendars()
         self._followed: dict[int, _FollowedCalendar] = {}
         self._calendar_of: dict[int, int] = {}
@@ -107,7 +107,7 @@ class Timetable(Actor[TimetableMessage]):
     def _apply(self, changes: Iterable[Change]) -> None:
         for change in changes:
             match change:
-                case RowChanged() if isinstance(change, self._following.change):
+                case RowChanged() if isinstance(change, self._kind.change):
                     self._edited_schedules.add(change.id)
                 case CalendarChanged() if change.operation == "deleted" or not WINDOW_FIELDS.isdisjoint(
                     change.fields
@@ -170,7 +170,7 @@ class Timetable(Actor[TimetableMessage]):
             self._reload = True
             raise
         if wrong:
-            noun = self._following.noun
+            noun = self._kind.noun
             self.context.log.warning("%d %s are watched afresh: the clock was wrong", wrong, noun)
         self._checked_at = now
         self._heap.clear()
@@ -228,7 +228,7 @@ class Timetable(Actor[TimetableMessage]):
         rows = await self._rows.missing_edge(self._database, reported) if reported else []
         if rows:
             self.context.log.warning(
-                "%d %s have not fired an edge: it is reported again", len(rows), self._following.noun
+                "%d %s have not fired an edge: it is reported again", len(rows), self._kind.noun
             )
             self._follow(rows)
 
@@ -261,12 +261,12 @@ class Timetable(Actor[TimetableMessage]):
         followed.edge = None
         followed.reported = edge.at
         self._to_compute.add(calendar_id)
-        receiver = self.context.system.ref(self._following.receiver)
+        receiver = self.context.system.ref(self._kind.receiver)
         schedule_ids = sorted(followed.schedules)
         for first in range(0, len(schedule_ids), SCHEDULES_PER_MESSAGE):
             some = tuple(schedule_ids[first : first + SCHEDULES_PER_MESSAGE])
             # Waits while the receiver has too much to do.
-            await receiver.tell(self._following.message(calendar_id, edge, some))
+            await receiver.tell(self._kind.message(calendar_id, edge, some))
             await trio.lowlevel.checkpoint()
 
     async def _compute(self) -> None:
@@ -317,19 +317,19 @@ class Timetable(Actor[TimetableMessage]):
     ) -> tuple[Iterable[Occasion], Occasion | None]:
         """Return the edges since `reported`, the last MAX_PASSED_EDGES of them, and the next one."""
         passed: deque[Occasion] = deque(maxlen=MAX_PASSED_EDGES)
-        while (edge := self._following.find(calendar, reported, zone)) is not None and edge.at <= now:
+        while (edge := self._kind.find(calendar, reported, zone)) is not None and edge.at <= now:
             passed.append(edge)
             reported = edge.at
         return passed, edge
 
 
 def timetable_spec(
-    database: Database, following: Following = SCHEDULED_COMMANDS
+    database: Database, kind: TimetableKind = SCHEDULED_COMMANDS
 ) -> ChildSpec[TimetableMessage]:
     """Return the child spec of the timetable of scheduled commands, or of other rows."""
     return ChildSpec(
-        kind=following.timetable,
-        factory=lambda: Timetable(database, following),
+        kind=kind.timetable,
+        factory=lambda: Timetable(database, kind),
         resident=False,
         mailbox_size=1_000,
     )

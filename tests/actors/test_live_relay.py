@@ -10,6 +10,7 @@ import trio
 
 from motorpool.actors import broadcasts, change_relay, live_relay
 from motorpool.actors.change_relay import change_relay_spec
+from motorpool.actors.devices.cluster_statuses import ClusterStatuses
 from motorpool.actors.devices.directory import (
     DIRECTORY,
     DeviceStatusChanged,
@@ -17,7 +18,6 @@ from motorpool.actors.devices.directory import (
     GetLatestPositions,
     directory_spec,
 )
-from motorpool.actors.devices.elsewhere import Elsewhere
 from motorpool.actors.live_relay import live_relay_spec
 from motorpool.actors.messages.homes import LIVING_SERVERS
 from motorpool.actors.messages.topics import (
@@ -46,11 +46,11 @@ def position(number, device_id, minutes=0, **fields):
 class Server:
     """A system with the directory and both relays, and what its clients would get."""
 
-    def __init__(self, database, system, node, elsewhere, media):
+    def __init__(self, database, system, node, cluster_statuses, media):
         self.database = database
         self.system = system
         self.node = node
-        self.elsewhere = elsewhere
+        self.cluster_statuses = cluster_statuses
         self.media = media
         self.latest = []
         self.statuses = []
@@ -115,20 +115,20 @@ async def open_server(database, monkeypatch, neighbours, tmp_path):
         async def __aenter__(self):
             async with database.session() as session:
                 node = await nodes.join(session, "north", "a server of tests", "0")
-            elsewhere = Elsewhere()
+            cluster_statuses = ClusterStatuses()
             self._system = open_system(
                 SupervisorSpec(
                     name="system",
                     intensity=None,
                     children=(
-                        directory_spec(database, None, elsewhere),
+                        directory_spec(database, None, cluster_statuses),
                         neighbours.devices_spec,
                         change_relay_spec(database),
-                        live_relay_spec(database, node, elsewhere, self._media),
+                        live_relay_spec(database, node, cluster_statuses, self._media),
                     ),
                 )
             )
-            return Server(database, await self._system.__aenter__(), node, elsewhere, self._media)
+            return Server(database, await self._system.__aenter__(), node, cluster_statuses, self._media)
 
         async def __aexit__(self, *error):
             return await self._system.__aexit__(*error)
@@ -145,7 +145,7 @@ async def servers(open_server, make_device):
             sender.says(signal, "online")
 
             async def sees(each=each):
-                return each.elsewhere.is_online(signal)
+                return each.cluster_statuses.is_online(signal)
 
             await until(sees)
         yield one, other
@@ -245,7 +245,7 @@ async def test_a_device_that_moves_stays_online(servers, make_device):
     other.says(van, "online", 1)
 
     async def knows():
-        return one.elsewhere.is_online(van)
+        return one.cluster_statuses.is_online(van)
 
     await until(knows)
     one.statuses.clear()
@@ -253,7 +253,7 @@ async def test_a_device_that_moves_stays_online(servers, make_device):
     one.says(van, "offline", 2)
 
     async def has_arrived():
-        return not other.elsewhere.is_online(van)
+        return not other.cluster_statuses.is_online(van)
 
     await until(has_arrived)
     for server in servers:

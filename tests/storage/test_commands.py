@@ -51,10 +51,10 @@ async def test_what_waits_is_walked_in_order(database, device):
     other = await devices.TABLE.insert(database, Device(unique_id="b"))
     put = [await commands.enqueue(database, QueuedCommand(device_id=device.id, type=kind)) for kind in "abc"]
     last, walked = 0, []
-    while (last := await commands.following(database, device.id, last)) is not None:
+    while (last := await commands.next_queued(database, device.id, last)) is not None:
         walked.append(last)
     assert walked == [command.id for command in put]
-    assert await commands.following(database, other.id, 0) is None
+    assert await commands.next_queued(database, other.id, 0) is None
     assert await commands.devices_with_queue(database, [device.id, other.id, 999]) == {device.id}
 
 

@@ -105,14 +105,14 @@ async def test_steps_that_follow_are_locked_with_those_that_ended(world, lock_wa
     await world.put(begun[1:], "sending")
     with trio.fail_after(30):
         async with trio.open_nursery() as nursery, world.database.transaction() as transaction:
-            await runs.lock_with_following(transaction, begun)
+            await runs.lock_with_later_steps(transaction, begun)
             await runs.store_outcomes(
                 transaction, [Outcome(begun[0], "queued"), Outcome(begun[1], "sent")], NOW
             )
             nursery.start_soon(partial(runs.cancel, world.database, schedule.id, NOW))
             while not await lock_waits():
                 await trio.lowlevel.checkpoint()
-            await runs.schedule_following(transaction, begun)
+            await runs.schedule_next_steps(transaction, begun)
     assert [run.status for run in await world.runs(schedule)] == ["delivering", "skipped", "sent", "skipped"]
 
 
@@ -162,9 +162,9 @@ class Struggle:
         self.sent.update(outcome.run_id for outcome in came)
         came += [Outcome(run_id, "queued") for run_id in self.sending[::2]]
         async with self.dispatcher, self.database.transaction() as transaction:
-            await runs.lock_with_following(transaction, self.sending)
+            await runs.lock_with_later_steps(transaction, self.sending)
             await runs.store_outcomes(transaction, came, NOW)
-            await runs.schedule_following(transaction, self.sending)
+            await runs.schedule_next_steps(transaction, self.sending)
 
     async def cancel(self):
         for schedule in self.schedules:

@@ -90,11 +90,11 @@ class TestPlanning:
         schedule, made = await fired(0, 60, 5)
         await world.put([made[0].id], status, time=NOW + 2 * MINUTE)
         due = NOW + 3 * MINUTE
-        assert await runs.schedule_following(world.database, [made[0].id]) == [
+        assert await runs.schedule_next_steps(world.database, [made[0].id]) == [
             DelayedStep(schedule.id, made[1].id, due)
         ]
         # Twice does no harm.
-        assert await runs.schedule_following(world.database, [made[0].id]) == [
+        assert await runs.schedule_next_steps(world.database, [made[0].id]) == [
             DelayedStep(schedule.id, made[1].id, due)
         ]
         stored = await world.runs()
@@ -104,28 +104,28 @@ class TestPlanning:
     async def test_a_missed_step_puts_nothing_off(self, world, fired):
         schedule, made = await fired(0, 600)
         await world.put([made[0].id], "skipped", reason="missed", time=NOW + 8 * MINUTE)
-        planned = await runs.schedule_following(world.database, [made[0].id])
+        planned = await runs.schedule_next_steps(world.database, [made[0].id])
         assert planned == [DelayedStep(schedule.id, made[1].id, NOW + 10 * MINUTE)]
 
     async def test_a_missed_step_that_had_been_put_off_hands_that_on(self, world, fired):
         schedule, made = await fired(0, 600, 240)
         # The device took two minutes for the first; so all that follows is two minutes later.
         await world.put([made[0].id], "sent", time=NOW + 2 * MINUTE)
-        assert await runs.schedule_following(world.database, [made[0].id]) == [
+        assert await runs.schedule_next_steps(world.database, [made[0].id]) == [
             DelayedStep(schedule.id, made[1].id, NOW + 12 * MINUTE)
         ]
         (missed,) = await edge_occurrences.start_steps(world.database, [made[1].id], NOW + 18 * MINUTE)
         assert missed.reason == "missed"
-        assert await runs.schedule_following(world.database, [made[1].id]) == [
+        assert await runs.schedule_next_steps(world.database, [made[1].id]) == [
             DelayedStep(schedule.id, made[2].id, NOW + 16 * MINUTE)
         ]
 
     async def test_nothing_follows_the_last_one_and_nothing_that_has_ended_waits_again(self, world, fired):
         _, made = await fired(0, 60)
         await world.put([made[0].id], "sent")
-        assert await runs.schedule_following(world.database, [made[1].id]) == []
+        assert await runs.schedule_next_steps(world.database, [made[1].id]) == []
         await world.put([made[1].id], "skipped")
-        assert await runs.schedule_following(world.database, [made[0].id]) == []
+        assert await runs.schedule_next_steps(world.database, [made[0].id]) == []
 
     async def test_devices_go_their_own_ways(self, world, command):
         devices_here = [await world.device() for _ in range(3)]
@@ -134,7 +134,7 @@ class TestPlanning:
         first = [run for run in await world.runs() if run.step == 0]
         for number, run in enumerate(first):
             await world.put([run.id], "sent", time=NOW + (2 + number) * MINUTE)
-        planned = await runs.schedule_following(world.database, [run.id for run in first[:2]])
+        planned = await runs.schedule_next_steps(world.database, [run.id for run in first[:2]])
         assert {(step.run_id - 1, step.due) for step in planned} == {
             (first[0].id, NOW + 2 * MINUTE + 30 * SECOND),
             (first[1].id, NOW + 3 * MINUTE + 30 * SECOND),

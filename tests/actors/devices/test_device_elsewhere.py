@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from motorpool.actors.devices.elsewhere import Elsewhere
+from motorpool.actors.devices.cluster_statuses import ClusterStatuses
 from motorpool.actors.devices.position_writer import assign_id
 from motorpool.actors.messages.uplink import (
     ConnectedElsewhere,
@@ -43,20 +43,20 @@ async def store(database, number, row, minutes, longitude, **attributes):
 
 async def test_a_move_to_another_server_makes_no_events(make_device, device_harness, time):
     row = await make_device(attributes=WITH_EVENTS)
-    elsewhere = Elsewhere()
-    async with device_harness(elsewhere=elsewhere) as running:
+    cluster_statuses = ClusterStatuses()
+    async with device_harness(cluster_statuses=cluster_statuses) as running:
         connection, _ = await running.connect(row)
         await running.device(row).tell(ConnectedElsewhere())
         await time.settle()
         assert running.statuses == ["online", "offline"]
         # It comes back before the other server has noticed, and goes there again, by a disconnection.
-        elsewhere.set_remote(row.id, OTHER, "online")
+        cluster_statuses.set_remote(row.id, OTHER, "online")
         connection, _ = await running.connect(row)
         await running.device(row).tell(Disconnected(connection))
         await time.settle()
         assert running.statuses == ["online", "offline", "online", "offline"]
         assert [event.type for event in running.events] == ["deviceOnline"]
-        elsewhere.set_remote(row.id, OTHER, "offline")
+        cluster_statuses.set_remote(row.id, OTHER, "offline")
         connection, _ = await running.connect(row)
         await running.device(row).tell(Disconnected(connection))
         await time.settle()
@@ -67,11 +67,11 @@ async def test_silence_is_no_event_while_the_device_reports_to_another_server(
     make_device, device_harness, time
 ):
     row = await make_device(attributes=WITH_EVENTS)
-    elsewhere = Elsewhere()
-    async with device_harness(elsewhere=elsewhere, status_timeout_seconds=60) as running:
+    cluster_statuses = ClusterStatuses()
+    async with device_harness(cluster_statuses=cluster_statuses, status_timeout_seconds=60) as running:
         await running.connect(row)
         await time.settle()
-        elsewhere.set_remote(row.id, OTHER, "online")
+        cluster_statuses.set_remote(row.id, OTHER, "online")
         await time.passes(90, step=5)
         assert running.statuses == ["online", "unknown"]
         assert [event.type for event in running.events] == ["deviceOnline"]

@@ -11,8 +11,8 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
 from motorpool.actors.messages.changes import CalendarChanged, ScheduledReportChanged
 from motorpool.actors.messages.scheduling import SCHEDULED_REPORT_MAILS, EventsEnded
-from motorpool.actors.schedules.following import SCHEDULED_REPORTS
 from motorpool.actors.schedules.timetable import timetable_spec
+from motorpool.actors.schedules.timetable_kinds import SCHEDULED_REPORTS
 from motorpool.storage import audit, devices, groups, links, plain_tables, scheduled_reports, users
 from motorpool.storage.records import Calendar, Device, Group, ScheduledReport, User
 

@@ -1,4 +1,4 @@
-"""Who follows calendars: what a timetable reads, what it looks for, and whom it tells."""
+"""The kinds of timetables: the rows that follow calendars, what is looked for in them, and who is told."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from motorpool.storage import scheduled_commands, scheduled_reports
 from motorpool.storage.queries import Queries
 from motorpool.storage.scheduled_commands import WatchedSchedule
 
-__all__ = ["SCHEDULED_COMMANDS", "SCHEDULED_REPORTS", "Following", "Occasion"]
+__all__ = ["SCHEDULED_COMMANDS", "SCHEDULED_REPORTS", "Occasion", "TimetableKind"]
 
 
 class Occasion(Protocol):
@@ -57,8 +57,8 @@ class WatchedRows(Protocol):
 
 
 @dataclass(frozen=True)
-class Following:
-    """A kind of rows that follow calendars."""
+class TimetableKind:
+    """What a timetable reads, finds and sends."""
 
     timetable: Kind[None, TimetableMessage]
     noun: str
@@ -82,7 +82,7 @@ def _edge_reached(calendar_id: int, edge: Edge, ids: tuple[int, ...]) -> EdgeRea
     return EdgeReached(calendar_id, edge.at, phase, ids)
 
 
-SCHEDULED_COMMANDS = Following(
+SCHEDULED_COMMANDS = TimetableKind(
     TIMETABLE,
     "scheduled commands",
     ScheduleChanged,
@@ -113,7 +113,7 @@ def _events_ended(calendar_id: int, ended: _Ended, ids: tuple[int, ...]) -> Even
     return EventsEnded(calendar_id, ended.at, tuple(begin for begin, _ in ended.windows), ids)
 
 
-SCHEDULED_REPORTS = Following(
+SCHEDULED_REPORTS = TimetableKind(
     REPORT_TIMETABLE,
     "scheduled reports",
     ScheduledReportChanged,

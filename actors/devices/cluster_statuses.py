@@ -15,7 +15,7 @@ from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.rules.fold import is_latest
 from motorpool.storage.records import Position
 
-__all__ = ["Elsewhere", "apply_updates"]
+__all__ = ["ClusterStatuses", "apply_updates"]
 
 ONLINE = "online"
 
@@ -25,7 +25,7 @@ class _Remote(NamedTuple):
     status: str
 
 
-class Elsewhere:
+class ClusterStatuses:
     """What this server and the others say of each device; there is none where a server is alone."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Elsewhere:
 
 def apply_updates(
     message: ApplyRemoteUpdates,
-    elsewhere: Elsewhere,
+    cluster_statuses: ClusterStatuses,
     shown: MutableMapping[int, str],
     last_update: MutableMapping[int, datetime],
     latest: MutableMapping[int, Position | None],
@@ -113,7 +113,7 @@ def apply_updates(
     for update in message.updates:
         device_id, position, moment = update.device_id, update.position, update.last_update
         if update.status is not None:
-            status = elsewhere.set_remote(device_id, message.server, update.status)
+            status = cluster_statuses.set_remote(device_id, message.server, update.status)
             if status is not None:
                 shown[device_id] = status
         if position is not None:

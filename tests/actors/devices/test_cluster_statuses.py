@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.devices.elsewhere import Elsewhere
+from motorpool.actors.devices.cluster_statuses import ClusterStatuses
 
 HERE, OTHERS = 1, (2, 3)
 STATUSES = st.sampled_from(["online", "unknown", "offline"])
 
 
 def test_a_device_that_moves_is_online_all_the_time():
-    table = Elsewhere()
+    table = ClusterStatuses()
     assert table.set_here(7, "online") == "online"
     assert table.set_remote(7, 2, "online") == "online"
     assert table.is_online(7)
@@ -22,7 +22,7 @@ def test_a_device_that_moves_is_online_all_the_time():
 
 
 def test_what_a_dead_server_said_is_forgotten():
-    table = Elsewhere()
+    table = ClusterStatuses()
     table.set_here(7, "unknown")
     for device_id in (7, 8):
         table.set_remote(device_id, 2, "online")
@@ -41,7 +41,7 @@ def test_what_a_dead_server_said_is_forgotten():
 
 @given(st.lists(st.tuples(st.sampled_from([HERE, *OTHERS]), STATUSES), max_size=30))
 def test_what_is_shown_is_online_if_this_server_or_the_last_one_that_had_it_says_so(said):
-    table = Elsewhere()
+    table = ClusterStatuses()
     shown, here, owner, remote = "offline", "offline", None, "offline"
     for server, status in said:
         if server == HERE:
