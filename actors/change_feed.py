@@ -23,7 +23,7 @@ from typing import Any
 import trio
 
 from motorpool.actors.devices.directory import DIRECTORY
-from motorpool.actors.devices.rule_catalog import RULE_CATALOG, concerns_rules
+from motorpool.actors.devices.rule_cache import RULE_CACHE, concerns_rules
 from motorpool.actors.messages.access import ACCESS
 from motorpool.actors.messages.changes import (
     CHANGES,
@@ -168,7 +168,7 @@ async def _subscribers(system: System, changes: tuple[Change, ...]) -> None:
 FOLLOWERS: tuple[Follower, ...] = (
     _cached_rows,
     _actor(ACCESS, _concerns_access),
-    _actor(RULE_CATALOG, concerns_rules),
+    _actor(RULE_CACHE, concerns_rules),
     _devices,
     _actor(DIRECTORY, _concerns_directory),
     _actor(HOMES, lambda change: isinstance(change, DeviceMoved | EverythingChanged)),

@@ -125,7 +125,7 @@ class Duties:
     def only(self, name: str, make: Callable[[Database], ChildSpec[M]]) -> ChildSpec[M]:
         """Return the spec that `make(database)` returns, of an actor that only the holder of the duty runs.
 
-        ClusterStatuses its messages are ignored: an actor that begins to run reads its state from the rows. A duty
+        Elsewhere its messages are ignored: an actor that begins to run reads its state from the rows. A duty
         has one such actor. Its `handle` must bear messages before `start` has returned.
         """
         spec = make(self._database)

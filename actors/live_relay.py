@@ -307,9 +307,9 @@ def _batches(device_ids: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 def live_relay_spec(
     database: Database, server: int, cluster_statuses: ClusterStatuses, media: Path
 ) -> ChildSpec[None]:
-    """Return the child spec; `server` is the number of this one, `cluster_statuses` the table of the directory.
+    """Return the child spec; `server` is the number of this one.
 
-    `media` is the folder of all files of devices.
+    `cluster_statuses` is the table of the directory, `media` the folder of all files of devices.
     """
     return ChildSpec(
         kind=LIVE_RELAY,

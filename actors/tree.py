@@ -20,7 +20,7 @@ from motorpool.actors.devices.homes import homes_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
 from motorpool.actors.devices.protocol_attributes import read_assignments
-from motorpool.actors.devices.rule_catalog import RuleCatalog, rule_catalog_spec
+from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
 from motorpool.actors.duties import Duties
 from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
@@ -136,7 +136,7 @@ def fleet_tree(
     quota = quota or DeviceQuota(settings.files.device_quota_bytes or 0, exempt=None)
     outgoing = outgoing or OutgoingServices()
     hub = open_hub()
-    catalog = RuleCatalog(database, settings.rules, read_assignments(settings.device.protocol_attributes))
+    rule_cache = RuleCache(database, settings.rules, read_assignments(settings.device.protocol_attributes))
     latest: dict[int, Position | None] = {}
     cluster_statuses = ClusterStatuses() if clustered else None
     business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
@@ -174,8 +174,8 @@ def fleet_tree(
             directory_spec(database, latest, cluster_statuses),
             access_spec(database),
             media_requests_spec(database),
-            rule_catalog_spec(catalog, database),
-            device_loader_spec(database, catalog),
+            rule_cache_spec(rule_cache, database),
+            device_loader_spec(database, rule_cache),
             *((homes_spec(database, node),) if clustered else ()),
             device_spec(
                 database,
@@ -192,7 +192,7 @@ def fleet_tree(
                     clustered=clustered,
                     cluster_statuses=cluster_statuses,
                 ),
-                catalog,
+                rule_cache,
             ),
             SupervisorSpec(name="decoding", intensity=None, children=(decoders_spec(), sound_spec())),
             # Above streams and playbacks, which hand over their last fragments when they stop.
@@ -231,7 +231,7 @@ def fleet_tree(
             SupervisorSpec(
                 name="listeners",
                 intensity=None,
-                children=tuple(_listeners(database, catalog, settings, hub, server_key, quota)),
+                children=tuple(_listeners(database, rule_cache, settings, hub, server_key, quota)),
             ),
             SupervisorSpec(
                 name="background",
@@ -362,7 +362,7 @@ def _device_connection(
     codec_type: type[DeviceCodec],
     server_key: bytes | None,
     database: Database,
-    catalog: RuleCatalog,
+    rule_cache: RuleCache,
     settings: DeviceSettings,
     uploads: UploadRoom | None,
     device_socket: PeerSocket,
@@ -375,7 +375,7 @@ def _device_connection(
         device_socket,
         codec,
         database=database,
-        catalog=catalog,
+        rule_cache=rule_cache,
         settings=settings,
         uploads=uploads,
         tap=tap,
@@ -390,7 +390,7 @@ def _media_connection(
 
 def _listeners(
     database: Database,
-    catalog: RuleCatalog,
+    rule_cache: RuleCache,
     settings: FleetSettings,
     hub: Hub | None,
     server_key: bytes | None,
@@ -415,7 +415,7 @@ def _listeners(
             continue
         port = codec.port + settings.port.offset
         connection = partial(
-            _device_connection, codec, server_key, database, catalog, settings.device, uploads
+            _device_connection, codec, server_key, database, rule_cache, settings.device, uploads
         )
         specs.append(
             listener_spec(

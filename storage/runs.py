@@ -152,8 +152,8 @@ _FAIL_UNKNOWN = f"""
 async def lock_with_later_steps(q: Queries, run_ids: Sequence[int]) -> None:
     """Lock steps together with the pending ones that follow them, before a transaction changes both.
 
-    Locked by `store_outcomes` and then by `schedule_next_steps`, they could deadlock with `cancel`: the ids of
-    the steps that follow lie between those of the others.
+    Locked by `store_outcomes` and then by `schedule_next_steps`, they could deadlock with `cancel`: the ids
+    of the steps that follow lie between those of the others.
     """
     await q.execute(_LOCK, list(run_ids))
 

@@ -15,7 +15,7 @@ from motorpool.actors.devices.linked_positions import linked_positions
 from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.position_writer import Append, AppendEvents, WriterMessage
 from motorpool.actors.devices.presence import Presence
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import DeviceMessage, SetAccumulators
@@ -40,25 +40,25 @@ class BaseDevice(Actor[DeviceMessage]):
     """Folds reports onto the state of a device, and sends what comes of them to the position writer."""
 
     __slots__ = (
-        "_catalog",
         "_connections",
         "_device_id",
         "_generation",
         "_latest",
         "_presence",
+        "_rule_cache",
         "_rules",
         "_session",
         "_state",
         "_writer",
     )
 
-    def __init__(self, device_id: int, catalog: RuleCatalog) -> None:
+    def __init__(self, device_id: int, rule_cache: RuleCache) -> None:
         self._device_id = device_id
-        self._catalog = catalog
+        self._rule_cache = rule_cache
         self._session = DeviceSession()
         self._rules = UNCONFIGURED
         self._generation = -1
-        """Of the catalog, when the rules were last asked for."""
+        """Of the rule cache, when the rules were last asked for."""
         self._state = NOTHING_STORED
         """What `fold` applies the next report to."""
         self._connections: OpenConnections
@@ -75,9 +75,9 @@ class BaseDevice(Actor[DeviceMessage]):
         events: tuple[Event, ...] = (),
     ) -> Awaitable[None] | None:
         now = self._now()
-        session, catalog = self._session, self._catalog
+        session, rule_cache = self._session, self._rule_cache
         session.protocol = protocol
-        if catalog.generation != self._generation:
+        if rule_cache.generation != self._generation:
             self._refresh_rules()
         rules = self._rules
         linked = (
@@ -116,21 +116,21 @@ class BaseDevice(Actor[DeviceMessage]):
         return self.context.clock.now()
 
     def _check_rules(self) -> None:
-        if self._catalog.generation != self._generation:
+        if self._rule_cache.generation != self._generation:
             self._refresh_rules()
 
     def _refresh_rules(self) -> None:
         """Ask for the rules anew: the row or something else that they are made of has changed."""
         row = self._session.row
-        self._generation = self._catalog.generation
-        self._rules = UNCONFIGURED if row is None else self._catalog.rules_of(row)
+        self._generation = self._rule_cache.generation
+        self._rules = UNCONFIGURED if row is None else self._rule_cache.rules_of(row)
         self._connections.timezone = self._rules.settings.decoder_timezone or ""
         self._connections.inherited = self._rules.protocol_attributes
         self._connections.configure()
 
     def _log_failures(self, failures: Failures) -> None:
         for failure in failures:
-            if self._catalog.is_new(failure):
+            if self._rule_cache.is_new(failure):
                 self.context.log.warning("computed attribute %d has failed: %s", *failure)
 
     def _append(self, append: Append | AppendEvents) -> Awaitable[None] | None:

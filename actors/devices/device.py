@@ -14,7 +14,7 @@ from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.devices.presence import Presence
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
     DeliverInResponse,
@@ -67,9 +67,9 @@ class DeviceActor(BaseDevice):
     __slots__ = ("_commands", "_database", "_options", "_uploads")
 
     def __init__(
-        self, device_id: int, database: Database, options: DeviceOptions, catalog: RuleCatalog
+        self, device_id: int, database: Database, options: DeviceOptions, rule_cache: RuleCache
     ) -> None:
-        super().__init__(device_id, catalog)
+        super().__init__(device_id, rule_cache)
         self._database = database
         self._options = options
 
@@ -247,7 +247,7 @@ class DeviceActor(BaseDevice):
         return self.context.leave()
 
     def _status_changed(self, status: str) -> None:
-        elsewhere = self._options.elsewhere
+        elsewhere = self._options.cluster_statuses
         # A device that is online at another server has moved, or reports to both.
         if elsewhere is None or not elsewhere.is_online(self._device_id):
             super()._status_changed(status)
@@ -257,7 +257,7 @@ class DeviceActor(BaseDevice):
         try:
             row = await devices.TABLE.fetch(self._database, self._device_id)
             if row is not None:
-                await self._catalog.require((row,), self._now())
+                await self._rule_cache.require((row,), self._now())
         except StorageError as error:
             self.context.log.warning("cannot reload the device, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)
@@ -312,13 +312,13 @@ class DeviceActor(BaseDevice):
 
 
 def device_spec(
-    database: Database, options: DeviceOptions, catalog: RuleCatalog, *, idle_seconds: float = 300.0
+    database: Database, options: DeviceOptions, rule_cache: RuleCache, *, idle_seconds: float = 300.0
 ) -> DynamicSpec[int, DeviceMessage]:
     """Return the spec of the device actors; one without messages for `idle_seconds` may be stopped."""
     return DynamicSpec(
         kind=DEVICE,
         name="devices",
-        factory=lambda device_id: DeviceActor(device_id, database, options, catalog),
+        factory=lambda device_id: DeviceActor(device_id, database, options, rule_cache),
         restart=Restart.TRANSIENT,
         mailbox_size=256,
         idle_seconds=idle_seconds,

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from motorpool.actors.batching import BatchingActor
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
 from motorpool.actors.rules.rebuild import MAX_LOOK_BACK, rebuild_state, window_start
 from motorpool.runtime import ChildSpec, Kind, NodeLocal, Request
@@ -39,18 +39,18 @@ DEVICE_LOADER: Kind[None, LoadDevice] = Kind("device_loader")
 
 
 class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
-    """Answers the devices that start, and has the catalog loaded that they get their rules from."""
+    """Answers the devices that start, and has the rule cache loaded that they get their rules from."""
 
-    def __init__(self, database: Database, catalog: RuleCatalog) -> None:
+    def __init__(self, database: Database, rule_cache: RuleCache) -> None:
         super().__init__()
         self._database = database
-        self._catalog = catalog
+        self._rule_cache = rule_cache
 
     async def answer_all(self, requests: Sequence[LoadDevice]) -> list[StoredDevice | None]:
         """Read the rows of all."""
         ids = [request.device_id for request in requests]
         rows = {row.id: row for row in await devices.TABLE.fetch_many(self._database, ids)}
-        await self._catalog.require(rows.values(), self.context.clock.now())
+        await self._rule_cache.require(rows.values(), self.context.clock.now())
         states = await self._states(rows)
         with_queue = await commands.devices_with_queue(self._database, list(rows))
         last_updates = await device_states.last_updates(self._database, list(rows))
@@ -65,7 +65,7 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
         """Return what the rules remember of each device."""
         database = self._database
         latest = {each.device_id: each for each in await positions.latest(database, list(rows))}
-        rules = {row.id: self._catalog.rules_of(row) for row in rows.values()}
+        rules = {row.id: self._rule_cache.rules_of(row) for row in rows.values()}
         wanted = [
             Wanted(device_id, window_start(position, rules[device_id].settings), position.fix_time)
             for device_id, position in latest.items()
@@ -97,11 +97,11 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
         }
 
 
-def device_loader_spec(database: Database, catalog: RuleCatalog) -> ChildSpec[LoadDevice]:
+def device_loader_spec(database: Database, rule_cache: RuleCache) -> ChildSpec[LoadDevice]:
     """Return the child spec of the loader, which the actors of devices need when they start."""
     return ChildSpec(
         kind=DEVICE_LOADER,
-        factory=lambda: DeviceLoader(database, catalog),
+        factory=lambda: DeviceLoader(database, rule_cache),
         resident=False,
         mailbox_size=1_000,
     )

@@ -338,8 +338,8 @@ def directory_spec(
     """Return the child spec of the directory.
 
     `latest` is where it keeps the latest positions by device id, of those devices that were requested; others
-    may read it at any time. None: in a table of its own. `cluster_statuses` is where it keeps the status of devices
-    at other servers of the cluster; None: there are none.
+    may read it at any time. None: in a table of its own. `cluster_statuses` is where it keeps the status of
+    devices at other servers of the cluster; None: there are none.
     """
     table: dict[int, Position | None] = {} if latest is None else latest
     return ChildSpec(

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from typing import assert_never
 
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.alarm_files import AlarmFiles
 from motorpool.actors.gateway.datagram_peer import DatagramDecoder
@@ -71,7 +71,6 @@ class DeviceConnection(IdentifiedConnection):
     """A TCP connection to the port of a device protocol, or an address that sends datagrams to it."""
 
     __slots__ = (
-        "_catalog",
         "_database",
         "_deadlines",
         "_files",
@@ -79,6 +78,7 @@ class DeviceConnection(IdentifiedConnection):
         "_keeps_unknown",
         "_login_seconds",
         "_rejected",
+        "_rule_cache",
     )
 
     def __init__(
@@ -87,7 +87,7 @@ class DeviceConnection(IdentifiedConnection):
         codec: DeviceCodec,
         *,
         database: Database,
-        catalog: RuleCatalog,
+        rule_cache: RuleCache,
         settings: DeviceSettings,
         uploads: UploadRoom | None = None,
         tap: Tap | None = None,
@@ -95,9 +95,9 @@ class DeviceConnection(IdentifiedConnection):
         """Without `uploads`, alarm files are refused."""
         super().__init__(device_socket, codec, idle_seconds=settings.idle_seconds, tap=tap)
         self._database = database
-        self._catalog = catalog
+        self._rule_cache = rule_cache
         self._generation = -1
-        """Of the catalog, when the devices were last asked to follow it."""
+        """Of the rule cache, when the devices were last asked to follow it."""
         self._login_seconds = settings.login_seconds
         self._keeps_unknown = settings.keep_unknown_messages
         codec.keeps_unknown = settings.keep_unknown_messages
@@ -124,7 +124,7 @@ class DeviceConnection(IdentifiedConnection):
         self._socket.guard.traffic.identify(self._ref, 0, "", self._socket.reason)
 
     def _on_data(self, data: bytes) -> None:
-        if self._catalog.generation != self._generation:
+        if self._rule_cache.generation != self._generation:
             self._check_rules()
         super()._on_data(data)
         traffic = self._socket.guard.traffic
@@ -134,7 +134,7 @@ class DeviceConnection(IdentifiedConnection):
 
     def _check_rules(self) -> None:
         """Have the devices configure decoding anew before the next message: their groups may have changed."""
-        self._generation = self._catalog.generation
+        self._generation = self._rule_cache.generation
         if self._device is not None:
             self._device.offer(CheckRules())
         for _, device in self._gateway or ():

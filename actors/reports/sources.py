@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 import msgspec
 import trio
 
-from motorpool.actors.devices.rule_catalog import RULE_CATALOG, GetRules
+from motorpool.actors.devices.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.outgoing.geocoder import Geocoder
 from motorpool.actors.preferences import Preferences
 from motorpool.actors.rules.trip_detection import TripSettings
@@ -123,7 +123,7 @@ class Sources:
 
     async def rules_of(self, device: Device) -> ReportRules:
         """Return the settings of a device."""
-        found = await self.system.ref(RULE_CATALOG).ask(GetRules((device.id,)))
+        found = await self.system.ref(RULE_CACHE).ask(GetRules((device.id,)))
         if device.id not in found:
             return ReportRules()
         settings = found[device.id].settings

@@ -1,6 +1,6 @@
 """What is configured for a device: the input of the rules beside reports and state.
 
-`actors/devices/rule_catalog.py` makes one for each configuration, which the devices that have it share.
+`actors/devices/rule_cache.py` makes one for each configuration, which the devices that have it share.
 """
 
 from collections.abc import Mapping

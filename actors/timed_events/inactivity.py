@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
-from motorpool.actors.devices.rule_catalog import RULE_CATALOG, GetRules
+from motorpool.actors.devices.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.messages.changes import (
     Change,
     DeviceChanged,
@@ -130,7 +130,7 @@ class Inactivity(TimedRule):
         self.instants.discard(device_id)
 
     async def _read_spans(self, ids: Sequence[int]) -> dict[int, tuple[timedelta, timedelta | None]]:
-        rules = await self._system.ref(RULE_CATALOG).ask(GetRules(tuple(ids)), ASK_SECONDS)
+        rules = await self._system.ref(RULE_CACHE).ask(GetRules(tuple(ids)), ASK_SECONDS)
         found = {}
         for device_id, each in rules.items():
             start, period = each.settings.device_inactivity_start, each.settings.device_inactivity_period

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.rebuild import rebuild_state, window_start
@@ -89,9 +89,9 @@ async def _replay(settings: Settings, span: Span) -> Differences:
         device = await _find(database, span.device)
         if device is None:
             raise StartFailed(f"there is no device {span.device}")
-        catalog = RuleCatalog(database, settings.rules)
-        await catalog.require((device,), clock.now())
-        return await replay_span(database, device, catalog.rules_of(device), span.start, span.end)
+        rule_cache = RuleCache(database, settings.rules)
+        await rule_cache.require((device,), clock.now())
+        return await replay_span(database, device, rule_cache.rules_of(device), span.start, span.end)
 
 
 async def _find(database: Database, name: str) -> Device | None:

@@ -7,7 +7,7 @@ import trio
 from motorpool.actors import change_feed
 from motorpool.actors.change_feed import FOLLOWERS, publish_changes
 from motorpool.actors.devices.directory import DIRECTORY
-from motorpool.actors.devices.rule_catalog import RULE_CATALOG
+from motorpool.actors.devices.rule_cache import RULE_CACHE
 from motorpool.actors.messages.access import ACCESS
 from motorpool.actors.messages.changes import (
     CHANGES,
@@ -112,7 +112,7 @@ class Tree:
         self.order = []
         singles = (
             (ACCESS, "access"),
-            (RULE_CATALOG, "rules"),
+            (RULE_CACHE, "rules"),
             (DIRECTORY, "directory"),
             (HOMES, "homes"),
             (TIMETABLE, "timetable"),

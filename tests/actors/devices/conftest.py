@@ -10,7 +10,7 @@ from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import Append, AppendEvents
-from motorpool.actors.devices.rule_catalog import RuleCatalog, rule_catalog_spec
+from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL
@@ -131,14 +131,14 @@ def device_harness(database, neighbours, tree, tmp_path):
         options = DeviceOptions(
             MediaAddress(host, 5263, 5363, 5015), tmp_path, status_timeout_seconds, **settings
         )
-        catalog = RuleCatalog(database)
+        rule_cache = RuleCache(database)
         specs = (
             writer or neighbours.writer_spec,
             neighbours.directory_spec,
             neighbours.media_requests_spec,
-            rule_catalog_spec(catalog, database),
-            device_loader_spec(database, catalog),
-            device_spec(database, options, catalog, idle_seconds=idle_seconds),
+            rule_cache_spec(rule_cache, database),
+            device_loader_spec(database, rule_cache),
+            device_spec(database, options, rule_cache, idle_seconds=idle_seconds),
             DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
             neighbours.connections_spec,

@@ -10,7 +10,7 @@ from motorpool.actors.devices.device_loader import (
     StoredDevice,
     device_loader_spec,
 )
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold import FoldState
 from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState
@@ -32,7 +32,7 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
     point = TrackPoint(7, NOW, 0.0, 0.0, 0.0)
     state = FoldState(position, TripState(False, point, (point,)), NOW.toordinal())
     found = {}
-    async with tree(device_loader_spec(database, RuleCatalog(database))) as system:
+    async with tree(device_loader_spec(database, RuleCache(database))) as system:
 
         async def load(device_id):
             found[device_id] = await system.ref(DEVICE_LOADER).ask(LoadDevice(device_id))
@@ -63,6 +63,6 @@ async def test_an_episode_of_speeding_goes_on(database, make_device, tree):
         for number, speed in enumerate(speeds, 1)
     ]
     await positions.store(database, [positions.pack_row(each) for each in stored], [1, 2, 3, 4])
-    async with tree(device_loader_spec(database, RuleCatalog(database))) as system:
+    async with tree(device_loader_spec(database, RuleCache(database))) as system:
         found = await system.ref(DEVICE_LOADER).ask(LoadDevice(row.id))
     assert found.state.overspeed == OverspeedState(stored[2].fix_time, is_reported=True)

@@ -9,7 +9,7 @@ import pytest
 
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice, device_loader_spec
 from motorpool.actors.devices.position_writer import Append, assign_id
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold import FoldContext, FoldState, fold
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage import links, plain_tables, positions
@@ -86,9 +86,9 @@ async def test_events_after_a_restart_are_those_of_an_unbroken_run(database, mak
     oil = Maintenance(name="oil", type="totalDistance", start=1000, period=4000)
     oil = await plain_tables.MAINTENANCE.insert(database, oil)
     await links.add(database, links.DEVICE_MAINTENANCE, row.id, oil.id)
-    catalog = RuleCatalog(database)
-    await catalog.require((row,), MORNING)
-    rules = catalog.rules_of(row)
+    rule_cache = RuleCache(database)
+    await rule_cache.require((row,), MORNING)
+    rules = rule_cache.rules_of(row)
     day = list(recorded_day(seed))
 
     def run(state, reports):
@@ -102,7 +102,7 @@ async def test_events_after_a_restart_are_those_of_an_unbroken_run(database, mak
     types = {event.type for events in made for event in events}
     assert {"deviceMoving", "deviceStopped", "deviceOverspeed", "geofenceEnter", "ignitionOn"} <= types
     numbers = itertools.count(1)
-    async with tree(device_loader_spec(database, catalog)) as system:
+    async with tree(device_loader_spec(database, rule_cache)) as system:
         for place, result in enumerate(unbroken, 1):
             if result.position is not None:
                 append = Append(

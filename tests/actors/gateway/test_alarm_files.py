@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.files.uploads import UploadRoom
 from motorpool.actors.gateway.deadlines import UPLOAD_IDLE_SECONDS, UPLOAD_SECONDS
 from motorpool.actors.gateway.device_connection import DeviceConnection
@@ -103,7 +103,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
                     device_socket,
                     Jt808(),
                     database=database,
-                    catalog=RuleCatalog(database),
+                    rule_cache=RuleCache(database),
                     settings=settings,
                     uploads=room if self.takes else None,
                 )

@@ -9,7 +9,7 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.gateway import gateway_devices
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
@@ -118,7 +118,7 @@ def line(database, tcp, tree, neighbours, read, time):
                     device_socket,
                     codec(),
                     database=database,
-                    catalog=RuleCatalog(database),
+                    rule_cache=RuleCache(database),
                     settings=DeviceSettings(**limits),
                     tap=Tap(system.ref(RECORDER), 1, codec.name, device_socket.peer) if tap else None,
                 )

@@ -16,7 +16,7 @@ from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
-from motorpool.actors.devices.rule_catalog import RuleCatalog
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages.downlink import CONNECTION, EncodingRefused, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, Disconnected
 from motorpool.actors.tree import schedule_spec
@@ -141,15 +141,15 @@ class ServerRun:
 
     async def run(self, task_status):
         database = InterruptibleDatabase(self.harness.database, self.kill_switch)
-        catalog = RuleCatalog(database)
+        rule_cache = RuleCache(database)
         ignoring = (POSITION_WRITER, DIRECTORY, MEDIA_REQUESTS)
         tree = open_tree(
             *(ChildSpec(kind=kind, factory=IgnoringActor, resident=False) for kind in ignoring),
-            device_loader_spec(database, catalog),
+            device_loader_spec(database, rule_cache),
             device_spec(
                 database,
                 DeviceOptions(MediaAddress("192.0.2.1", 1, 2, 3), self.harness.folder, 600.0),
-                catalog,
+                rule_cache,
             ),
             DynamicSpec(
                 kind=CONNECTION,

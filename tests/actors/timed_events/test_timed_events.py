@@ -8,7 +8,7 @@ from tests.actors.schedules.icalendar import NOW, encode_calendar, minutes
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.devices.directory import DIRECTORY, DeviceStatusChanged, directory_spec
-from motorpool.actors.devices.rule_catalog import RuleCatalog, rule_catalog_spec
+from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
 from motorpool.actors.messages.changes import DeviceChanged, MaintenanceChanged, ServerChanged
 from motorpool.actors.messages.topics import EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import RuleSettings
@@ -26,10 +26,10 @@ def running(database, tree):
 
     def opened(*, clustered=False, **settings):
         configuration = RuleSettings(**settings)
-        catalog = RuleCatalog(database, configuration)
+        rule_cache = RuleCache(database, configuration)
         return tree(
             directory_spec(database),
-            rule_catalog_spec(catalog, database),
+            rule_cache_spec(rule_cache, database),
             timed_events_spec(database, configuration, clustered=clustered),
         )
 

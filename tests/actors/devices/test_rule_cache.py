@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from motorpool.actors.devices.rule_catalog import (
+from motorpool.actors.devices.rule_cache import (
     RELOAD_SECONDS,
-    RULE_CATALOG,
+    RULE_CACHE,
     GetRules,
-    RuleCatalog,
+    RuleCache,
     concerns_rules,
-    rule_catalog_spec,
+    rule_cache_spec,
 )
 from motorpool.actors.messages.changes import (
     ApplyChanges,
@@ -63,10 +63,10 @@ def chain(database):
     return make
 
 
-async def catalog_of(database, configuration=DEFAULTS, protocol_attributes=None):
-    catalog = RuleCatalog(database, configuration, protocol_attributes)
-    await catalog.require((), NOW)
-    return catalog
+async def rule_cache_of(database, configuration=DEFAULTS, protocol_attributes=None):
+    rule_cache = RuleCache(database, configuration, protocol_attributes)
+    await rule_cache.require((), NOW)
+    return rule_cache
 
 
 async def test_attributes_are_looked_up_from_the_device_to_the_configuration(database, make_device, chain):
@@ -77,15 +77,15 @@ async def test_attributes_are_looked_up_from_the_device_to_the_configuration(dat
     inside = await make_device("2", group_id=group.id)
     alone = await make_device("3")
     configuration = RuleSettings(speed_limit=7.0, fuel_capacity=80.0)
-    catalog = await catalog_of(database, configuration)
-    limits = [catalog.rules_of(each).settings.speed_limit for each in (own, inside, alone)]
+    rule_cache = await rule_cache_of(database, configuration)
+    limits = [rule_cache.rules_of(each).settings.speed_limit for each in (own, inside, alone)]
     assert limits == [50, 40, 7]
-    assert catalog.rules_of(alone).settings.fuel_capacity == 60
+    assert rule_cache.rules_of(alone).settings.fuel_capacity == 60
     # A group without a limit leaves it to those above, as far as the third level.
     for removed, left in ((group, 30), (parent, 20), (above, 7)):
         await groups.TABLE.update(database, msgspec.structs.replace(removed, attributes={}))
-        await catalog.apply([GroupChanged(removed.id, "updated", ("attributes.speedLimit",))], NOW)
-        assert catalog.rules_of(inside).settings.speed_limit == left
+        await rule_cache.apply([GroupChanged(removed.id, "updated", ("attributes.speedLimit",))], NOW)
+        assert rule_cache.rules_of(inside).settings.speed_limit == left
     assert top.id
 
 
@@ -101,25 +101,25 @@ async def test_attributes_of_protocols_are_those_of_groups_the_server_and_the_co
     await server.save(database, msgspec.structs.replace(row, attributes=of_server))
     inside, alone = await make_device("1", group_id=group.id), await make_device("2")
     configured = {"devicePassword": "file", "gt06.language": "true"}
-    catalog = await catalog_of(database, protocol_attributes=configured)
+    rule_cache = await rule_cache_of(database, protocol_attributes=configured)
     above_all = {"gt06.language": "true", **of_server}
-    assert catalog.rules_of(alone).protocol_attributes == above_all
-    found = catalog.rules_of(inside).protocol_attributes
+    assert rule_cache.rules_of(alone).protocol_attributes == above_all
+    found = rule_cache.rules_of(inside).protocol_attributes
     assert found == above_all | {"suntech.hbm": "parent", "h02.ack": "parent"}
     await groups.TABLE.update(database, msgspec.structs.replace(parent, attributes={"h02.ack": False}))
-    await catalog.apply([GroupChanged(parent.id, "updated", ("attributes.h02.ack",))], NOW)
-    found = catalog.rules_of(inside).protocol_attributes
+    await rule_cache.apply([GroupChanged(parent.id, "updated", ("attributes.h02.ack",))], NOW)
+    found = rule_cache.rules_of(inside).protocol_attributes
     assert found == above_all | {"suntech.hbm": "above", "h02.ack": False}
 
 
 async def test_devices_with_the_same_configuration_share_their_rules(database, make_device, chain):
     *_, group = await chain()
     rows = [await make_device(str(number), group_id=group.id) for number in range(3)]
-    catalog = await catalog_of(database)
-    assert len({id(catalog.rules_of(row)) for row in rows}) == 1
+    rule_cache = await rule_cache_of(database)
+    assert len({id(rule_cache.rules_of(row)) for row in rows}) == 1
     other = await make_device("other", group_id=group.id, attributes={"filter.zero": True})
-    assert catalog.rules_of(other) is not catalog.rules_of(rows[0])
-    assert catalog.rules_of(other).settings.filter_zero
+    assert rule_cache.rules_of(other) is not rule_cache.rules_of(rows[0])
+    assert rule_cache.rules_of(other).settings.filter_zero
 
 
 async def test_what_is_linked_to_the_device_and_its_groups(database, make_device, chain):
@@ -148,7 +148,7 @@ async def test_what_is_linked_to_the_device_and_its_groups(database, make_device
         driver = await plain_tables.DRIVERS.insert(database, Driver(name=number, unique_id=number))
         await links.add(database, links.DEVICE_DRIVER, row.id, driver.id)
     await links.add(database, links.DEVICE_DEVICE, row.id, mate.id)
-    rules = (await catalog_of(database)).rules_of(row)
+    rules = (await rule_cache_of(database)).rules_of(row)
     assert rules.geofences.containing(1, 2, 0) == [fences[0].id, fences[1].id]
     assert [each.attribute.expression for each in rules.computed] == ["2", "1"]
     assert [each.attribute.expression for each in rules.early_computed] == ["3", "4"]
@@ -170,27 +170,27 @@ async def test_calendars_of_devices_and_geofences_with_their_zones(database, mak
         database, Geofence(name="x", area=CIRCLE, calendar_id=second.id)
     )
     await links.add(database, links.DEVICE_GEOFENCE, row.id, fence.id)
-    catalog = await catalog_of(database)
-    assert catalog.rules_of(row).calendar is None
-    await catalog.require((row, odd), NOW)
-    rules = catalog.rules_of(row)
+    rule_cache = await rule_cache_of(database)
+    assert rule_cache.rules_of(row).calendar is None
+    await rule_cache.require((row, odd), NOW)
+    rules = rule_cache.rules_of(row)
     assert str(rules.calendar.zone) == "Asia/Tokyo"
     assert rules.calendar.covers(NOW, NOW)
     assert list(rules.calendars) == [second.id]
-    assert catalog.rules_of(odd).calendar is None
+    assert rule_cache.rules_of(odd).calendar is None
     settings = await server.fetch(database)
     await server.save(database, msgspec.structs.replace(settings, attributes={"timezone": "Europe/Paris"}))
-    await catalog.apply([ServerChanged(("attributes.timezone",))], NOW)
-    rules = catalog.rules_of(row)
+    await rule_cache.apply([ServerChanged(("attributes.timezone",))], NOW)
+    rules = rule_cache.rules_of(row)
     assert (str(rules.calendar.zone), str(rules.calendars[second.id].zone)) == ("Asia/Tokyo", "Europe/Paris")
     await plain_tables.CALENDARS.delete(database, first.id)
-    await catalog.apply([CalendarChanged(first.id, "deleted")], NOW)
-    assert catalog.rules_of(row).calendar is None
+    await rule_cache.apply([CalendarChanged(first.id, "deleted")], NOW)
+    assert rule_cache.rules_of(row).calendar is None
 
 
-def summary(catalog, row):
+def summary(rule_cache, row):
     """Everything of the rules of a device that can be compared."""
-    rules = catalog.rules_of(row)
+    rules = rule_cache.rules_of(row)
     return (
         rules.settings,
         rules.geofences.containing(1, 2, 0),
@@ -218,7 +218,7 @@ async def test_a_catalog_that_follows_changes_is_as_one_that_is_loaded_afresh(da
         "driver": (plain_tables.DRIVERS, Driver(name="x", unique_id="x"), DriverChanged),
     }
     numbers = iter(range(1000))
-    catalog = await catalog_of(database)
+    rule_cache = await rule_cache_of(database)
 
     async def edit(name):
         table, sample, fact = properties[name]
@@ -280,35 +280,35 @@ async def test_a_catalog_that_follows_changes_is_as_one_that_is_loaded_afresh(da
     for _ in range(12):
         steps = source.choices([edit, link, link, link, regroup, move, accompany], k=source.randint(1, 4))
         facts = [await step(source.choice(list(properties))) for step in steps]
-        generation = catalog.generation
+        generation = rule_cache.generation
         concerned = [fact for fact in facts if concerns_rules(fact)]
-        await catalog.apply(facts, NOW)
-        assert not concerned or catalog.generation != generation
-        fresh = await catalog_of(database)
-        assert [summary(catalog, row) for row in rows] == [summary(fresh, row) for row in rows]
-    await catalog.apply([EverythingChanged()], NOW)
-    assert [summary(catalog, row) for row in rows] == [summary(fresh, row) for row in rows]
+        await rule_cache.apply(facts, NOW)
+        assert not concerned or rule_cache.generation != generation
+        fresh = await rule_cache_of(database)
+        assert [summary(rule_cache, row) for row in rows] == [summary(fresh, row) for row in rows]
+    await rule_cache.apply([EverythingChanged()], NOW)
+    assert [summary(rule_cache, row) for row in rows] == [summary(fresh, row) for row in rows]
 
 
 async def test_others_ask_the_actor_and_an_outage_is_made_up_for(database, make_device, tree, outage, time):
     row = await make_device("1", attributes={"speedLimit": 5})
-    catalog = RuleCatalog(database)
-    async with tree(rule_catalog_spec(catalog, database)) as system:
-        actor = system.ref(RULE_CATALOG)
+    rule_cache = RuleCache(database)
+    async with tree(rule_cache_spec(rule_cache, database)) as system:
+        actor = system.ref(RULE_CACHE)
         found = await actor.ask(GetRules((row.id, 999)))
         assert {number: rules.settings.speed_limit for number, rules in found.items()} == {row.id: 5}
         fence = await plain_tables.GEOFENCES.insert(database, Geofence(name="x", area=CIRCLE))
         await links.add(database, links.DEVICE_GEOFENCE, row.id, fence.id)
         with outage():
             await actor.ask(ApplyChanges((LinkChanged("device", row.id, "geofence", fence.id),)))
-        assert len(catalog.rules_of(row).geofences) == 0
+        assert len(rule_cache.rules_of(row).geofences) == 0
         await time.passes(RELOAD_SECONDS)
-        assert len(catalog.rules_of(row).geofences) == 1
+        assert len(rule_cache.rules_of(row).geofences) == 1
 
 
 def test_the_failure_of_an_attribute_is_new_once():
-    catalog = RuleCatalog(None)
-    assert [catalog.is_new(failure) for failure in ((1, "a"), (1, "b"), (2, "a"))] == [True, False, True]
+    rule_cache = RuleCache(None)
+    assert [rule_cache.is_new(failure) for failure in ((1, "a"), (1, "b"), (2, "a"))] == [True, False, True]
 
 
 def test_a_change_of_the_row_itself_is_no_concern_of_the_catalog():

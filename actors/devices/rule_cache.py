@@ -1,6 +1,6 @@
 """The rules of every device, in memory: loaded once, then brought up to date by the change feed.
 
-One `RuleCatalog` is shared by the actors of a process, which read it without waiting and without a message.
+One `RuleCache` is shared by the actors of a process, which read it without waiting and without a message.
 Only the actor of this module, and who needs it first, change it. `generation` tells a device's actor, at the
 cost of one comparison a position, that its rules may have changed.
 """
@@ -41,7 +41,7 @@ from motorpool.storage.links import LinkType
 from motorpool.storage.records import Device
 from motorpool.storage.rule_rows import RULE_LINKS
 
-__all__ = ["RULE_CATALOG", "GetRules", "RuleCatalog", "concerns_rules", "rule_catalog_spec"]
+__all__ = ["RULE_CACHE", "GetRules", "RuleCache", "concerns_rules", "rule_cache_spec"]
 
 RELOAD_SECONDS = 5.0
 """Delay before the rows are read again after the database was unavailable."""
@@ -67,8 +67,8 @@ class _Reload(msgspec.Struct, frozen=True, gc=False):
     pass
 
 
-RuleCatalogMessage = ApplyChanges | GetRules | _Reload
-RULE_CATALOG: Kind[None, RuleCatalogMessage] = Kind("rule_catalog")
+RuleCacheMessage = ApplyChanges | GetRules | _Reload
+RULE_CACHE: Kind[None, RuleCacheMessage] = Kind("rule_cache")
 
 
 def concerns_rules(change: Change) -> bool:
@@ -95,7 +95,7 @@ def concerns_rules(change: Change) -> bool:
             return False
 
 
-class RuleCatalog:
+class RuleCache:
     """Gives the rules of devices; empty until it is loaded. `now` is aware."""
 
     def __init__(
@@ -252,28 +252,28 @@ def _changed_owners(changes: Iterable[Change], kind: LinkType) -> set[int]:
     return owners
 
 
-class RuleCatalogActor(Actor[RuleCatalogMessage]):
-    """Has the catalog follow the change feed, and answers who has no catalog at hand."""
+class RuleCacheActor(Actor[RuleCacheMessage]):
+    """Has the rule cache follow the change feed, and answers who has no rule cache at hand."""
 
-    def __init__(self, catalog: RuleCatalog, database: Database) -> None:
-        self._catalog = catalog
+    def __init__(self, rule_cache: RuleCache, database: Database) -> None:
+        self._rule_cache = rule_cache
         self._database = database
 
     async def start(self) -> None:
         """Have everything read again: changes of before the start may have been missed."""
-        self._catalog.unload()
+        self._rule_cache.unload()
 
-    async def handle(self, message: RuleCatalogMessage) -> object:
+    async def handle(self, message: RuleCacheMessage) -> object:
         """Handle one message; what changed meanwhile waits in the mailbox."""
         now = self.context.clock.now()
         try:
             match message:
                 case ApplyChanges():
-                    return await self._catalog.apply(message.changes, now)
+                    return await self._rule_cache.apply(message.changes, now)
                 case GetRules():
                     return await self._rules(message.device_ids, now)
                 case _Reload():
-                    return await self._catalog.reload(now)
+                    return await self._rule_cache.reload(now)
                 case _:
                     assert_never(message)
         except StorageError as error:
@@ -285,15 +285,15 @@ class RuleCatalogActor(Actor[RuleCatalogMessage]):
 
     async def _rules(self, device_ids: Sequence[int], now: datetime) -> dict[int, DeviceRules]:
         rows = await devices.TABLE.fetch_many(self._database, device_ids)
-        await self._catalog.require(rows, now)
-        return {row.id: self._catalog.rules_of(row) for row in rows}
+        await self._rule_cache.require(rows, now)
+        return {row.id: self._rule_cache.rules_of(row) for row in rows}
 
 
-def rule_catalog_spec(catalog: RuleCatalog, database: Database) -> ChildSpec[RuleCatalogMessage]:
-    """Return the child spec of the actor that keeps `catalog` up to date."""
+def rule_cache_spec(rule_cache: RuleCache, database: Database) -> ChildSpec[RuleCacheMessage]:
+    """Return the child spec of the actor that keeps `rule_cache` up to date."""
     return ChildSpec(
-        kind=RULE_CATALOG,
-        factory=lambda: RuleCatalogActor(catalog, database),
+        kind=RULE_CACHE,
+        factory=lambda: RuleCacheActor(rule_cache, database),
         resident=False,
         mailbox_size=1_000,
     )
