@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from motorpool.actors.rules.expressions import Expression, ExpressionError, Run
+from motorpool.actors.rules.expressions import EvaluationState, Expression, ExpressionError
 from motorpool.actors.rules.expressions.values import text
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
@@ -181,11 +181,11 @@ def compute_values(
     """Like `compute_all`, but put the values into `attributes`; return those of fields of the position."""
     failures: Failures = ()
     fields: dict[str, Any] = {}
-    run = Run(variables)
+    state = EvaluationState(variables)
     for each in compiled:
         name = each.name
         try:
-            value = each.expression.evaluate_in(run)
+            value = each.expression.evaluate_in(state)
             if value is not None:
                 kind = value.__class__
                 # Most values have the type of the attribute already.

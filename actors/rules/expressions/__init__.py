@@ -2,11 +2,12 @@
 side effects.
 
 There are no loops, assignments or constructors, so the length of the text bounds the number of steps, and
-`run` bounds the cost of a step. ExpressionError is the only exception, whatever the text and the values.
+`EvaluationState` bounds the cost of a step. ExpressionError is the only exception, whatever the text and the
+values.
 """
 
 from motorpool.actors.rules.expressions.compiler import Expression, compile_expression
 from motorpool.actors.rules.expressions.errors import ExpressionError
-from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 
-__all__ = ["Expression", "ExpressionError", "Run", "compile_expression"]
+__all__ = ["EvaluationState", "Expression", "ExpressionError", "compile_expression"]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.patterns import matches
-from motorpool.actors.rules.expressions.run import Run
 from motorpool.actors.rules.expressions.values import (
     MAX_INT64,
     MIN_INT64,
@@ -25,7 +25,7 @@ from motorpool.actors.rules.expressions.values import (
 
 __all__ = ["BINARY", "Binary", "negate", "signed"]
 
-Binary = Callable[[Run, object, object], object]
+Binary = Callable[[EvaluationState, object, object], object]
 
 _MASK = (1 << 64) - 1
 _NUMBERS: frozenset[Any] = frozenset({int, float})
@@ -43,10 +43,10 @@ def negate(value: object) -> int | float:
     return -number if isinstance(number, float) else in_64_bits(-number)
 
 
-def _add(run: Run, left: object, right: object) -> object:
+def _add(state: EvaluationState, left: object, right: object) -> object:
     if isinstance(left, str) or isinstance(right, str):
         first, second = text(left), text(right)
-        run.will_write(len(first) + len(second))
+        state.will_write(len(first) + len(second))
         return first + second
     first_number, second_number = to_number(left), to_number(right)
     if isinstance(first_number, int) and isinstance(second_number, int):
@@ -54,24 +54,24 @@ def _add(run: Run, left: object, right: object) -> object:
     return first_number + second_number
 
 
-def _subtract(run: Run, left: object, right: object) -> object:
-    del run
+def _subtract(state: EvaluationState, left: object, right: object) -> object:
+    del state
     first, second = to_number(left), to_number(right)
     if isinstance(first, int) and isinstance(second, int):
         return in_64_bits(first - second)
     return first - second
 
 
-def _multiply(run: Run, left: object, right: object) -> object:
-    del run
+def _multiply(state: EvaluationState, left: object, right: object) -> object:
+    del state
     first, second = to_number(left), to_number(right)
     if isinstance(first, int) and isinstance(second, int):
         return in_64_bits(first * second)
     return first * second
 
 
-def _divide(run: Run, left: object, right: object) -> object:
-    del run
+def _divide(state: EvaluationState, left: object, right: object) -> object:
+    del state
     first, second = to_number(left), to_number(right)
     if second == 0:
         raise ExpressionError("division by zero")
@@ -80,8 +80,8 @@ def _divide(run: Run, left: object, right: object) -> object:
     return first / second
 
 
-def _remainder(run: Run, left: object, right: object) -> object:
-    del run
+def _remainder(state: EvaluationState, left: object, right: object) -> object:
+    del state
     first, second = to_number(left), to_number(right)
     if second == 0:
         raise ExpressionError("division by zero")
@@ -98,16 +98,16 @@ def _truncated_quotient(first: int, second: int) -> int:
 
 
 def _bits(operate: Callable[[int, int], int]) -> Binary:
-    def operator_of_bits(run: Run, left: object, right: object) -> object:
-        del run
+    def operator_of_bits(state: EvaluationState, left: object, right: object) -> object:
+        del state
         return signed(operate(to_integer(left), to_integer(right)))
 
     return operator_of_bits
 
 
 def _ordered(compare: Callable[[Any, Any], bool], *accepted: int) -> Binary:
-    def operate(run: Run, left: Any, right: Any) -> object:  # noqa: ANN401 - values of any type
-        del run
+    def operate(state: EvaluationState, left: Any, right: Any) -> object:  # noqa: ANN401 - values of any type
+        del state
         # Most are numbers; the others, and those that are none or too large, are for `order`.
         if (
             left.__class__ in _NUMBERS
@@ -121,29 +121,29 @@ def _ordered(compare: Callable[[Any, Any], bool], *accepted: int) -> Binary:
     return operate
 
 
-def _equal(run: Run, left: object, right: object) -> object:
-    run.spend(1)
+def _equal(state: EvaluationState, left: object, right: object) -> object:
+    state.spend(1)
     return equal(left, right)
 
 
-def _starts_with(run: Run, left: object, right: object) -> bool:
+def _starts_with(state: EvaluationState, left: object, right: object) -> bool:
     if left is None or right is None:
         return left is right
     first, second = text(left), text(right)
-    run.read(second)
+    state.read(second)
     return first.startswith(second)
 
 
-def _ends_with(run: Run, left: object, right: object) -> bool:
+def _ends_with(state: EvaluationState, left: object, right: object) -> bool:
     if left is None or right is None:
         return left is right
     first, second = text(left), text(right)
-    run.read(second)
+    state.read(second)
     return first.endswith(second)
 
 
 def _not(operate: Binary) -> Binary:
-    return lambda run, left, right: not operate(run, left, right)
+    return lambda state, left, right: not operate(state, left, right)
 
 
 BINARY: dict[str, Binary] = {

@@ -6,6 +6,7 @@ A method gets the results of the parts of its rule, which lark leaves untyped.
 from motorpool.actors.rules.expressions.arithmetic import BINARY, negate, signed
 from motorpool.actors.rules.expressions.constant_operands import with_constant
 from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.functions import FUNCTIONS, STATIC, Function, call
 from motorpool.actors.rules.expressions.literals import read_string
 from motorpool.actors.rules.expressions.methods import call_method, indexed, is_empty, property_of, size
@@ -14,12 +15,11 @@ from motorpool.actors.rules.expressions.nodes import (
     Returned,
     condition,
     constant,
-    made,
+    new_node,
     or_null,
     sequence,
 )
 from motorpool.actors.rules.expressions.patterns import compile_pattern
-from motorpool.actors.rules.expressions.run import Run
 from motorpool.actors.rules.expressions.value_rules import Mixed, Nodes, ValueRules
 from motorpool.actors.rules.expressions.values import to_integer, to_number, truth
 
@@ -46,76 +46,76 @@ class Builder(ValueRules):
         """`return a`."""
         (value,) = parts
 
-        def step(run: Run) -> object:
-            raise Returned(value.step(run))
+        def step(state: EvaluationState) -> object:
+            raise Returned(value.step(state))
 
-        return made(step, value)
+        return new_node(step, value)
 
     def choice(self, parts: Nodes) -> Node:
         """`if`, with or without `else`; its value is that of the branch taken."""
         test, chosen = condition(parts[0]), parts[1].step
         otherwise = parts[2].step if len(parts) > 2 else None
 
-        def step(run: Run) -> object:
-            if test(run):
-                return chosen(run)
-            return None if otherwise is None else otherwise(run)
+        def step(state: EvaluationState) -> object:
+            if test(state):
+                return chosen(state)
+            return None if otherwise is None else otherwise(state)
 
-        return made(step, *parts)
+        return new_node(step, *parts)
 
     def ternary(self, parts: Nodes) -> Node:
         """`a ? b : c`."""
         test, chosen, otherwise = condition(parts[0]), parts[1].step, parts[2].step
         if parts[1].is_constant and parts[2].is_constant:
-            first, second = chosen(Run({})), otherwise(Run({}))
-            return made(lambda run: first if test(run) else second, *parts)
-        return made(lambda run: chosen(run) if test(run) else otherwise(run), *parts)
+            first, second = chosen(EvaluationState({})), otherwise(EvaluationState({}))
+            return new_node(lambda state: first if test(state) else second, *parts)
+        return new_node(lambda state: chosen(state) if test(state) else otherwise(state), *parts)
 
     def elvis(self, parts: Nodes) -> Node:
         """`a ?: b`: a if it is true, else b."""
         given, otherwise = or_null(parts[0]), parts[1].step
 
-        def step(run: Run) -> object:
-            value = given(run)
-            return value if truth(value) else otherwise(run)
+        def step(state: EvaluationState) -> object:
+            value = given(state)
+            return value if truth(value) else otherwise(state)
 
-        return made(step, *parts)
+        return new_node(step, *parts)
 
     def coalesce(self, parts: Nodes) -> Node:
         """`a ?? b`: a if it is defined and not null, else b."""
         given, otherwise = or_null(parts[0]), parts[1].step
 
-        def step(run: Run) -> object:
-            value = given(run)
-            return otherwise(run) if value is None else value
+        def step(state: EvaluationState) -> object:
+            value = given(state)
+            return otherwise(state) if value is None else value
 
-        return made(step, *parts)
+        return new_node(step, *parts)
 
     def either(self, parts: Nodes) -> Node:
         """`a || b`, short-circuiting."""
         steps = [part.step for part in parts]
 
-        def step(run: Run) -> object:
+        def step(state: EvaluationState) -> object:
             for each in steps:
-                value = each(run)
+                value = each(state)
                 if value is True or (value is not False and truth(value)):
                     return True
             return False
 
-        return made(step, *parts)
+        return new_node(step, *parts)
 
     def both(self, parts: Nodes) -> Node:
         """`a && b`, short-circuiting."""
         steps = [part.step for part in parts]
 
-        def step(run: Run) -> object:
+        def step(state: EvaluationState) -> object:
             for each in steps:
-                value = each(run)
+                value = each(state)
                 if value is False or (value is not True and not truth(value)):
                     return False
             return True
 
-        return made(step, *parts)
+        return new_node(step, *parts)
 
     def chain(self, parts: Mixed) -> Node:
         """Binary operators of one precedence, from left to right."""
@@ -127,16 +127,16 @@ class Builder(ValueRules):
         if len(links) == 1:
             ((operate, second),) = links
             if parts[2].is_constant:
-                return made(with_constant(signs[0], parts[0], second(Run({}))), *parts[::2])
-            return made(lambda run: operate(run, first(run), second(run)), *parts[::2])
+                return new_node(with_constant(signs[0], parts[0], second(EvaluationState({}))), *parts[::2])
+            return new_node(lambda state: operate(state, first(state), second(state)), *parts[::2])
 
-        def step(run: Run) -> object:
-            value = first(run)
+        def step(state: EvaluationState) -> object:
+            value = first(state)
             for operate, other in links:
-                value = operate(run, value, other(run))
+                value = operate(state, value, other(state))
             return value
 
-        return made(step, *parts[::2])
+        return new_node(step, *parts[::2])
 
     def same(self, parts: Mixed) -> str:
         """Return the symbol of an operator."""
@@ -149,28 +149,28 @@ class Builder(ValueRules):
         sign, operand = parts
         step = operand.step
         if sign == "-":
-            return made(lambda run: negate(step(run)), operand)
-        return made(lambda run: to_number(step(run)), operand)
+            return new_node(lambda state: negate(step(state)), operand)
+        return new_node(lambda state: to_number(step(state)), operand)
 
     def complement(self, parts: Nodes) -> Node:
         """`~a`: bitwise complement."""
         step = parts[0].step
-        return made(lambda run: signed(~to_integer(step(run))), *parts)
+        return new_node(lambda state: signed(~to_integer(step(state))), *parts)
 
     def negation(self, parts: Nodes) -> Node:
         """`!a`."""
         step = parts[0].step
-        return made(lambda run: not truth(step(run)), *parts)
+        return new_node(lambda state: not truth(step(state)), *parts)
 
     def emptiness(self, parts: Nodes) -> Node:
         """`empty a`."""
         step = or_null(parts[0])
-        return made(lambda run: is_empty(step(run)), *parts)
+        return new_node(lambda state: is_empty(step(state)), *parts)
 
     def length(self, parts: Nodes) -> Node:
         """`size a`."""
         step = or_null(parts[0])
-        return made(lambda run: size(step(run)), *parts)
+        return new_node(lambda state: size(step(state)), *parts)
 
     def name(self, parts: Mixed) -> str:
         """Return the name after a dot, which may be quoted."""
@@ -184,7 +184,7 @@ class Builder(ValueRules):
     def variable(self, parts: Mixed) -> Node:
         """A variable."""
         name = str(parts[0])
-        return Node(lambda run: run.variable(name), name=name, is_variable=True)
+        return Node(lambda state: state.variable(name), name=name, is_variable=True)
 
     def member(self, parts: Mixed) -> Node:
         """`a.b`, which may also be a variable with a dot in its name. `a?.b` is null if a is null."""
@@ -192,16 +192,16 @@ class Builder(ValueRules):
         step, path = owner.step, f"{owner.name}.{name}" if owner.name else ""
         safe = sign == "?."
 
-        def read(run: Run) -> object:
+        def read(state: EvaluationState) -> object:
             try:
-                value = step(run)
-                return None if safe and value is None else property_of(run, value, name)
+                value = step(state)
+                return None if safe and value is None else property_of(state, value, name)
             except ExpressionError:
-                if path in run.variables:
-                    return run.variables[path]
+                if path in state.variables:
+                    return state.variables[path]
                 raise
 
-        return made(read, owner, name=path)
+        return new_node(read, owner, name=path)
 
     def method(self, parts: Mixed) -> Node:
         """`a.b(c)`: a method, or a static function such as `Math.abs(c)`."""
@@ -216,18 +216,18 @@ class Builder(ValueRules):
         if name in _PATTERN_METHODS and arguments and arguments[0].literal is not None:
             compile_pattern(arguments[0].literal)
 
-        def invoke(run: Run) -> object:
-            value = step(run)
+        def invoke(state: EvaluationState) -> object:
+            value = step(state)
             if safe and value is None:
                 return None
-            return call_method(run, value, name, [argument(run) for argument in steps])
+            return call_method(state, value, name, [argument(state) for argument in steps])
 
-        return made(invoke, owner, *arguments)
+        return new_node(invoke, owner, *arguments)
 
     def at(self, parts: Nodes) -> Node:
         """`a[b]`."""
         owner, index = parts[0].step, parts[1].step
-        return made(lambda run: indexed(owner(run), index(run)), *parts)
+        return new_node(lambda state: indexed(owner(state), index(state)), *parts)
 
     def function(self, parts: Mixed) -> Node:
         """`math:abs(a)`."""
@@ -245,4 +245,4 @@ def _called(function: Function, name: str, arguments: Nodes) -> Node:
     if not function.fewest <= len(arguments) <= function.most:
         raise ExpressionError(f"{name} does not take so many arguments")
     steps = [argument.step for argument in arguments]
-    return made(lambda run: call(function, name, run, [step(run) for step in steps]), *arguments)
+    return new_node(lambda state: call(function, name, state, [step(state) for step in steps]), *arguments)

@@ -5,9 +5,9 @@ from functools import cache
 
 from motorpool.actors.rules.expressions.builder import Builder
 from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.evaluation import MAX_WORK, EvaluationState
 from motorpool.actors.rules.expressions.grammar import Parser, make_parser
 from motorpool.actors.rules.expressions.nodes import Node, Returned
-from motorpool.actors.rules.expressions.run import WORK, Run
 
 __all__ = ["MAX_EXPRESSION_LENGTH", "Expression", "compile_expression"]
 
@@ -33,13 +33,13 @@ class Expression:
         Raises:
             ExpressionError: the evaluation with these variables failed.
         """
-        return self.evaluate_in(Run(variables))
+        return self.evaluate_in(EvaluationState(variables))
 
-    def evaluate_in(self, run: Run) -> object:
-        """Like `evaluate`, in a run that evaluates several expressions, each with the whole of its work."""
-        run.left = WORK
+    def evaluate_in(self, state: EvaluationState) -> object:
+        """Like `evaluate`, in a state that evaluates several expressions, each with the whole of its work."""
+        state.left = MAX_WORK
         try:
-            return self._step(run)
+            return self._step(state)
         except Returned as returned:
             return returned.value
         except RecursionError:

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from motorpool.actors.rules.expressions.arithmetic import BINARY
 from motorpool.actors.rules.expressions.errors import Absent
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.nodes import Node, Step
-from motorpool.actors.rules.expressions.run import Run
 from motorpool.actors.rules.expressions.values import MAX_INT64, MIN_INT64
 
 __all__ = ["with_constant"]
@@ -48,34 +48,34 @@ _NUMBERS: Final = _INT | _FLOAT
 def with_constant(sign: str, left: Node, right: object) -> Step:
     """Return a step that applies the operator `sign` to the value of a node and a constant."""
     operate = BINARY[sign]
-    first: Callable[[Run], Any] = left.step
+    first: Callable[[EvaluationState], Any] = left.step
     if right is None and sign in {"==", "eq"}:
-        return lambda run: first(run) is None
+        return lambda state: first(state) is None
     if right is None and sign in {"!=", "ne"}:
-        return lambda run: first(run) is not None
+        return lambda state: first(state) is not None
     simple = _simple(sign, right)
     if simple is None:
-        return lambda run: operate(run, first(run), right)
+        return lambda state: operate(state, first(state), right)
     compute, types, least = simple
     if not left.is_variable:
 
-        def step(run: Run) -> object:
-            value = first(run)
+        def step(state: EvaluationState) -> object:
+            value = first(state)
             if value.__class__ in types and least <= value <= MAX_INT64:
                 return compute(value, right)
-            return operate(run, value, right)
+            return operate(state, value, right)
 
         return step
     name = left.name
 
-    def step_of_variable(run: Run) -> object:
+    def step_of_variable(state: EvaluationState) -> object:
         try:
-            value = run.variables[name]
+            value = state.variables[name]
         except KeyError:
             raise Absent(f"undefined variable {name}") from None
         if value.__class__ in types and least <= value <= MAX_INT64:
             return compute(value, right)
-        return operate(run, value, right)
+        return operate(state, value, right)
 
     return step_of_variable
 

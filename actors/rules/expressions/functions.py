@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
-from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.values import in_64_bits, kind, order, text, to_integer, to_number
 
 __all__ = ["FUNCTIONS", "MATH", "STATIC", "Function", "call", "compare_to", "method", "rounded"]
 
-Called = Callable[[Run, Sequence[object]], object]
+Called = Callable[[EvaluationState, Sequence[object]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Function:
     most: int
 
 
-def call(function: Function, name: str, run: Run, arguments: Sequence[object]) -> object:
+def call(function: Function, name: str, state: EvaluationState, arguments: Sequence[object]) -> object:
     """Call the function; raise ExpressionError if the number of arguments is wrong."""
     if not function.fewest <= len(arguments) <= function.most:
         raise ExpressionError(f"{name} does not take so many arguments")
-    run.spend(1)
-    return function.called(run, arguments)
+    state.spend(1)
+    return function.called(state, arguments)
 
 
 def method(called: Called, fewest: int = 0, most: int | None = None) -> Function:
@@ -35,9 +35,9 @@ def method(called: Called, fewest: int = 0, most: int | None = None) -> Function
     return Function(called, fewest + 1, (fewest if most is None else most) + 1)
 
 
-def compare_to(run: Run, given: Sequence[object]) -> object:
+def compare_to(state: EvaluationState, given: Sequence[object]) -> object:
     """Return -1, 0 or 1; raise ExpressionError if the two values cannot be ordered."""
-    run.spend(1)
+    state.spend(1)
     found = order(given[0], given[1])
     if found is None:
         raise ExpressionError(f"{kind(given[0])} and {kind(given[1])} have no order")
@@ -45,8 +45,8 @@ def compare_to(run: Run, given: Sequence[object]) -> object:
 
 
 def _real(operate: Callable[..., float], count: int = 1) -> Function:
-    def called(run: Run, arguments: Sequence[object]) -> object:
-        del run
+    def called(state: EvaluationState, arguments: Sequence[object]) -> object:
+        del state
         numbers = [float(to_number(argument)) for argument in arguments]
         try:
             return operate(*numbers)
@@ -61,8 +61,8 @@ def _real(operate: Callable[..., float], count: int = 1) -> Function:
 def _number(operate: Callable[..., int | float], count: int = 1) -> Function:
     """Return a function that gives an integer for integers, else a float."""
 
-    def called(run: Run, arguments: Sequence[object]) -> object:
-        del run
+    def called(state: EvaluationState, arguments: Sequence[object]) -> object:
+        del state
         numbers = [to_number(argument) for argument in arguments]
         if any(isinstance(number, float) for number in numbers):
             numbers = [float(number) for number in numbers]
@@ -73,8 +73,8 @@ def _number(operate: Callable[..., int | float], count: int = 1) -> Function:
 
 
 def _whole(operate: Callable[..., int], count: int = 1) -> Function:
-    def called(run: Run, arguments: Sequence[object]) -> object:
-        del run
+    def called(state: EvaluationState, arguments: Sequence[object]) -> object:
+        del state
         try:
             return in_64_bits(operate(*(to_integer(argument) for argument in arguments)))
         except ZeroDivisionError:
@@ -145,8 +145,8 @@ def _clamp(number: float, low: float, high: float) -> float:
     return _most(low, _least(number, high))
 
 
-def _round(run: Run, arguments: Sequence[object]) -> object:
-    del run
+def _round(state: EvaluationState, arguments: Sequence[object]) -> object:
+    del state
     return rounded(to_number(arguments[0]))
 
 
@@ -191,9 +191,9 @@ MATH: Mapping[str, Function] = {
 """The functions of `math:`, without Java's `random`: the same position must give the same result."""
 
 
-def _parse_whole(run: Run, arguments: Sequence[object]) -> object:
+def _parse_whole(state: EvaluationState, arguments: Sequence[object]) -> object:
     written = text(arguments[0])
-    run.read(written)
+    state.read(written)
     base = to_integer(arguments[1]) if len(arguments) > 1 else 10
     if not 2 <= base <= 36:
         raise ExpressionError(f"numbers have a base of 2 to 36, not {base}")
@@ -206,30 +206,30 @@ def _parse_whole(run: Run, arguments: Sequence[object]) -> object:
         raise ExpressionError(f"{kind(written)} is not a whole number of base {base}") from None
 
 
-def _whole_value(run: Run, arguments: Sequence[object]) -> object:
-    return _parse_whole(run, arguments) if isinstance(arguments[0], str) else to_integer(arguments[0])
+def _whole_value(state: EvaluationState, arguments: Sequence[object]) -> object:
+    return _parse_whole(state, arguments) if isinstance(arguments[0], str) else to_integer(arguments[0])
 
 
-def _real_value(run: Run, arguments: Sequence[object]) -> object:
-    del run
+def _real_value(state: EvaluationState, arguments: Sequence[object]) -> object:
+    del state
     return float(to_number(arguments[0]))
 
 
-def _boolean_value(run: Run, arguments: Sequence[object]) -> object:
-    run.spend(1)
+def _boolean_value(state: EvaluationState, arguments: Sequence[object]) -> object:
+    state.spend(1)
     given = arguments[0]
     return given if isinstance(given, bool) else text(given)[:5].lower() == "true"
 
 
-def _text_value(run: Run, arguments: Sequence[object]) -> object:
-    return run.written(text(arguments[0]))
+def _text_value(state: EvaluationState, arguments: Sequence[object]) -> object:
+    return state.written(text(arguments[0]))
 
 
 def _in_base(form: str) -> Function:
     """Return a function that formats an integer; negative ones as two's complement, as in Java."""
 
-    def called(run: Run, arguments: Sequence[object]) -> object:
-        return run.written(format(to_integer(arguments[0]) & ((1 << 64) - 1), form))
+    def called(state: EvaluationState, arguments: Sequence[object]) -> object:
+        return state.written(format(to_integer(arguments[0]) & ((1 << 64) - 1), form))
 
     return Function(called, 1, 1)
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from motorpool.actors.rules.expressions.arithmetic import signed
 from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.functions import Function, call, compare_to, method
-from motorpool.actors.rules.expressions.run import Run
 from motorpool.actors.rules.expressions.text_methods import TEXT_METHODS
 from motorpool.actors.rules.expressions.values import (
     equal,
@@ -25,17 +25,17 @@ from motorpool.actors.rules.expressions.values import (
 __all__ = ["call_method", "indexed", "is_empty", "property_of", "size"]
 
 
-def call_method(run: Run, value: object, name: str, arguments: Sequence[object]) -> object:
+def call_method(state: EvaluationState, value: object, name: str, arguments: Sequence[object]) -> object:
     """Call a method of a value; raise Absent if the value is null."""
     if value is None:
         raise Absent(f"{name}() of null")
     found = _methods(value).get(name) or _COMMON.get(name)
     if found is None:
         raise ExpressionError(f"{kind(value)} has no {name}()")
-    return call(found, f"{name}()", run, (value, *arguments))
+    return call(found, f"{name}()", state, (value, *arguments))
 
 
-def property_of(run: Run, value: object, name: str) -> object:
+def property_of(state: EvaluationState, value: object, name: str) -> object:
     """Return `value.name`, null for a missing key of a map; raise Absent if the value is null."""
     if value is None:
         raise Absent(f"{name} of null")
@@ -48,7 +48,7 @@ def property_of(run: Run, value: object, name: str) -> object:
     if isinstance(value, datetime):
         getter = _TIMES.get(f"get{name[:1].upper()}{name[1:]}")
         if getter is not None:
-            return call(getter, name, run, (value,))
+            return call(getter, name, state, (value,))
     raise ExpressionError(f"{kind(value)} has no {name}")
 
 
@@ -97,20 +97,20 @@ def _methods(value: object) -> Mapping[str, Function]:
     return _LISTS if isinstance(value, list) else _MAPS
 
 
-def _equals(run: Run, given: Sequence[object]) -> object:
-    run.spend(1)
+def _equals(state: EvaluationState, given: Sequence[object]) -> object:
+    state.spend(1)
     return type(given[0]) is type(given[1]) and given[0] == given[1]
 
 
-def _to_string(run: Run, given: Sequence[object]) -> object:
-    return run.written(text(given[0]))
+def _to_string(state: EvaluationState, given: Sequence[object]) -> object:
+    return state.written(text(given[0]))
 
 
 def _whole_of(bits: int) -> Function:
     """Return a method that converts to an integer of `bits` bits: integers wrap, floats are clamped."""
 
-    def called(run: Run, given: Sequence[object]) -> object:
-        run.spend(1)
+    def called(state: EvaluationState, given: Sequence[object]) -> object:
+        state.spend(1)
         number = to_number(given[0])
         if isinstance(number, int):
             return signed(number << (64 - bits)) >> (64 - bits)
@@ -122,14 +122,14 @@ def _whole_of(bits: int) -> Function:
     return method(called)
 
 
-def _real_of(run: Run, given: Sequence[object]) -> object:
-    run.spend(1)
+def _real_of(state: EvaluationState, given: Sequence[object]) -> object:
+    state.spend(1)
     return float(to_number(given[0]))
 
 
 def _time(read: Callable[[datetime], int]) -> Function:
-    def called(run: Run, given: Sequence[object]) -> object:
-        run.spend(1)
+    def called(state: EvaluationState, given: Sequence[object]) -> object:
+        state.spend(1)
         assert isinstance(given[0], datetime)
         return read(given[0].astimezone(UTC))
 
@@ -146,26 +146,26 @@ def _map_of(given: object) -> dict[object, object]:
     return given
 
 
-def _contains_item(run: Run, given: Sequence[object]) -> object:
-    return _index_of_item(run, given) >= 0
+def _contains_item(state: EvaluationState, given: Sequence[object]) -> object:
+    return _index_of_item(state, given) >= 0
 
 
-def _index_of_item(run: Run, given: Sequence[object]) -> int:
+def _index_of_item(state: EvaluationState, given: Sequence[object]) -> int:
     items = _list_of(given[0])
-    run.spend(len(items))
+    state.spend(len(items))
     return next((index for index, item in enumerate(items) if equal(item, given[1])), -1)
 
 
-def _contains_value(run: Run, given: Sequence[object]) -> object:
+def _contains_value(state: EvaluationState, given: Sequence[object]) -> object:
     values = _map_of(given[0]).values()
-    run.spend(len(values))
+    state.spend(len(values))
     return any(equal(item, given[1]) for item in values)
 
 
 def _all_of(take: Callable[[dict[object, object]], list[object]]) -> Function:
-    def called(run: Run, given: Sequence[object]) -> object:
+    def called(state: EvaluationState, given: Sequence[object]) -> object:
         entries = _map_of(given[0])
-        run.spend(len(entries))
+        state.spend(len(entries))
         return take(entries)
 
     return method(called)

@@ -1,18 +1,18 @@
-"""The nodes of a compiled expression: each is a function of a `Run`."""
+"""The nodes of a compiled expression: each is a function of a `EvaluationState`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
-from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.values import truth
 
-__all__ = ["MAX_DEPTH", "Node", "Returned", "Step", "constant", "made", "or_null"]
+__all__ = ["MAX_DEPTH", "Node", "Returned", "Step", "constant", "new_node", "or_null"]
 
 MAX_DEPTH = 100
 """Limit of nesting, because each level takes a few frames of Python's stack."""
 
-Step = Callable[[Run], object]
+Step = Callable[[EvaluationState], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Returned(Exception):
         self.value = value
 
 
-def made(step: Step, *parts: Node, name: str = "") -> Node:
+def new_node(step: Step, *parts: Node, name: str = "") -> Node:
     """Return a node with these parts; raise ExpressionError if it is nested too deep."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_DEPTH:
@@ -57,12 +57,12 @@ def or_null(node: Node) -> Step:
     """Return a step that gives null instead of raising Absent."""
     if node.is_variable:
         name = node.name
-        return lambda run: run.variables.get(name)
+        return lambda state: state.variables.get(name)
     step = node.step
 
-    def lenient(run: Run) -> object:
+    def lenient(state: EvaluationState) -> object:
         try:
-            return step(run)
+            return step(state)
         except Absent:
             return None
 
@@ -75,20 +75,20 @@ def sequence(parts: Sequence[Node]) -> Node:
     if not before:
         return last
 
-    def step(run: Run) -> object:
+    def step(state: EvaluationState) -> object:
         for part in before:
-            part.step(run)
-        return last.step(run)
+            part.step(state)
+        return last.step(state)
 
-    return made(step, *parts)
+    return new_node(step, *parts)
 
 
-def condition(node: Node) -> Callable[[Run], bool]:
+def condition(node: Node) -> Callable[[EvaluationState], bool]:
     """Return a function that evaluates a condition; an undefined variable is false."""
     given = or_null(node) if node.name else node.step
 
-    def step(run: Run) -> bool:
-        value = given(run)
+    def step(state: EvaluationState) -> bool:
+        value = given(state)
         return value is True or (value is not False and truth(value))
 
     return step

@@ -12,7 +12,7 @@ from typing import Protocol
 import re2  # type: ignore[import-untyped]  # the wheel carries no types; `Pattern` states what is used
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
-from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.values import equal, text
 
 __all__ = ["Pattern", "compile_pattern", "matches", "matches_whole", "replace_pattern", "split_pattern"]
@@ -74,35 +74,35 @@ def compile_pattern(pattern: str) -> Pattern:
     return compiled
 
 
-def matches(run: Run, left: object, right: object) -> bool:
+def matches(state: EvaluationState, left: object, right: object) -> bool:
     """`=~`: whether the whole text matches the pattern, or the list or map contains the value."""
     if left is None or right is None:
         return left is right
     if isinstance(right, str):
-        return matches_whole(run, text(left), right)
+        return matches_whole(state, text(left), right)
     if isinstance(right, list):
-        run.spend(len(right))
+        state.spend(len(right))
         return any(equal(left, item) for item in right)
     if isinstance(right, dict):
         return isinstance(left, str | int | float) and left in right
     return equal(left, right)
 
 
-def matches_whole(run: Run, subject: str, pattern: str) -> bool:
+def matches_whole(state: EvaluationState, subject: str, pattern: str) -> bool:
     """Whether the whole text matches the pattern."""
-    compiled = _compiled(run, pattern)
-    _spend(run, len(subject))
+    compiled = _compiled(state, pattern)
+    _spend(state, len(subject))
     try:
         return compiled.fullmatch(subject) is not None
     except UnicodeError:
         raise ExpressionError("a text holds half a character") from None
 
 
-def split_pattern(run: Run, subject: str, pattern: str, limit: int) -> list[str]:
+def split_pattern(state: EvaluationState, subject: str, pattern: str, limit: int) -> list[str]:
     """Split at each match, into at most `limit` parts if positive; 0 drops empty parts at the end."""
     parts: list[str] = []
     end = 0
-    for start, after in _separators(run, subject, pattern):
+    for start, after in _separators(state, subject, pattern):
         if 0 < limit <= len(parts) + 1:
             break
         if after > 0:
@@ -117,39 +117,41 @@ def split_pattern(run: Run, subject: str, pattern: str, limit: int) -> list[str]
     return parts
 
 
-def _separators(run: Run, subject: str, pattern: str) -> Iterator[tuple[int, int]]:
+def _separators(state: EvaluationState, subject: str, pattern: str) -> Iterator[tuple[int, int]]:
     if _is_literal(pattern):
-        run.read(subject)
-        run.spend(subject.count(pattern))
+        state.read(subject)
+        state.spend(subject.count(pattern))
         start = subject.find(pattern)
         while start >= 0:
             yield start, start + len(pattern)
             start = subject.find(pattern, start + len(pattern))
         return
-    for found in _matches(run, subject, pattern):
+    for found in _matches(state, subject, pattern):
         yield found.start(), found.end()
 
 
-def replace_pattern(run: Run, subject: str, pattern: str, replacement: str, *, once: bool) -> str:
+def replace_pattern(
+    state: EvaluationState, subject: str, pattern: str, replacement: str, *, once: bool
+) -> str:
     r"""Replace all matches or the first; in the replacement `$1` is the first group and `\$` a dollar."""
     parts: list[str] = []
     end = length = 0
-    for found in _matches(run, subject, pattern):
-        part = subject[end : found.start()] + _expanded(run, found, replacement)
+    for found in _matches(state, subject, pattern):
+        part = subject[end : found.start()] + _expanded(state, found, replacement)
         length += len(part)
-        run.will_write(length)
+        state.will_write(length)
         parts.append(part)
         end = found.end()
         if once:
             break
-    run.will_write(length + len(subject) - end)
+    state.will_write(length + len(subject) - end)
     return "".join(parts) + subject[end:]
 
 
-def _expanded(run: Run, found: Match, replacement: str) -> str:
+def _expanded(state: EvaluationState, found: Match, replacement: str) -> str:
     if "$" not in replacement and "\\" not in replacement:
         return replacement
-    run.read(replacement)
+    state.read(replacement)
     parts: list[str] = []
     signs = iter(replacement)
     for sign in signs:
@@ -168,25 +170,25 @@ def _expanded(run: Run, found: Match, replacement: str) -> str:
     return "".join(parts)
 
 
-def _matches(run: Run, subject: str, pattern: str) -> Iterator[Match]:
-    compiled = _compiled(run, pattern)
+def _matches(state: EvaluationState, subject: str, pattern: str) -> Iterator[Match]:
+    compiled = _compiled(state, pattern)
     # Each search may read the rest of the text, so each counts it.
-    _spend(run, len(subject))
+    _spend(state, len(subject))
     try:
         for found in compiled.finditer(subject):
             yield found
-            _spend(run, len(subject) - found.end())
+            _spend(state, len(subject) - found.end())
     except UnicodeError:
         raise ExpressionError("a text holds half a character") from None
 
 
-def _compiled(run: Run, pattern: str) -> Pattern:
-    run.spend(_COMPILE_WORK)
+def _compiled(state: EvaluationState, pattern: str) -> Pattern:
+    state.spend(_COMPILE_WORK)
     return compile_pattern(pattern)
 
 
-def _spend(run: Run, characters: int) -> None:
-    run.spend(1 + characters * _CHARACTER_WORK)
+def _spend(state: EvaluationState, characters: int) -> None:
+    state.spend(1 + characters * _CHARACTER_WORK)
 
 
 def _is_literal(pattern: str) -> bool:

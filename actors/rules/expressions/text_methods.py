@@ -3,108 +3,108 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.functions import Function, compare_to, method
 from motorpool.actors.rules.expressions.patterns import matches_whole, replace_pattern, split_pattern
-from motorpool.actors.rules.expressions.run import Run
 from motorpool.actors.rules.expressions.values import text, to_integer
 
 __all__ = ["TEXT_METHODS"]
 
 
-def _texts(run: Run, arguments: Sequence[object]) -> list[str]:
+def _texts(state: EvaluationState, arguments: Sequence[object]) -> list[str]:
     """Return the value and its arguments as texts, counting the work of searching them."""
     written = [text(argument) for argument in arguments]
-    run.read(*written)
+    state.read(*written)
     return written
 
 
 def _on_texts(operate: Callable[..., object], arguments: int = 0) -> Function:
-    return method(lambda run, given: operate(*_texts(run, given)), arguments)
+    return method(lambda state, given: operate(*_texts(state, given)), arguments)
 
 
 def _new_text(make: Callable[[str], str]) -> Function:
-    def called(run: Run, given: Sequence[object]) -> object:
-        (subject,) = _texts(run, given)
+    def called(state: EvaluationState, given: Sequence[object]) -> object:
+        (subject,) = _texts(state, given)
         # Changing the case of a character gives at most three characters.
-        run.spend(len(subject))
-        return run.written(make(subject))
+        state.spend(len(subject))
+        return state.written(make(subject))
 
     return method(called)
 
 
-def _index_of(run: Run, given: Sequence[object]) -> object:
-    subject, part = _texts(run, given[:2])
+def _index_of(state: EvaluationState, given: Sequence[object]) -> object:
+    subject, part = _texts(state, given[:2])
     start = max(0, to_integer(given[2])) if len(given) > 2 else 0
     return subject.find(part, start)
 
 
-def _last_index_of(run: Run, given: Sequence[object]) -> object:
-    subject, part = _texts(run, given)
+def _last_index_of(state: EvaluationState, given: Sequence[object]) -> object:
+    subject, part = _texts(state, given)
     return subject.rfind(part)
 
 
-def _substring(run: Run, given: Sequence[object]) -> object:
-    (subject,) = _texts(run, given[:1])
+def _substring(state: EvaluationState, given: Sequence[object]) -> object:
+    (subject,) = _texts(state, given[:1])
     start = to_integer(given[1])
     end = to_integer(given[2]) if len(given) > 2 else len(subject)
     if not 0 <= start <= end <= len(subject):
         raise ExpressionError(f"a text of {len(subject)} characters has no part {start} to {end}")
-    return run.written(subject[start:end])
+    return state.written(subject[start:end])
 
 
-def _char_at(run: Run, given: Sequence[object]) -> object:
-    (subject,) = _texts(run, given[:1])
+def _char_at(state: EvaluationState, given: Sequence[object]) -> object:
+    (subject,) = _texts(state, given[:1])
     index = to_integer(given[1])
     if not 0 <= index < len(subject):
         raise ExpressionError(f"a text of {len(subject)} characters has no character {index}")
     return subject[index]
 
 
-def _code_point_at(run: Run, given: Sequence[object]) -> object:
-    return ord(text(_char_at(run, given)))
+def _code_point_at(state: EvaluationState, given: Sequence[object]) -> object:
+    return ord(text(_char_at(state, given)))
 
 
-def _concat(run: Run, given: Sequence[object]) -> object:
-    first, second = _texts(run, given)
-    run.will_write(len(first) + len(second))
+def _concat(state: EvaluationState, given: Sequence[object]) -> object:
+    first, second = _texts(state, given)
+    state.will_write(len(first) + len(second))
     return first + second
 
 
-def _replace(run: Run, given: Sequence[object]) -> object:
-    subject, old, new = _texts(run, given)
-    run.will_write(len(subject) + subject.count(old) * (len(new) - len(old)))
+def _replace(state: EvaluationState, given: Sequence[object]) -> object:
+    subject, old, new = _texts(state, given)
+    state.will_write(len(subject) + subject.count(old) * (len(new) - len(old)))
     return subject.replace(old, new)
 
 
 def _replace_pattern(*, once: bool) -> Function:
-    def called(run: Run, given: Sequence[object]) -> object:
-        subject, pattern, replacement = _texts(run, given)
-        return replace_pattern(run, subject, pattern, replacement, once=once)
+    def called(state: EvaluationState, given: Sequence[object]) -> object:
+        subject, pattern, replacement = _texts(state, given)
+        return replace_pattern(state, subject, pattern, replacement, once=once)
 
     return method(called, 2)
 
 
-def _split(run: Run, given: Sequence[object]) -> object:
-    subject, pattern = _texts(run, given[:2])
-    return split_pattern(run, subject, pattern, to_integer(given[2]) if len(given) > 2 else 0)
+def _split(state: EvaluationState, given: Sequence[object]) -> object:
+    subject, pattern = _texts(state, given[:2])
+    return split_pattern(state, subject, pattern, to_integer(given[2]) if len(given) > 2 else 0)
 
 
-def _matches(run: Run, given: Sequence[object]) -> object:
-    subject, pattern = _texts(run, given)
-    return matches_whole(run, subject, pattern)
+def _matches(state: EvaluationState, given: Sequence[object]) -> object:
+    subject, pattern = _texts(state, given)
+    return matches_whole(state, subject, pattern)
 
 
-def _repeat(run: Run, given: Sequence[object]) -> object:
-    (subject,) = _texts(run, given[:1])
+def _repeat(state: EvaluationState, given: Sequence[object]) -> object:
+    (subject,) = _texts(state, given[:1])
     times = to_integer(given[1])
     if times < 0:
         raise ExpressionError("a text cannot be repeated less than 0 times")
-    run.will_write(len(subject) * times)
+    state.will_write(len(subject) * times)
     return subject * times
 
 
-def _starts_with(run: Run, given: Sequence[object]) -> object:
-    subject, part = _texts(run, given[:2])
+def _starts_with(state: EvaluationState, given: Sequence[object]) -> object:
+    subject, part = _texts(state, given[:2])
     start = to_integer(given[2]) if len(given) > 2 else 0
     return 0 <= start <= len(subject) and subject.startswith(part, start)
 

@@ -10,6 +10,7 @@ from typing import Any
 import lark
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
+from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.grammar import Parser
 from motorpool.actors.rules.expressions.literals import (
     read_integer,
@@ -19,8 +20,7 @@ from motorpool.actors.rules.expressions.literals import (
     split_template,
     unescape,
 )
-from motorpool.actors.rules.expressions.nodes import Node, constant, made
-from motorpool.actors.rules.expressions.run import Run
+from motorpool.actors.rules.expressions.nodes import Node, constant, new_node
 from motorpool.actors.rules.expressions.values import text
 
 __all__ = ["Mixed", "Nodes", "ValueRules"]
@@ -75,18 +75,18 @@ class ValueRules(lark.Transformer[lark.Token, object]):
         ]
         steps = [piece.step for piece in pieces]
 
-        def step(run: Run) -> object:
+        def step(state: EvaluationState) -> object:
             written: list[str] = []
             length = 0
             for piece in steps:
-                value = piece(run)
+                value = piece(state)
                 if value is not None:
                     written.append(text(value))
                     length += len(written[-1])
-                    run.will_write(length)
+                    state.will_write(length)
             return "".join(written)
 
-        return made(step, *pieces)
+        return new_node(step, *pieces)
 
     def _embedded(self, inner: str, position: int) -> Node:
         try:
@@ -100,37 +100,37 @@ class ValueRules(lark.Transformer[lark.Token, object]):
     def items(self, parts: Nodes) -> Node:
         """`[a, b]`: a list."""
         steps = [part.step for part in parts]
-        return made(lambda run: [step(run) for step in steps], *parts)
+        return new_node(lambda state: [step(state) for step in steps], *parts)
 
     def members(self, parts: Nodes) -> Node:
         """`{a, b}`: a set, which is a list without duplicates."""
         steps = [part.step for part in parts]
 
-        def step(run: Run) -> object:
+        def step(state: EvaluationState) -> object:
             entries: dict[object, object] = {}
             for part in steps:
-                value = part(run)
+                value = part(state)
                 if isinstance(value, list | dict):
                     raise ExpressionError("a set holds no lists and no maps")
                 entries.setdefault((type(value), value), value)
             return [*entries.values()]
 
-        return made(step, *parts)
+        return new_node(step, *parts)
 
     def entries(self, parts: Sequence[tuple[Node, Node]]) -> Node:
         """`{a: b}`: a map."""
         steps = [(key.step, value.step) for key, value in parts]
 
-        def step(run: Run) -> object:
+        def step(state: EvaluationState) -> object:
             entries: dict[object, object] = {}
             for key, value in steps:
-                name = key(run)
+                name = key(state)
                 if isinstance(name, list | dict) or name is None:
                     raise ExpressionError("the key of a map is a text or a number")
-                entries[name] = value(run)
+                entries[name] = value(state)
             return entries
 
-        return made(step, *(node for pair in parts for node in pair))
+        return new_node(step, *(node for pair in parts for node in pair))
 
     def entry(self, parts: Nodes) -> tuple[Node, Node]:
         """`a: b`: a key and its value."""

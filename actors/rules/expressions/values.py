@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
-from motorpool.actors.rules.expressions.run import MAX_TEXT_LENGTH
+from motorpool.actors.rules.expressions.evaluation import MAX_TEXT_LENGTH
 
 __all__ = [
     "MAX_INT64",

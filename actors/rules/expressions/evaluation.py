@@ -5,24 +5,24 @@ from typing import Any
 
 from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
 
-__all__ = ["MAX_TEXT_LENGTH", "WORK", "Run"]
+__all__ = ["MAX_TEXT_LENGTH", "MAX_WORK", "EvaluationState"]
 
 MAX_TEXT_LENGTH = 10_000
 """Limit of a text that an expression creates, in characters."""
-WORK = 100_000
+MAX_WORK = 100_000
 """Limit of the work of an evaluation, a tenth of a second at worst. Writing a character takes one unit."""
 _CHARACTERS_READ = 16
 """Characters read for one unit of work."""
 
 
-class Run:
+class EvaluationState:
     """One evaluation of an expression."""
 
     __slots__ = ("left", "variables")
 
     def __init__(self, variables: Mapping[str, Any]) -> None:
         self.variables = variables
-        self.left = WORK
+        self.left = MAX_WORK
         """Work that may still be done."""
 
     def variable(self, name: str) -> object:
