@@ -39,6 +39,33 @@ async () => {
 }
 """
 
+# Words that are broken, and labels of buttons at less than three pixels from the edge.
+_UNFIT = r"""
+() => {
+  const found = [];
+  const told = (what, element) => found.push(`${what}: ${element.outerHTML.slice(0, 200)}`);
+  const range = document.createRange();
+  for (const each of document.querySelectorAll("button, .button, label, strong, dt")) {
+    if (!each.checkVisibility({ checkVisibilityCSS: true }) || each.clientWidth <= 1) continue;
+    const walker = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const text = walker.currentNode;
+      for (const { 0: word, index } of text.data.matchAll(/[\p{L}\p{N}]+/gu)) {
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) told(`broken ${word}`, each);
+      }
+    }
+    if (!each.matches("button, .button") || !each.textContent.trim()) continue;
+    range.selectNodeContents(each);
+    const [inner, outer] = [range.getBoundingClientRect(), each.getBoundingClientRect()];
+    const side = getComputedStyle(each).borderTopWidth !== "0px" && inner.width > 0;
+    if (side && (inner.left < outer.left + 3 || inner.right > outer.right - 3)) told("at its edge", each);
+  }
+  return found;
+}
+"""
+
 _NO_WEBGL = """
 const { getContext } = HTMLCanvasElement.prototype;
 HTMLCanvasElement.prototype.getContext = function (kind, ...options) {
@@ -153,7 +180,11 @@ class Visitor:
         assert self.page.evaluate(_AXE) == []
 
     def assert_fits(self):
-        """Fail if the page scrolls sideways, a field is beyond its edge, or a button or label is cut off."""
+        """Fail for a page that scrolls sideways, a field beyond its edge, and texts that do not fit.
+
+        Those are buttons and labels that are cut off, words of them that are broken, and texts that lie on
+        the edge of their button.
+        """
         assert self.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         beyond = self.page.evaluate(
             """() => [...document.querySelectorAll("input, select, textarea")]
@@ -168,6 +199,7 @@ class Visitor:
               .map((each) => each.outerHTML.slice(0, 200))"""
         )
         assert cut == []
+        assert self.page.evaluate(_UNFIT) == []
 
     def _heard(self, message):
         # Refused requests are in `_answered`, with their paths; the refusal of a WebSocket is not.

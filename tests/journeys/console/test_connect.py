@@ -51,6 +51,8 @@ def test_a_tracker_that_sends_another_number_first(server, visitor, connected):
     click = Clicks()
     guest.log_in("/fleet")
     click(page.get_by_role("region", name="Vehicles").get_by_role("link", name="Connect a tracker").last)
+    expect(page.get_by_role("link", name="GT06")).to_be_visible()
+    guest.assert_fits()
     page.get_by_label("Make, model or protocol").fill("cameras 1078")
     guest.assert_accessible()
     guest.assert_fits()

@@ -45,6 +45,11 @@ def test_where_a_vehicle_is_takes_one_click_or_three_keys(server, visitor, fleet
     expect(page.get_by_text("60 vehicles")).to_be_visible()
     # Only what is in view is drawn.
     assert rows.count() < 40
+    # Also after the tools and the count of the list have come, which make it lower.
+    guest.open(f"/vehicles/{fleet['Van 40']}")
+    expect(page.get_by_text("60 vehicles")).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("Van 40 "))).to_be_in_viewport(ratio=0.99)
+    guest.open("/fleet")
 
     page.keyboard.press("/")
     page.keyboard.type("no06")

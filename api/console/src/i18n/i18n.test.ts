@@ -40,10 +40,14 @@ test("no key is written in two files", () => {
 describe("texts", () => {
   test("are filled with values, unknown ones stay", () => {
     const rules = new Intl.PluralRules("en");
-    expect(fill("{a} of {b}", { a: 1 }, rules)).toBe("1 of {b}");
-    expect(fill({ one: "{count} day", other: "{count} days" }, { count: 1 }, rules)).toBe("1 day");
-    expect(fill({ one: "{count} day", other: "{count} days" }, { count: 0 }, rules)).toBe("0 days");
-    expect(fill({ other: "{count}" }, { count: 1 }, rules)).toBe("1");
+    const numbers = new Intl.NumberFormat("en");
+    expect(fill("{a} of {b}", { a: 1 }, rules, numbers)).toBe("1 of {b}");
+    expect(fill({ one: "{count} day", other: "{count} days" }, { count: 1 }, rules, numbers)).toBe("1 day");
+    expect(fill({ one: "{count} day", other: "{count} days" }, { count: 0 }, rules, numbers)).toBe("0 days");
+    expect(fill({ other: "{count}" }, { count: 1 }, rules, numbers)).toBe("1");
+    expect(fill("{count} at port {port}", { count: 1000, port: 5055 }, rules, numbers)).toBe(
+      "1,000 at port 5055",
+    );
   });
 
   test("change with the language", async () => {

@@ -34,6 +34,7 @@ const loadedParts = new Set<Part>();
 export const language = signal("en");
 const texts = signal<Partial<Record<Key, Message>> | null>(null);
 let plurals = new Intl.PluralRules("en");
+let numbers = new Intl.NumberFormat("en");
 
 /** The first of the wished languages that exists: `pt-BR` finds `pt`; else English. */
 export function chooseLanguage(...wished: unknown[]): string {
@@ -51,6 +52,7 @@ export async function setLanguage(code: string): Promise<void> {
   const known = [...loadedParts];
   const [loaded, ...more] = await Promise.all([load(), ...known.map((part) => readPart(part, code))]);
   plurals = new Intl.PluralRules(code === "qps" ? "en" : code);
+  numbers = new Intl.NumberFormat(code === "qps" ? "en" : code);
   texts.value = Object.assign({}, loaded, ...more);
   language.value = code;
   if (typeof document !== "undefined") document.documentElement.lang = code === "qps" ? "en" : code;
@@ -74,14 +76,25 @@ async function readPart(part: Part, code: string): Promise<Partial<Record<Key, M
 /** The text of a key; `{name}` is replaced by a value, and `count` chooses among plural forms. */
 export function t(key: Key, values: Values = {}): string {
   const message = texts.value?.[key];
-  return message === undefined ? key : fill(message, values, plurals);
+  return message === undefined ? key : fill(message, values, plurals, numbers);
 }
 
+/** Values that are amounts; other numbers, such as those of ports and cameras, are names of something. */
+const AMOUNTS = new Set(["count", "shown", "listed", "total"]);
+
 /** Choose the plural form and put the values in. */
-export function fill(message: Message, values: Values, rules: Intl.PluralRules): string {
+export function fill(
+  message: Message,
+  values: Values,
+  rules: Intl.PluralRules,
+  numbers: Intl.NumberFormat,
+): string {
   const text =
     typeof message === "string" ? message : (message[rules.select(Number(values.count))] ?? message.other);
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = values[name];
+    return AMOUNTS.has(name) && typeof value === "number" ? numbers.format(value) : String(value ?? whole);
+  });
 }
 
 /** Whether there is a text of this key; for keys that are made of what the server says. */

@@ -13,6 +13,19 @@ export function rowsInView(
   return [first, Math.min(count, Math.ceil((top + height) / rowHeight) + around)];
 }
 
+/** Whether a row lies within the window as a whole; none has the index -1. */
+export function isInView(row: number, rowHeight: number, top: number, height: number): boolean {
+  return row >= 0 && row * rowHeight >= top && (row + 1) * rowHeight <= top + height;
+}
+
+/** Scroll as little as brings a row into view. */
+function keepInView(element: HTMLElement, row: number, rowHeight: number): void {
+  const { scrollTop, clientHeight } = element;
+  if (row < 0 || isInView(row, rowHeight, scrollTop, clientHeight)) return;
+  const top = row * rowHeight;
+  element.scrollTop = top < scrollTop ? top : top + rowHeight - clientHeight;
+}
+
 interface RowsProps {
   count: number;
   /** Pixels; all rows have the same height. */
@@ -43,11 +56,18 @@ export function Rows({
 }: RowsProps) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
+  const kept = useRef({ row: -1, height: 0 });
   useEffect(() => {
     const element = box.current;
     if (!element) return;
     const read = () => setView({ top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(read);
+    const observer = new ResizeObserver(() => {
+      const { row, height } = kept.current;
+      // Unless the reader has scrolled away from it.
+      if (isInView(row, rowHeight, element.scrollTop, height)) keepInView(element, row, rowHeight);
+      kept.current.height = element.clientHeight;
+      read();
+    });
     observer.observe(element);
     element.addEventListener("scroll", read, { passive: true });
     read();
@@ -55,15 +75,12 @@ export function Rows({
       observer.disconnect();
       element.removeEventListener("scroll", read);
     };
-  }, []);
+  }, [rowHeight]);
   useLayoutEffect(() => {
     const element = box.current;
-    if (!element || current < 0) return;
-    const top = current * rowHeight;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + rowHeight > element.scrollTop + element.clientHeight) {
-      element.scrollTop = top + rowHeight - element.clientHeight;
-    }
+    if (!element) return;
+    kept.current = { row: current, height: element.clientHeight };
+    keepInView(element, current, rowHeight);
   }, [current, rowHeight]);
   const [first, end] = rowsInView(view.top, view.height, rowHeight, count);
   const isAtEnd = count > 0 && end === count;

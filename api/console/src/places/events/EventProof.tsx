@@ -155,7 +155,7 @@ function Head({ proof: { event }, zones, children }: HeadProps) {
             zone: style.value.zone.replace(/_/g, " "),
           })}
         </time>
-        <span class="proof-utc">{utc(at)}</span>
+        {style.value.zone !== "UTC" && <span class="proof-utc">{utc(at)}</span>}
       </p>
       <div class="button-row proof-acts">
         {children}

@@ -5,7 +5,7 @@ import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
 import { Problem, sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
-import { device, position } from "../../state/fleet";
+import { device, isComplete, position } from "../../state/fleet";
 import { may } from "../../state/session";
 import { now } from "../../time/clock";
 import { camerasOf } from "../../video/channels";
@@ -99,7 +99,11 @@ function Fetch({ event, films, onAt }: { event: Event; films: readonly Film[]; o
   const cameras = found ? camerasOf(found, position(event.deviceId).value) : [];
   const rest = camerasWithout(cameras, films);
   const at = Date.parse(event.eventTime);
-  if (cameras.length === 0 || !may("video")) return null;
+  if (!may("video")) return null;
+  if (cameras.length === 0) {
+    const hasNone = films.length === 0 && isComplete(event.deviceId);
+    return hasNone ? <p class="faint">{t("live.noCamerasText")}</p> : null;
+  }
   if (now.value < at + FILM_AFTER_MS + 1000) return <p class="faint">{t("event.fetchSoon")}</p>;
   return (
     <>

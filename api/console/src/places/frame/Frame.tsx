@@ -5,6 +5,7 @@ import { useKeys } from "../../keys/listen";
 import { Palette } from "../../keys/Palette";
 import { go, location } from "../../router";
 import { type Route, routes } from "../../routes";
+import { deviceIds } from "../../state/fleet";
 import { useZones } from "../../state/zones";
 import { SharingDialog } from "../share/SharingDialog";
 import { openNewestAlarm } from "./alarms";
@@ -59,5 +60,7 @@ export function Frame({ route }: { route: Route | undefined }) {
 /** All places, vehicles, zones and acts. */
 function Everything({ onHelp, onClose }: { onHelp: () => void; onClose: () => void }) {
   const zones = useZones() ?? [];
+  // The vehicles may come later, and be renamed.
+  deviceIds.value;
   return <Palette find={(text) => destinations(text, zones, onHelp)} onClose={onClose} />;
 }
