@@ -15,16 +15,16 @@ import trio
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
-from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.video.capture_records import SERVER_ENDED
+from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures
 from motorpool.actors.video.recording_capture import (
     NotCaptured,
     capture_recording,
     end_capture,
     is_playing,
 )
-from motorpool.runtime import Actor, ActorError, ChildSpec
+from motorpool.runtime import ActorError, ChildSpec
 from motorpool.storage import audit, captures, devices, footage_requests, server, users
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -33,13 +33,6 @@ from motorpool.storage.records import AuditAction
 
 __all__ = ["FootageRequests", "footage_requests_spec"]
 
-CHECK_SECONDS = 1.0
-"""Interval of looking whether captures have ended."""
-LOOK_SECONDS = 5.0
-"""Interval of looking for requests that may begin, or whose server no longer runs."""
-POLL_SECONDS = 30.0
-"""Interval of looking for requests when there were none."""
-LEASE = timedelta(seconds=60)
 RETRY = timedelta(seconds=30)
 """Delay before the next attempt."""
 MAX_ATTEMPTS = 3
@@ -52,69 +45,40 @@ NO_RIGHT = "the user may not capture video of the device"
 NOT_IN_TIME = "the device was not connected in time, or its other playbacks did not end"
 
 
-class FootageRequests(Actor[FootageRequestsChanged]):
+class FootageRequests(LeasedCaptures[FootageRequestsChanged, FootageRequest]):
     """Looks after the requests that one server fetches."""
+
+    FAILURE = "footage requests are not followed"
+    DELETED = "the request was deleted"
 
     def __init__(self, database: Database, holder: str) -> None:
         """`holder` tells this server from others."""
-        self._database = database
-        self._holder = holder
-        self._woken = trio.Event()
-        self._look_at = 0.0
-        """When requests that may begin are looked for, in monotonic seconds."""
-        self._running: dict[int, str] = {}
-        """Captures that this actor has opened, by request."""
+        super().__init__(database, footage_requests.ROWS, holder)
 
-    def handle(self, message: FootageRequestsChanged) -> None:
-        """Look now."""
-        self._look_at = 0.0
-        self._woken.set()
+    async def is_any(self) -> bool:
+        """Return whether any request waits or is being fetched."""
+        return await footage_requests.is_any_open(self._database)
 
-    async def run(self) -> None:
-        """Look, then sleep."""
-        outages = 0
-        while True:
-            self._woken = trio.Event()
-            seconds = POLL_SECONDS
-            try:
-                if self._running or await footage_requests.is_any_open(self._database):
-                    seconds = CHECK_SECONDS if await self._look() else LOOK_SECONDS
-                outages = 0
-            except (StorageError, ActorError) as error:
-                outages += 1
-                self.context.log.warning("footage requests are not followed: %s", error)
-                seconds = BACK_OFF.delay(outages)
-            with trio.move_on_after(seconds):
-                await self._woken.wait()
-
-    async def _look(self) -> bool:
-        """Do what is to be done; return whether this server fetches anything."""
-        held = await footage_requests.ROWS.held_by(self._database, self._holder)
-        for number in self._running.keys() - {request.id for request in held}:
-            end_capture(self.context.system, self._running.pop(number), "the request was deleted")
+    async def settle_ended(self, held: Sequence[FootageRequest]) -> bool:
+        """Store how the captures of requests have ended; return whether others run."""
         for request in held:
             await self._settle(request)
-        if self.context.clock.monotonic() < self._look_at:
-            return bool(self._running)
-        self._look_at = self.context.clock.monotonic() + LOOK_SECONDS
-        now = self.context.clock.now()
-        until = now + LEASE
-        await footage_requests.ROWS.renew(self._database, self._holder, until=until)
+        return bool(self._running)
+
+    async def take(self, held: Sequence[FootageRequest], now: datetime) -> None:
+        """End what may not go on, and begin one request of each device that is connected."""
         for request in held:
             if request.id in self._running and not await self._may_fetch(request, now):
                 end_capture(self.context.system, self._running[request.id], NO_RIGHT)
-        for request in await footage_requests.ROWS.lapsed(self._database, now=now, limit=PAGE):
-            if await footage_requests.ROWS.take_over(
-                self._database, request, self._holder, until=now + LEASE
-            ):
+        for request in await self._rows.lapsed(self._database, now=now, limit=PAGE):
+            if await self._rows.take_over(self._database, request, self._holder, until=now + LEASE):
                 await self._settle(msgspec.structs.replace(request, holder=self._holder))
-        for request in await footage_requests.ROWS.expired(self._database, now=now, limit=PAGE):
+        for request in await self._rows.expired(self._database, now=now, limit=PAGE):
             await self._end(request, "EXPIRED", request.reason or NOT_IN_TIME)
         slots = trio.CapacityLimiter(STARTS)
         async with trio.open_nursery() as nursery:
             for request in await self._startable(held, now):
                 nursery.start_soon(self._begin_in_turn, request, slots)
-        return bool(self._running)
 
     async def _startable(self, held: Sequence[FootageRequest], now: datetime) -> list[FootageRequest]:
         """Return requests for connected devices that may begin, one of each device."""
@@ -122,7 +86,7 @@ class FootageRequests(Actor[FootageRequestsChanged]):
         busy = {request.device_id for request in held}
         last: FootageRequest | None = None
         while True:
-            page = await footage_requests.ROWS.due(self._database, now=now, after=last, limit=PAGE)
+            page = await self._rows.due(self._database, now=now, after=last, limit=PAGE)
             ids = tuple({request.device_id for request in page})
             statuses = (
                 await self.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids, here=True)) if ids else {}
@@ -165,7 +129,7 @@ class FootageRequests(Actor[FootageRequestsChanged]):
         if not await self._may_fetch(waiting, now):
             await self._end(waiting, "FAILED", NO_RIGHT)
             return
-        if not await footage_requests.ROWS.begin(self._database, waiting.id, self._holder, until=now + LEASE):
+        if not await self._rows.begin(self._database, waiting.id, self._holder, until=now + LEASE):
             return
         request = msgspec.structs.replace(waiting, status="FETCHING", holder=self._holder)
         record = await capture_recording(

@@ -10,6 +10,7 @@ import trio
 
 from motorpool.actors.outgoing import OutgoingServices
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.polling import PollingActor
 from motorpool.actors.preferences import Preferences, preferences_for
 from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.render import TooManyRows, render
@@ -18,10 +19,10 @@ from motorpool.actors.reports.visibility import select_devices, visible_of
 from motorpool.actors.reports.workbook import TooManySheets
 from motorpool.actors.settings import ReportSettings
 from motorpool.actors.user_rights import may_log_in, may_read_reports
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import ChildSpec, Kind
 from motorpool.storage import outbox, requested_reports, server, users
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StatementRejected, StorageError
+from motorpool.storage.errors import StatementRejected
 from motorpool.storage.outbox import Attachment, OutgoingMessage
 from motorpool.storage.records import ServerSettings, User
 from motorpool.storage.requested_reports import MAX_ATTEMPTS, RequestedReport
@@ -31,8 +32,6 @@ __all__ = ["REPORT_MAILER", "XLSX", "MailedReport", "ReportMailRequested", "repo
 XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 POLL_SECONDS = 60.0
 """Interval of looking for reports that another server has left."""
-STORAGE_SECONDS = 10.0
-"""Delay before the next look when the database is unavailable."""
 RENDER_SECONDS = 600.0
 """A report that takes longer is given up."""
 CLAIM = timedelta(seconds=RENDER_SECONDS + 300)
@@ -76,8 +75,10 @@ class _UserViewer:
         return [device_id for device_id in device_ids if device_id in visible]
 
 
-class ReportMailer(Actor[ReportMailRequested]):
+class ReportMailer(PollingActor[ReportMailRequested]):
     """Renders one report at a time."""
+
+    FAILURE = "reports to be mailed wait for the database"
 
     def __init__(
         self,
@@ -85,10 +86,10 @@ class ReportMailer(Actor[ReportMailRequested]):
         outgoing: OutgoingServices,
         settings: ReportSettings,
     ) -> None:
+        super().__init__()
         self._database = database
         self._outgoing = outgoing
         self._settings = settings
-        self._requested = trio.Event()
 
     async def start(self) -> None:
         """Make the sources, with limits of their own."""
@@ -101,21 +102,13 @@ class ReportMailer(Actor[ReportMailRequested]):
     def handle(self, message: ReportMailRequested) -> None:
         """Look for reports at once."""
         del message
-        self._requested.set()
+        self.wake()
 
-    async def run(self) -> None:
-        """Render what waits until cancelled."""
-        while True:
-            self._requested = trio.Event()
-            try:
-                while await self._render_next():
-                    pass
-            except StorageError as error:
-                self.context.log.warning("reports to be mailed wait for the database: %s", error)
-                await trio.sleep(STORAGE_SECONDS)
-                continue
-            with trio.move_on_after(POLL_SECONDS):
-                await self._requested.wait()
+    async def look(self) -> float:
+        """Render what waits."""
+        while await self._render_next():
+            pass
+        return POLL_SECONDS
 
     async def _render_next(self) -> bool:
         """Render the next report, if there is one; return whether there was."""

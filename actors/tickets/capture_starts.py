@@ -20,6 +20,7 @@ from motorpool.actors.tickets.ticket_reader import lock_facts
 from motorpool.actors.tickets.ticket_writer import announce, write
 from motorpool.actors.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.video.capture_records import OpenCapture
+from motorpool.actors.video.leased_captures import LEASE
 from motorpool.actors.video.recording_capture import (
     NotCaptured,
     begin_capture,
@@ -34,9 +35,8 @@ from motorpool.storage.database import Database
 from motorpool.storage.records import AuditAction, Device
 from motorpool.storage.ticket_captures import TicketCapture
 
-__all__ = ["LEASE", "NO_RIGHT", "RETRY", "CaptureStarts"]
+__all__ = ["NO_RIGHT", "RETRY", "CaptureStarts"]
 
-LEASE = timedelta(seconds=60)
 RETRY = timedelta(seconds=30)
 """Delay before the next attempt to begin a capture."""
 PAGE = 500

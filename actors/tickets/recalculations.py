@@ -9,8 +9,6 @@ examined when their company changes that, at the start and once a day.
 from collections.abc import Iterable
 from functools import partial
 
-import trio
-
 from motorpool.actors.messages.changes import (
     ApplyChanges,
     Change,
@@ -18,15 +16,14 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.messages.counters import TICKETS_FAILED, TICKETS_RECALCULATED
 from motorpool.actors.messages.tickets import TICKET_CLOCK, TICKET_RECALCULATIONS, WakeTicketClock
-from motorpool.actors.storage_retry import BACK_OFF
+from motorpool.actors.polling import PollingActor
 from motorpool.actors.tickets.batches import BatchOutcome, TicketBatches
 from motorpool.actors.tickets.settle import settle
 from motorpool.actors.tickets.ticket_writer import announce
 from motorpool.codecs.calendars.time_zones import tz_database_version
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import ChildSpec
 from motorpool.storage import ticket_clock, ticket_recalculations
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StorageError
 
 __all__ = ["ticket_recalculations_spec"]
 
@@ -42,13 +39,17 @@ DAY_SECONDS = 86_400.0
 AUTO_CLOSE = "attributes.autoCloseDays"
 
 
-class TicketRecalculations(Actor[ApplyChanges]):
+class TicketRecalculations(PollingActor[ApplyChanges]):
     """The handler notes that something changed; a task of its own compares and computes."""
 
+    FAILURE = "tickets cannot be computed, another attempt follows"
+
     def __init__(self, database: Database, batches: TicketBatches) -> None:
+        super().__init__()
         self._database = database
         self._batches = batches
-        self._changed = trio.Event()
+        self._daily_at = 0.0
+        """When resolved tickets are examined, in monotonic seconds."""
         self._closing: set[int] = set()
         """Companies whose resolved tickets are closed after another time."""
 
@@ -60,28 +61,16 @@ class TicketRecalculations(Actor[ApplyChanges]):
         for change in changes:
             if isinstance(change, CompanyChanged) and AUTO_CLOSE in change.fields:
                 self._closing.add(change.id)
-        self._changed.set()
+        self.wake()
 
-    async def run(self) -> None:
-        """Compare and compute until cancelled."""
-        attempt = 0
-        daily_at = self.context.clock.monotonic()
-        while True:
-            self._changed = trio.Event()
-            try:
-                await self._follow_changes()
-                if self.context.clock.monotonic() >= daily_at:
-                    await self._look_at_resolved(None)
-                    daily_at = self.context.clock.monotonic() + DAY_SECONDS
-                seconds = await self._pause()
-                attempt = 0
-            except StorageError as error:
-                attempt += 1
-                self.context.log.warning("tickets cannot be computed, another attempt follows: %s", error)
-                await trio.sleep(BACK_OFF.delay(attempt))
-                continue
-            with trio.move_on_after(seconds):
-                await self._changed.wait()
+    async def look(self) -> float:
+        """Compare and compute."""
+        await self._follow_changes()
+        monotonic = self.context.clock.monotonic
+        if monotonic() >= self._daily_at:
+            await self._look_at_resolved(None)
+            self._daily_at = monotonic() + DAY_SECONDS
+        return await self._pause()
 
     async def _follow_changes(self) -> None:
         now = self.context.clock.now()

@@ -7,7 +7,7 @@ is leased; when the lease has ended, the server that has the file takes the row 
 
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ import trio
 from motorpool.actors.files.media_files import device_folder
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
-from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.actors.tickets.capture_evidence import author_of, entry_of, file_attributes, measure_file
-from motorpool.actors.tickets.capture_starts import LEASE, NO_RIGHT, RETRY, CaptureStarts
+from motorpool.actors.tickets.capture_starts import NO_RIGHT, RETRY, CaptureStarts
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.evidence import add_evidence
 from motorpool.actors.tickets.facts import Change
@@ -29,8 +28,9 @@ from motorpool.actors.tickets.ticket_writer import announce, write
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.capture_files import repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED
+from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures
 from motorpool.actors.video.recording_capture import NotCaptured, end_capture
-from motorpool.runtime import Actor, ActorError, ChildSpec
+from motorpool.runtime import ActorError, ChildSpec
 from motorpool.storage import captures, devices, ticket_captures, ticket_files
 from motorpool.storage.captures import CaptureRecord
 from motorpool.storage.database import Database
@@ -41,12 +41,6 @@ from motorpool.storage.ticket_files import FileFacts
 
 __all__ = ["TicketCaptures", "ticket_captures_spec"]
 
-CHECK_SECONDS = 1.0
-"""Interval of looking whether captures have ended."""
-LOOK_SECONDS = 5.0
-"""Interval of looking for captures that may begin, or whose server no longer runs."""
-POLL_SECONDS = 30.0
-"""Interval of looking for captures when there were none."""
 GRACE = timedelta(minutes=5)
 """How long the server that has the file of a capture may take to come back."""
 MAX_ATTEMPTS = 3
@@ -57,25 +51,22 @@ STARTS = 8
 NOT_IN_TIME = "the device was not connected in time, or its other playbacks did not end"
 
 
-class TicketCaptures(Actor[TicketCapturesWaiting]):
+class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
     """Looks after the captures of one server."""
+
+    FAILURE = "captures of tickets are not followed"
+    DELETED = "the ticket was deleted"
 
     def __init__(
         self, database: Database, media: Path, holder: str, calendars: BusinessCalendars, mails: TicketMails
     ) -> None:
         """`holder` tells this server from others; `media` is the folder of the files of all devices."""
-        self._database = database
+        super().__init__(database, ticket_captures.ROWS, holder)
         self._media = media
-        self._holder = holder
         self._calendars = calendars
         self._mails = mails
-        self._woken = trio.Event()
-        self._look_at = 0.0
-        """When captures that may begin are looked for, in monotonic seconds."""
         self._aside: dict[int, float] = {}
         """Rows that could not be written, and when they are tried again, in monotonic seconds."""
-        self._running: dict[int, str] = {}
-        """Captures of rules that this server has begun, by row."""
 
     async def start(self) -> None:
         """Take the system."""
@@ -83,45 +74,22 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
             self._database, self.context.system, self._holder, self._calendars, self._mails
         )
 
-    def handle(self, message: TicketCapturesWaiting) -> None:
-        """Look now."""
-        self._look_at = 0.0
-        self._woken.set()
+    async def is_any(self) -> bool:
+        """Return whether any ticket waits for a capture."""
+        return await ticket_captures.is_any(self._database)
 
-    async def run(self) -> None:
-        """Look, then sleep."""
-        outages = 0
-        while True:
-            self._woken = trio.Event()
-            seconds = POLL_SECONDS
-            try:
-                if self._running or await ticket_captures.is_any(self._database):
-                    seconds = CHECK_SECONDS if await self._look() else LOOK_SECONDS
-                outages = 0
-            except (StorageError, ActorError) as error:
-                outages += 1
-                self.context.log.warning("captures of tickets are not followed: %s", error)
-                seconds = BACK_OFF.delay(outages)
-            with trio.move_on_after(seconds):
-                await self._woken.wait()
+    async def settle_ended(self, held: Sequence[TicketCapture]) -> bool:
+        """Write how captures have ended; return whether others run."""
+        ended = await self._not_recording(held)
+        await self._each(ended, self._settle)
+        return len(ended) < len(held)
 
-    async def _look(self) -> bool:
-        """Do what is to be done; return whether this server runs captures."""
-        held = await ticket_captures.ROWS.held_by(self._database, self._holder)
-        for number in self._running.keys() - {capture.id for capture in held}:
-            end_capture(self.context.system, self._running.pop(number), "the ticket was deleted")
-        await self._each(await self._not_recording(held), self._settle)
-        if self.context.clock.monotonic() < self._look_at:
-            return bool(held)
-        self._look_at = self.context.clock.monotonic() + LOOK_SECONDS
-        now = self.context.clock.now()
-        rows = ticket_captures.ROWS
-        await rows.renew(self._database, self._holder, until=now + LEASE)
+    async def take(self, held: Sequence[TicketCapture], now: datetime) -> None:
+        """End what may not go on, and begin what may."""
         await self._each([capture for capture in held if capture.rule], self._check_right)
-        await self._each(await rows.lapsed(self._database, now=now, limit=BATCH), self._take_over)
-        await self._each(await rows.expired(self._database, now=now, limit=BATCH), self._expire)
+        await self._each(await self._rows.lapsed(self._database, now=now, limit=BATCH), self._take_over)
+        await self._each(await self._rows.expired(self._database, now=now, limit=BATCH), self._expire)
         await self._each(await self._starts.startable(held, now=now), self._begin, at_once=STARTS)
-        return bool(await rows.held_by(self._database, self._holder))
 
     async def _each(
         self,
@@ -221,7 +189,7 @@ class TicketCaptures(Actor[TicketCapturesWaiting]):
         if now < lapsed.leased_until + GRACE and not await self._is_here(lapsed):
             return
         until = now + LEASE
-        if await ticket_captures.ROWS.take_over(self._database, lapsed, self._holder, until=until):
+        if await self._rows.take_over(self._database, lapsed, self._holder, until=until):
             await self._settle(msgspec.structs.replace(lapsed, holder=self._holder, leased_until=until))
 
     async def _is_here(self, capture: TicketCapture) -> bool:

@@ -12,12 +12,12 @@ import trio
 
 from motorpool.actors.messages.counters import TICKETS_FAILED, TICKETS_OVERDUE, TICKETS_SETTLED
 from motorpool.actors.messages.tickets import TICKET_CLOCK, WakeTicketClock
-from motorpool.actors.storage_retry import BACK_OFF
+from motorpool.actors.polling import PollingActor
 from motorpool.actors.tickets.batches import BatchOutcome, TicketBatches
 from motorpool.actors.tickets.facts import Outcome, TicketFacts
 from motorpool.actors.tickets.settle import settle
 from motorpool.actors.tickets.ticket_writer import announce
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import ChildSpec
 from motorpool.storage import ticket_clock
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -37,40 +37,29 @@ MIN_SECONDS = 0.001
 """The resolution of due times."""
 
 
-class TicketClock(Actor[WakeTicketClock]):
+class TicketClock(PollingActor[WakeTicketClock]):
     """Settles what is due, batch by batch, the longest due first; then sleeps."""
 
+    FAILURE = "tickets cannot be settled, another attempt follows"
+
     def __init__(self, database: Database, batches: TicketBatches) -> None:
+        super().__init__()
         self._database = database
         self._batches = batches
-        self._woken = trio.Event()
         self._sleeps_until: datetime | None = None
         """None while it works."""
 
     def handle(self, message: WakeTicketClock) -> None:
         """Stop sleeping if a ticket is due earlier."""
         if self._sleeps_until is None or message.at < self._sleeps_until:
-            self._woken.set()
+            self.wake()
 
-    async def run(self) -> None:
-        """Settle tickets until cancelled."""
-        attempt = 0
-        while True:
-            self._woken = trio.Event()
-            self._sleeps_until = None
-            try:
-                if await self._settle_batch():
-                    await self._settle_backlog()
-                attempt = 0
-                following = await ticket_clock.next_instant(self._database)
-            except StorageError as error:
-                attempt += 1
-                self.context.log.warning("tickets cannot be settled, another attempt follows: %s", error)
-                await trio.sleep(BACK_OFF.delay(attempt))
-                continue
-            await self._sleep(following)
-
-    async def _sleep(self, following: datetime | None) -> None:
+    async def look(self) -> float:
+        """Settle what is due."""
+        self._sleeps_until = None
+        if await self._settle_batch():
+            await self._settle_backlog()
+        following = await ticket_clock.next_instant(self._database)
         now = self.context.clock.now()
         seconds = POLL_SECONDS
         if following is not None and following <= now:
@@ -79,8 +68,7 @@ class TicketClock(Actor[WakeTicketClock]):
             seconds = min(POLL_SECONDS, max(MIN_SECONDS, (following - now).total_seconds()))
         TICKETS_OVERDUE.set(max(0.0, (now - following).total_seconds()) if following else 0.0)
         self._sleeps_until = now + timedelta(seconds=seconds)
-        with trio.move_on_after(seconds):
-            await self._woken.wait()
+        return seconds
 
     async def _settle_backlog(self) -> None:
         """Settle all that is due, by several workers."""

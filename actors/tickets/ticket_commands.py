@@ -9,20 +9,17 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-import trio
-
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandAnswered, TicketCommandsChanged
+from motorpool.actors.polling import PollingActor
 from motorpool.actors.record_json import format_time
-from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.tickets.batches import TicketBatches
 from motorpool.actors.tickets.draft import to_milliseconds
 from motorpool.actors.tickets.evidence import add_evidence
 from motorpool.actors.tickets.facts import Author, Outcome, TicketFacts
 from motorpool.actors.tickets.ticket_writer import announce
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import ChildSpec
 from motorpool.storage import ticket_commands
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StorageError
 from motorpool.storage.ticket_commands import CommandUpdate
 
 __all__ = ["TicketCommands", "ticket_commands_spec"]
@@ -41,14 +38,16 @@ UNKNOWN = {"status": "unknown", "reason": "the server ended while it was sending
 REMOVED = {"status": "removed", "reason": "it left the queue of the device without being sent"}
 
 
-class TicketCommands(Actor[TicketCommandAnswered | TicketCommandsChanged]):
+class TicketCommands(PollingActor[TicketCommandAnswered | TicketCommandsChanged]):
     """Takes updates, one batch after the other."""
 
+    FAILURE = "commands of tickets are not entered yet"
+
     def __init__(self, database: Database, batches: TicketBatches) -> None:
+        super().__init__()
         self._database = database
         self._batches = batches
         self._answers: list[tuple[TicketCommandAnswered, datetime]] = []
-        self._woken = trio.Event()
         self._lost_at = 0.0
         """When commands of which nothing more is known are looked for, in monotonic seconds."""
 
@@ -59,24 +58,13 @@ class TicketCommands(Actor[TicketCommandAnswered | TicketCommandsChanged]):
                 self._answers.append((message, self.context.clock.now()))
             else:
                 self.context.log.warning("an answer to a command of a ticket is not entered: too many wait")
-        self._woken.set()
+        self.wake()
 
-    async def run(self) -> None:
-        """Enter updates while there are any, then sleep."""
-        outages = 0
-        while True:
-            self._woken = trio.Event()
-            try:
-                await self._store_answers()
-                await self._note_lost()
-                seconds = LOCKED_SECONDS if await self._enter_all() is None else POLL_SECONDS
-                outages = 0
-            except StorageError as error:
-                outages += 1
-                self.context.log.warning("commands of tickets are not entered yet: %s", error)
-                seconds = BACK_OFF.delay(outages)
-            with trio.move_on_after(seconds):
-                await self._woken.wait()
+    async def look(self) -> float:
+        """Enter updates while there are any."""
+        await self._store_answers()
+        await self._note_lost()
+        return LOCKED_SECONDS if await self._enter_all() is None else POLL_SECONDS
 
     async def _store_answers(self) -> None:
         while self._answers:

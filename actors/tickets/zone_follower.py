@@ -13,18 +13,17 @@ from typing import NamedTuple
 import trio
 
 from motorpool.actors.messages.tickets import TICKET_ZONES
+from motorpool.actors.polling import PollingActor
 from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence
-from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.tickets.batches import TicketBatches
 from motorpool.actors.tickets.draft import Draft
 from motorpool.actors.tickets.facts import SYSTEM, Author, Outcome, TicketFacts
 from motorpool.actors.tickets.settle import settle_first
 from motorpool.actors.tickets.ticket_writer import announce
 from motorpool.actors.tickets.zone_pause import MAX_FIX_AGE, is_outside, set_outside
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import ChildSpec
 from motorpool.storage import plain_tables, zone_pauses
 from motorpool.storage.database import Database
-from motorpool.storage.errors import StorageError
 from motorpool.storage.zone_pauses import Fix, ZoneTicket
 
 __all__ = ["follow_zone", "ticket_zones_spec"]
@@ -43,10 +42,13 @@ class _Zone(NamedTuple):
     """None: its area is not valid."""
 
 
-class ZoneFollower(Actor[None]):
+class ZoneFollower(PollingActor[None]):
     """Compares all tickets, then sleeps."""
 
+    FAILURE = "zones of tickets are not looked at yet"
+
     def __init__(self, database: Database, batches: TicketBatches) -> None:
+        super().__init__()
         self._database = database
         self._batches = batches
         self._zones: dict[int, _Zone] = {}
@@ -55,21 +57,8 @@ class ZoneFollower(Actor[None]):
     def handle(self, message: None) -> None:
         """Do nothing: no messages are sent to this actor."""
 
-    async def run(self) -> None:
-        """Compare tickets until cancelled."""
-        attempt = 0
-        while True:
-            try:
-                await self._compare_all()
-            except StorageError as error:
-                attempt += 1
-                self.context.log.warning("zones of tickets are not looked at yet: %s", error)
-                await trio.sleep(BACK_OFF.delay(attempt))
-                continue
-            attempt = 0
-            await trio.sleep(POLL_SECONDS)
-
-    async def _compare_all(self) -> None:
+    async def look(self) -> float:
+        """Compare all tickets."""
         after_id, found, used = 0, BATCH, set[int]()
         while found == BATCH:
             tickets = await zone_pauses.tickets(self._database, after_id=after_id, limit=BATCH)
@@ -79,6 +68,7 @@ class ZoneFollower(Actor[None]):
             found = len(tickets)
             used |= {ticket.geofence_id for ticket in tickets}
         self._zones = {number: zone for number, zone in self._zones.items() if number in used}
+        return POLL_SECONDS
 
     async def _compare(self, tickets: Sequence[ZoneTicket]) -> None:
         """Pause those whose vehicle has left its zone; end the pause of those whose vehicle has not."""
