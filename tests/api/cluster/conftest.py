@@ -7,6 +7,7 @@ import pytest
 import trio
 from tests.api.conftest import start
 
+from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.live_stream import STREAM, HoldStream
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
@@ -17,6 +18,7 @@ from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.storage import homes
 from motorpool.storage.membership import open_membership
 
+PATIENCE = 120.0
 KEYFRAME = b"\0\0\0\1\x67\x42\xc0\x1e\0\0\0\1\x68\xce\x38\x80\0\0\0\1\x65" + bytes(range(1, 200))
 """Not decodable, which no segment needs to be."""
 
@@ -45,7 +47,15 @@ async def servers(database, tmp_path):
     ):
         home.device_id = await home.device(home.admin, "1")
         await homes.claim(database, home.node, [home.device_id])
+        await learned(one, MaySee(0, home.device_id))
         yield one, home
+
+
+async def learned(served, question):
+    """Wait until a server has applied what another one has committed: it answers yes to this question."""
+    with trio.fail_after(PATIENCE):
+        while not await served.context.system.ref(ACCESS).ask(question):  # noqa: ASYNC110 - the server is asked
+            await trio.sleep(0.005)
 
 
 @pytest.fixture
@@ -79,6 +89,6 @@ async def film(served, device_id, first, seconds):
 
 async def requested(requests):
     """Wait until a server has been asked by another one."""
-    with trio.fail_after(120):
+    with trio.fail_after(PATIENCE):
         while not requests:  # noqa: ASYNC110 - a counter of the test
             await trio.sleep(0.01)

@@ -4,9 +4,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 import trio
-from tests.api.cluster.conftest import member
+from tests.api.cluster.conftest import learned, member
 from tests.api.resources.test_captures import start, stream
 
+from motorpool.actors.messages.access import MaySee
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.storage import homes, nodes
@@ -41,6 +42,7 @@ async def open_servers(database, data):
         home = await stack.enter_async_context(member(database, data, is_first=False, **settings))
         device_id = await home.device(home.admin, "van 1")
         await homes.claim(database, home.node, [device_id])
+        await learned(one, MaySee(0, device_id))
         yield Servers(one, home, stack.aclose, device_id)
 
 

@@ -6,10 +6,11 @@ from urllib.parse import quote
 
 import pytest
 import trio
-from tests.api.cluster.conftest import KEYFRAME, film, requested
+from tests.api.cluster.conftest import KEYFRAME, PATIENCE, film, learned, requested
 from tests.api.conftest import NOON
 from tests.api.test_websocket import CLOSED, connect, read_all, receive, shake_hands
 
+from motorpool.actors.messages.access import CoversGuest, MaySee
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
@@ -17,7 +18,6 @@ from motorpool.actors.video import live_reads
 from motorpool.api import live_updates
 from motorpool.codecs.media.units import AccessUnit, Coding
 
-PATIENCE = 120.0
 TOMORROW = "2026-05-02T12:00:00Z"
 PAST = "2026-05-01T12:00:00Z"
 DAY = 86_400
@@ -37,7 +37,7 @@ class Viewer:
 
 
 @pytest.fixture
-async def viewers(servers):
+async def viewers(servers, database):
     """By what is taken away. All may see the device of the second server, at which it is taken away."""
     one, home = servers
     van = home.device_id
@@ -49,6 +49,7 @@ async def viewers(servers):
         client = await one.user(name)
         link = {"userId": client.id, **(link or {"deviceId": van})}
         assert (await home.admin.post("/permissions", json=link)).status == 204
+        await learned(one, MaySee(client.id, van))
         found[name] = Viewer(client, one.cookie(client), lambda: take(client, link), status)
         return client
 
@@ -58,6 +59,8 @@ async def viewers(servers):
         )
         assert answer.status == 200, answer.text
         client = one.client()
+        guest_id = await database.fetch_value("select max(id) from users")
+        await learned(one, CoversGuest(sharer.id, guest_id))
         user = (await client.get(f"/session?token={quote(answer.text)}")).json()
         found[name] = Viewer(client, one.cookie(client), lambda: take(user), 401)
 
@@ -202,11 +205,12 @@ async def is_shown(socket, wanted, last):
     return wanted in shown
 
 
-async def test_a_shared_device_is_watched_at_another_server_until_its_time(servers, monkeypatch):
+async def test_a_shared_device_is_watched_at_another_server_until_its_time(servers, database, monkeypatch):
     monkeypatch.setattr(live_updates, "MAX_SLEEP_SECONDS", 0.1)
     one, home = servers
     form = {"deviceId": home.device_id, "expiration": TOMORROW}
     token = (await home.admin.post("/share/device", form=form)).text
+    await learned(one, CoversGuest(0, await database.fetch_value("select max(id) from users")))
     guest = one.client({"Authorization": f"Bearer {token}"})
     (stored,) = await home.report(home.position(home.device_id))
     await latest_at(one, stored)
