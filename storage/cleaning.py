@@ -8,7 +8,7 @@ import msgspec
 __all__ = ["json_bytes", "text_bytes"]
 
 _encode = msgspec.json.Encoder().encode
-_REPLACEMENT = "\1{REPLACEMENT CHARACTER}"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MAX_DEPTH = 64
 """Values nested more deeply are replaced by null."""
 

@@ -42,7 +42,7 @@ def test_texts_digits_and_readers_of_a_part():
     fields = ByteReader(b"\x86\x12AB\xff \0\x01\x02\x03")
 
     assert fields.digits(2) == "8612"
-    assert fields.ascii(5) == "AB\1{REPLACEMENT CHARACTER}"
+    assert fields.ascii(5) == "AB\N{REPLACEMENT CHARACTER}"
     part = fields.reader(2)
     assert (part.uint8(), part.remaining, fields.remaining) == (1, 1, 1)
     fields.skip(1)

@@ -71,8 +71,8 @@ async def test_addresses_are_set_where_there_is_none(database):
     assert await positions.set_addresses(database, found) == {1, 2}
     stored = await positions.by_ids(database, [1, 2, 3])
     assert [each.address for each in stored] == [
-        "n\1{REPLACEMENT CHARACTER}1",
-        "n\1{REPLACEMENT CHARACTER}2",
+        "n\N{REPLACEMENT CHARACTER}1",
+        "n\N{REPLACEMENT CHARACTER}2",
         "known",
     ]
     assert stored[1] == msgspec.structs.replace(late, address=stored[1].address)

@@ -33,7 +33,7 @@ DRIVE = Drive(ROUND_TRIPS[0], seed=1)
 RESUME, FORWARD, SEEK = 0, 3, 5
 CODE_OF_8 = 4
 """Code of eight times the speed (docs/protocols/jt808.md#video-requests)."""
-TO = "\1{EN DASH}"
+TO = "\N{EN DASH}"
 # The instant that the page shows, and the line of greys in which a picture says its time.
 SHOWN = """
 (index) => {
