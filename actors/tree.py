@@ -25,7 +25,7 @@ from motorpool.actors.duties import Duties
 from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import media_folder
-from motorpool.actors.files.uploads import UploadRoom
+from motorpool.actors.files.uploads import UploadStorage
 from motorpool.actors.footage.footage_requests import footage_requests_spec
 from motorpool.actors.forwarding.forwarder import forwarder_spec
 from motorpool.actors.gateway.datagram_listener import datagram_listener_spec
@@ -364,7 +364,7 @@ def _device_connection(
     database: Database,
     rule_cache: RuleCache,
     settings: DeviceSettings,
-    uploads: UploadRoom | None,
+    uploads: UploadStorage | None,
     device_socket: PeerSocket,
     tap: Tap | None,
 ) -> Actor[ConnectionMessage]:
@@ -400,10 +400,10 @@ def _listeners(
     unknown = protocols - {*CODECS, "jt1078"}
     if unknown:
         raise ValueError(f"no such protocol: {', '.join(sorted(unknown))}")
-    room = UploadRoom(
+    storage = UploadStorage(
         media_folder(settings.data), settings.video.attachment_bytes, settings.files.reserve_bytes, quota
     )
-    uploads = room if settings.video.alarm_attachments else None
+    uploads = storage if settings.video.alarm_attachments else None
     guard = device_guard(settings.device.connections, settings.device.connections_per_address)
     datagrams = datagram_guard(settings.device.connections, settings.device.connections_per_address)
     media_ports = media_guard(settings.video.connections, settings.video.connections_per_address)

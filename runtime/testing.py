@@ -96,11 +96,11 @@ class Broken(Exception):
     """What the failing actors raise."""
 
 
-class FailsAtBirth(Actor[object]):
+class FailsInInit(Actor[object]):
     """Breaks in `__init__`."""
 
     def __init__(self) -> None:
-        raise Broken("at birth")
+        raise Broken("in __init__")
 
 
 class FailsInStart(Actor[object]):

@@ -4,10 +4,10 @@ import errno
 import os
 from pathlib import Path
 
-__all__ = ["require_room"]
+__all__ = ["require_free_space"]
 
 
-def require_room(folder: Path, size: int, reserve_bytes: int) -> None:
+def require_free_space(folder: Path, size: int, reserve_bytes: int) -> None:
     """Check that `size` bytes can be written to `folder` without using the reserve.
 
     Blocks for some microseconds.

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import trio
 
-from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.disk_space import require_free_space
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.codecs.reports import MediaFile
 from motorpool.storage.durable_files import make_folder, sync_folder, write_file
@@ -218,5 +218,5 @@ def remove_drafts(media: Path, now: datetime) -> int:
 
 def _write(target: Path, name: str, content: bytes, reserve_bytes: int = 0) -> None:
     make_folder(target, FOLDER_MODE)
-    require_room(target, len(content), reserve_bytes)
+    require_free_space(target, len(content), reserve_bytes)
     write_file(target / name, content)

@@ -14,14 +14,14 @@ from typing import BinaryIO, TypeVarTuple
 
 import trio
 
-from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.disk_space import require_free_space
 from motorpool.actors.files.file_locks import create_locked, lock_unwritten
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import FOLDER_MODE, device_folder, media_name
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
 from motorpool.storage.durable_files import make_folder, move_into_place
 
-__all__ = ["Upload", "UploadRoom", "remove_parts"]
+__all__ = ["Upload", "UploadStorage", "remove_parts"]
 
 Arguments = TypeVarTuple("Arguments")
 
@@ -31,7 +31,7 @@ WRITERS = 4
 """Threads that all uploads share, so that many uploads leave threads to live segments."""
 
 
-class UploadRoom:
+class UploadStorage:
     """The folder, the limits and the threads of all uploads."""
 
     def __init__(
@@ -48,9 +48,9 @@ class UploadRoom:
 class Upload:
     """The files of one alarm of one device."""
 
-    def __init__(self, room: UploadRoom, unique_id: str) -> None:
-        self._room = room
-        self._folder = device_folder(room.media_folder, unique_id)
+    def __init__(self, storage: UploadStorage, unique_id: str) -> None:
+        self._storage = storage
+        self._folder = device_folder(storage.media_folder, unique_id)
         self._open: dict[str, _Part] = {}
         self._started_count = 0
 
@@ -63,15 +63,15 @@ class Upload:
         known = self._open.get(file.name)
         if known is not None and known.size == file.size:
             return ""
-        if file.size > self._room.file_bytes:
-            return f"it has {file.size} bytes, and {self._room.file_bytes} are allowed"
+        if file.size > self._storage.file_bytes:
+            return f"it has {file.size} bytes, and {self._storage.file_bytes} are allowed"
         if known is None and self._started_count >= MAX_FILES:
             return f"an alarm has {MAX_FILES} files at most"
         if known is not None:
             await self._in_thread(known.drop)
         self._started_count += 1
         part = _Part(self._folder / f".upload-{secrets.token_hex(12)}.part", file.size)
-        await self._in_thread(part.open, self._room.reserve_bytes)
+        await self._in_thread(part.open, self._storage.reserve_bytes)
         self._open[file.name] = part
         return ""
 
@@ -104,7 +104,7 @@ class Upload:
             return ""
         name = media_name(now, file.extension)
         try:
-            await self._in_thread(part.keep, self._folder / name, self._room.quota)
+            await self._in_thread(part.keep, self._folder / name, self._storage.quota)
         except OSError:
             await self._in_thread(part.drop)
             raise
@@ -117,7 +117,7 @@ class Upload:
         self._open.clear()
 
     async def _in_thread(self, work: Callable[[*Arguments], None], *arguments: *Arguments) -> None:
-        await trio.to_thread.run_sync(work, *arguments, limiter=self._room.writers)
+        await trio.to_thread.run_sync(work, *arguments, limiter=self._storage.writers)
 
 
 class _Part:
@@ -130,7 +130,7 @@ class _Part:
 
     def open(self, reserve_bytes: int) -> None:
         make_folder(self._path.parent, FOLDER_MODE)
-        require_room(self._path.parent, self.size, reserve_bytes)
+        require_free_space(self._path.parent, self.size, reserve_bytes)
         self._file = create_locked(self._path)
 
     def write(self, offset: int, content: bytes) -> None:

@@ -9,7 +9,7 @@ import logging
 import msgspec
 
 from motorpool.actors.devices.eligibility import may_report
-from motorpool.actors.files.uploads import Upload, UploadRoom
+from motorpool.actors.files.uploads import Upload, UploadStorage
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import (
@@ -46,12 +46,12 @@ class _Open(msgspec.Struct, frozen=True):
 class AlarmFiles:
     """Receives uploads of alarm files on one connection, one alarm at a time."""
 
-    __slots__ = ("_codec", "_context", "_database", "_open", "_room", "_socket")
+    __slots__ = ("_codec", "_context", "_database", "_open", "_socket", "_storage")
 
-    def __init__(self, database: Database, room: UploadRoom | None) -> None:
-        """Without `room`, refuse every upload."""
+    def __init__(self, database: Database, storage: UploadStorage | None) -> None:
+        """Without `storage`, refuse every upload."""
         self._database = database
-        self._room = room
+        self._storage = storage
         self._open: _Open | None = None
         self._context: Context[ConnectionMessage]
         self._socket: PeerSocket
@@ -120,7 +120,7 @@ class AlarmFiles:
 
     async def _announced(self, announced: AlarmFilesAnnounced, device: Ref[DeviceMessage] | None) -> str:
         self.discard()
-        if self._room is None:
+        if self._storage is None:
             return "uploads are not enabled"
         if device is None:
             row = await devices.by_unique_ids(self._database, announced.unique_ids)
@@ -131,7 +131,7 @@ class AlarmFiles:
         if not unique_id:
             return "they were not requested"
         self._context.log.info("%d files of an alarm of %s", announced.files, unique_id)
-        self._open = _Open(device, Upload(self._room, unique_id), announced)
+        self._open = _Open(device, Upload(self._storage, unique_id), announced)
         return ""
 
     async def _completed(self, opened: _Open, completed: FileUploadCompleted) -> None:

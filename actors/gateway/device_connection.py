@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from motorpool.actors.devices.rule_cache import RuleCache
-from motorpool.actors.files.uploads import UploadRoom
+from motorpool.actors.files.uploads import UploadStorage
 from motorpool.actors.gateway.alarm_files import AlarmFiles
 from motorpool.actors.gateway.datagram_peer import DatagramDecoder
 from motorpool.actors.gateway.deadlines import Deadlines
@@ -89,7 +89,7 @@ class DeviceConnection(IdentifiedConnection):
         database: Database,
         rule_cache: RuleCache,
         settings: DeviceSettings,
-        uploads: UploadRoom | None = None,
+        uploads: UploadStorage | None = None,
         tap: Tap | None = None,
     ) -> None:
         """Without `uploads`, alarm files are refused."""

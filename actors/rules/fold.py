@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from motorpool.actors.rules.carried_values import add_hours, copy_attributes
+from motorpool.actors.rules.cell_networks import complete_network
 from motorpool.actors.rules.computed import Failures, Variables, compute_values
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance
@@ -19,7 +20,6 @@ from motorpool.actors.rules.events_of_position import events_of, late_events_of
 from motorpool.actors.rules.filters import is_dropped
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.geofence_index import EMPTY
-from motorpool.actors.rules.networks import complete_network
 from motorpool.actors.rules.rule_settings import DEFAULTS
 from motorpool.actors.rules.times import ROLLOVER_AGE, correct_coordinates, override_times, unroll
 from motorpool.actors.rules.trip_detection import TrackPoint

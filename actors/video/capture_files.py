@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.disk_space import require_free_space
 from motorpool.actors.files.file_locks import create_locked, lock_unwritten
 from motorpool.actors.files.media_files import FOLDER_MODE
 from motorpool.codecs.media.fragments import MediaFragment
@@ -115,7 +115,7 @@ class CaptureWriter:
         try:
             if self._capture_file is None:
                 make_folder(self.path.parent, FOLDER_MODE)
-            require_room(self.path.parent, size, self._reserve)
+            require_free_space(self.path.parent, size, self._reserve)
             if self._capture_file is None:
                 self._file = create_locked(self.path)
                 self._capture_file = CaptureFile(self._file, self._known_format)

@@ -17,7 +17,7 @@ from typing import BinaryIO, assert_never
 import msgspec
 import trio
 
-from motorpool.actors.files.disk_space import require_room
+from motorpool.actors.files.disk_space import require_free_space
 from motorpool.actors.files.file_locks import create_locked, is_locked
 from motorpool.actors.messages.playback import SegmentsEvicted
 from motorpool.codecs.media.containers import Container
@@ -200,7 +200,7 @@ class SegmentStore(Actor[SegmentStoreMessage]):
 def _write(path: Path, content: bytes, reserve_bytes: int) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        require_room(path.parent, len(content), reserve_bytes)
+        require_free_space(path.parent, len(content), reserve_bytes)
         path.write_bytes(content)
     except OSError:
         with contextlib.suppress(OSError):

@@ -13,10 +13,10 @@ import trio
 from motorpool.bench.checks.server_history import Anomaly, Command, History, Whereabouts, find_anomalies
 from motorpool.bench.cluster import records
 from motorpool.bench.cluster.faults import Episode, Fault, make_faults
+from motorpool.bench.cluster.frequent_schedules import TEXT, FrequentSchedules, make_frequent_schedules
 from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.cluster.probes import CommandProbe, Requested, RightsProbe, Troubles
 from motorpool.bench.cluster.records import DutyTaken, EdgeRun
-from motorpool.bench.cluster.shifts import TEXT, Shifts, make_shifts
 from motorpool.bench.cluster.viewers import StreamProbe
 from motorpool.bench.load.plan import (
     CameraLoad,
@@ -63,7 +63,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Positions a second in all."""
     moves: float
     """Terminals a second that go to the other server."""
-    shifts: int
+    schedules: int
     """Devices with a scheduled command."""
     calm_seconds: float
     """Before the first fault; what is measured in it."""
@@ -176,7 +176,7 @@ class _Drill:
         self._faults: list[Fault] = []
         self._whereabouts: list[Whereabouts] = []
         self._anomalies: set[Anomaly] = set()
-        self._shifts: Shifts
+        self._shifts: FrequentSchedules
         self._commands: CommandProbe
         self._rights: RightsProbe
         self._streams: StreamProbe
@@ -237,14 +237,16 @@ class _Drill:
         self._devices = [ids[phone] for phone in plan.phones]
         self._filmed = [ids[phone] for phone in plan.cameras]
         self._commands = CommandProbe(pair, self._devices)
-        self._rights = RightsProbe(pair, self._devices[: 3 * plan.shifts : 3], self._troubles)
+        self._rights = RightsProbe(pair, self._devices[: 3 * plan.schedules : 3], self._troubles)
         self._streams = StreamProbe(pair, self._filmed, self._troubles)
         await self._rights.prepare()
         episodes = len(plan.episodes) * (plan.settle_seconds + EPISODE_SECONDS)
         seconds = plan.calm_seconds + STREAM_SECONDS + episodes
         async with pair.client(0) as client:
             begin = time.time() + FIRST_EDGE_SECONDS
-            self._shifts = await make_shifts(pair, client, self._devices[: plan.shifts], begin, seconds)
+            self._shifts = await make_frequent_schedules(
+                pair, client, self._devices[: plan.schedules], begin, seconds
+            )
 
     async def _measure_calm(self) -> Calm:
         """Let time pass without faults, and measure."""

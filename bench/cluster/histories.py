@@ -18,7 +18,7 @@ from motorpool.bench.checks.server_history import Death, Decision, Edge, History
 from motorpool.bench.cluster.history_server import DUTY, EDGE_SECONDS, DeviceConnection, HistoryServer
 from motorpool.bench.cluster.history_tables import empty, set_clock
 from motorpool.bench.cluster.notices import Notices
-from motorpool.bench.cluster.turns import Turns
+from motorpool.bench.cluster.statement_scheduler import StatementScheduler
 from motorpool.storage import nodes
 from motorpool.storage.database import Database
 
@@ -93,7 +93,7 @@ class _World:
         self._began = trio.current_time()
         self._database = database
         self._devices = devices
-        self._turns = Turns(database, random.Random(choose.random()))
+        self._scheduler = StatementScheduler(database, random.Random(choose.random()))
         self._notices = Notices()
         self._all: list[HistoryServer] = []
         self._choose = choose
@@ -143,7 +143,7 @@ class _World:
         if fault in self._faults:
             self._fail(server, fault)
         for deciding in self._running:
-            if self._turns.is_deciding(deciding.pace) and choose.random() < self._frozen_deciders:
+            if self._scheduler.is_deciding(deciding.pace) and choose.random() < self._frozen_deciders:
                 self._freeze(deciding, max(FAULT_SECONDS))
         self._move(0.06, 0.4)
 
@@ -166,12 +166,12 @@ class _World:
                 if pace.is_refused:
                     self._lose_connections(server)
                 pace.cut_until = self._until()
-            case "outage" if not self._turns.is_down:
-                self._turns.is_down = True
+            case "outage" if not self._scheduler.is_down:
+                self._scheduler.is_down = True
                 self._outages.append([trio.current_time(), self._until()])
                 for each in self._running:
                     self._lose_connections(each)
-                self._turns.lose_connections(self._turns.postgres)
+                self._scheduler.lose_connections(self._scheduler.postgres)
 
     def _freeze(self, server: HistoryServer, seconds: float) -> None:
         if not server.pace.is_frozen:
@@ -191,13 +191,13 @@ class _World:
                 self._closed(connection)
 
     def _lose_connections(self, server: HistoryServer) -> None:
-        self._turns.lose_connections(server.pace)
+        self._scheduler.lose_connections(server.pace)
         if server.pace.notices is not None:
             server.pace.notices.terminate()
 
     def _start(self) -> None:
         server = HistoryServer(
-            self._database, self._turns, self._notices, self._devices, self._closed, self._began
+            self._database, self._scheduler, self._notices, self._devices, self._closed, self._began
         )
         self._all.append(server)
         self._nursery.start_soon(self._run, server)
@@ -220,7 +220,7 @@ class _World:
 
     async def _pass(self, seconds: float, share: float) -> None:
         """Let time pass, and this share of what waits happen."""
-        await self._turns.quiet()
+        await self._scheduler.quiet()
         cut = [server for server in self._running if server.pace.is_cut]
         self._clock.jump(seconds)
         await set_clock(self._database, trio.current_time())
@@ -236,13 +236,13 @@ class _World:
                     and self._choose.random() < share
                 ):
                     server.pace.notices.receive()
-        self._turns.give(to_all=share == 1.0)
-        await self._turns.quiet()
+        self._scheduler.give(to_all=share == 1.0)
+        await self._scheduler.quiet()
 
     def _reach_again(self, cut: list[HistoryServer]) -> None:
         """End the outage, and what cut these servers off, if it is time."""
         if self._outages and self._outages[-1][1] <= trio.current_time():
-            self._turns.is_down = False
+            self._scheduler.is_down = False
         for server in cut:
             # Without an answer for a while, connections may be lost or not.
             if not server.pace.is_cut and not server.pace.is_refused and self._choose.random() < 0.5:
@@ -251,7 +251,7 @@ class _World:
     def _heal(self) -> None:
         """End all faults."""
         now = trio.current_time()
-        self._turns.is_down = False
+        self._scheduler.is_down = False
         if self._outages:
             self._outages[-1][1] = min(self._outages[-1][1], now)
         for server in self._running:
@@ -295,7 +295,7 @@ class _World:
 
     def end(self) -> None:
         """End all servers, and what PostgreSQL does for them."""
-        self._turns.postgres.is_killed = True
-        self._turns.lose_connections(self._turns.postgres)
+        self._scheduler.postgres.is_killed = True
+        self._scheduler.lose_connections(self._scheduler.postgres)
         for server in self._running:
             server.kill()

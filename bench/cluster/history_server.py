@@ -13,7 +13,7 @@ from motorpool.actors.duties import Duties
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere, DeviceMessage
 from motorpool.bench.cluster.notices import Notices
-from motorpool.bench.cluster.turns import Pace, PacedDatabase, Turns
+from motorpool.bench.cluster.statement_scheduler import Pace, PacedDatabase, StatementScheduler
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, System
 from motorpool.runtime.testing import open_tree
 from motorpool.storage.database import Database
@@ -44,7 +44,7 @@ class HistoryServer:
 
     Args:
         database: that of all servers.
-        turns: when it reaches the database.
+        scheduler: when it reaches the database.
         notices: those of all servers.
         devices: their ids.
         on_close: called with a connection that the server closes.
@@ -54,7 +54,7 @@ class HistoryServer:
     def __init__(
         self,
         database: Database,
-        turns: Turns,
+        scheduler: StatementScheduler,
         notices: Notices,
         devices: tuple[int, ...],
         on_close: Callable[[DeviceConnection], None],
@@ -71,9 +71,9 @@ class HistoryServer:
         self.received: deque[tuple[DeviceConnection, bool]] = deque()
         """What arrived on its connections: a login, or the end."""
         self.connections: dict[int, DeviceConnection] = {}
-        self.database = PacedDatabase(database, turns, self.pace, notices)
+        self.database = PacedDatabase(database, scheduler, self.pace, notices)
         self.began = began
-        self._turns = turns
+        self._scheduler = scheduler
         self._devices = devices
         self._on_close = on_close
         self._stopping = trio.Event()
@@ -123,7 +123,7 @@ class HistoryServer:
         self.pace.is_killed = True
         self.ending_since = min(self.ending_since, trio.current_time())
         self.is_serving, self.has_ended = False, True
-        self._turns.lose_connections(self.pace)
+        self._scheduler.lose_connections(self.pace)
         self._scope.cancel()
 
     def receive(self) -> None:

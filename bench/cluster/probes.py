@@ -10,8 +10,8 @@ import msgspec
 import trio
 
 from motorpool.bench.checks.server_history import FRESH_SECONDS, Change, Read, Result
+from motorpool.bench.cluster.frequent_schedules import text_command
 from motorpool.bench.cluster.pair import NAMES, Pair
-from motorpool.bench.cluster.shifts import text_command
 from motorpool.bench.options import BenchError
 
 __all__ = ["CommandProbe", "Requested", "RightsProbe", "Troubles"]

@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 
 import trio
 
+from motorpool.bench.demo.activity import fetch_footage, send_commands, wait_for_archives
 from motorpool.bench.demo.api import Api, Row, open_api
 from motorpool.bench.demo.configuration import configure
-from motorpool.bench.demo.orders import fetch_footage, send_commands, wait_for_archives
 from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet, plan_new_tracker
 from motorpool.bench.target import Account, Target, register
 from motorpool.bench.vehicles.archive import Archive

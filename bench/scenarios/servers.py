@@ -30,7 +30,7 @@ STEPS = 30
 TERMINAL_SECONDS = 5.0
 """A terminal reports so many seconds apart."""
 MOVES = 2.0
-SHIFTS = 10
+FREQUENT_SCHEDULES = 10
 CALM_SECONDS = 15.0
 SETTLE_SECONDS = 18.0
 """Longer than a device may be away from its home."""
@@ -67,7 +67,7 @@ def plan_of(terminals: int, cameras: int, loop_file: Path, episodes: tuple[Episo
         loop_file=str(loop_file),
         rate=terminals / TERMINAL_SECONDS,
         moves=MOVES,
-        shifts=min(SHIFTS, terminals),
+        schedules=min(FREQUENT_SCHEDULES, terminals),
         calm_seconds=CALM_SECONDS,
         settle_seconds=SETTLE_SECONDS,
         episodes=episodes,

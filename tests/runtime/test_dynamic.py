@@ -26,7 +26,7 @@ from motorpool.runtime.dynamic import SLICE
 from motorpool.runtime.testing import (
     STEADY,
     Broken,
-    FailsAtBirth,
+    FailsInInit,
     FailsInRun,
     FailsInStart,
     Probe,
@@ -251,10 +251,10 @@ async def test_a_child_that_crashes_too_often_is_given_up_without_affecting_othe
         assert children.built["bad"][-1].messages == ["afresh"]
 
 
-async def test_failing_at_birth_or_in_start_is_a_crash_of_the_child_and_not_of_the_teller(
+async def test_failing_in_init_or_in_start_is_a_crash_of_the_child_and_not_of_the_teller(
     autojump_clock: MockClock,
 ) -> None:
-    for broken in (FailsAtBirth, FailsInStart):
+    for broken in (FailsInInit, FailsInStart):
         attempts: list[int] = []
 
         def build(_: Any, broken: Any = broken, attempts: list[int] = attempts) -> Actor[Any]:
@@ -272,7 +272,7 @@ async def test_failing_at_birth_or_in_start_is_a_crash_of_the_child_and_not_of_t
 async def test_a_factory_that_never_works_ends_in_a_refusal_and_not_in_a_loop(
     autojump_clock: MockClock,
 ) -> None:
-    async with open_tree(devices(lambda _: FailsAtBirth(), intensity=0)) as system:
+    async with open_tree(devices(lambda _: FailsInInit(), intensity=0)) as system:
         with pytest.raises(ActorStopped):
             await system.ref(DEVICE, 1).tell("nobody")
         assert system.count(DEVICE) == 0
@@ -347,7 +347,7 @@ async def test_an_actor_is_started_by_its_key_alone_where_its_spec_makes_it() ->
             await system.start(DEVICE, 7)
 
 
-@pytest.mark.parametrize("factory", [FailsAtBirth, FailsInStart])
+@pytest.mark.parametrize("factory", [FailsInInit, FailsInStart])
 async def test_a_failed_start_is_raised_in_the_caller_and_leaves_nothing(factory: Any) -> None:
     for restart in Restart:
         async with open_tree(devices(None, restart=restart)) as system:

@@ -22,7 +22,7 @@ from motorpool.runtime import (
 from motorpool.runtime.testing import (
     STEADY,
     Broken,
-    FailsAtBirth,
+    FailsInInit,
     FailsInStart,
     FailsInStop,
     Probe,
@@ -61,7 +61,7 @@ async def test_paths_name_the_place_in_the_tree() -> None:
         assert system.ref(DEVICE, 7).path == "services/devices/7"
 
 
-@pytest.mark.parametrize(("factory", "text"), [(FailsAtBirth, "at birth"), (FailsInStart, "in start")])
+@pytest.mark.parametrize(("factory", "text"), [(FailsInInit, "in __init__"), (FailsInStart, "in start")])
 async def test_a_child_that_fails_at_the_start_ends_those_before_it_and_is_raised(
     factory: Any, text: str
 ) -> None:

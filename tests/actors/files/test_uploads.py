@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.actors.files.file_locks import create_locked
-from motorpool.actors.files.uploads import MAX_FILES, Upload, UploadRoom, remove_parts
+from motorpool.actors.files.uploads import MAX_FILES, Upload, UploadStorage, remove_parts
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -15,7 +15,7 @@ NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
 @pytest.fixture
 async def upload(tmp_path):
-    opened = Upload(UploadRoom(tmp_path, file_bytes=1000), "van/7")
+    opened = Upload(UploadStorage(tmp_path, file_bytes=1000), "van/7")
     yield opened
     opened.discard()
 
@@ -91,7 +91,7 @@ async def test_a_full_disk_gives_up_the_file_and_leaves_nothing_of_it(upload, tm
 
 async def test_the_reserve_of_the_disk_is_left_alone(tmp_path):
     state = os.statvfs(tmp_path)
-    room = UploadRoom(tmp_path, 1000, reserve_bytes=state.f_bavail * state.f_frsize + (1 << 40))
+    room = UploadStorage(tmp_path, 1000, reserve_bytes=state.f_bavail * state.f_frsize + (1 << 40))
     with pytest.raises(OSError, match="would be free"):
         await Upload(room, "1").begin(FileUploadStarted("a", 9))
     assert files(tmp_path) == []

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 import trio
 
+from motorpool.bench.demo.activity import FILMED, fetch_footage, wait_for_archives
 from motorpool.bench.demo.api import open_api
 from motorpool.bench.demo.configuration import configure
-from motorpool.bench.demo.orders import FILMED, fetch_footage, wait_for_archives
 from motorpool.bench.demo.program import KEPT, find_archives
 from motorpool.bench.demo.vehicles import WORKSHOP, plan_demo_fleet, plan_new_tracker
 from motorpool.bench.target import Account, register

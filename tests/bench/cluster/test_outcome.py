@@ -50,7 +50,7 @@ def noted() -> Noted:
             loop_file="",
             rate=1.0,
             moves=0.0,
-            shifts=0,
+            schedules=0,
             calm_seconds=10.0,
             settle_seconds=1.0,
             episodes=(),

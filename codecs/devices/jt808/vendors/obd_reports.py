@@ -6,7 +6,7 @@ from motorpool.codecs.devices.jt808.bodies import text
 from motorpool.codecs.devices.jt808.items import Attributes
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
 from motorpool.codecs.devices.jt808.vendors.fields import Quantity
-from motorpool.codecs.devices.jt808.vendors.passed_places import located
+from motorpool.codecs.devices.jt808.vendors.passthrough_locations import located
 from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport

@@ -15,7 +15,7 @@ from motorpool.codecs.devices.jt808.vendors.fields import Quantity, axes, walk
 from motorpool.codecs.devices.jt808.vendors.messages import not_read, text_result
 from motorpool.codecs.devices.jt808.vendors.obd import OBD_TEXT, read_obd_text
 from motorpool.codecs.devices.jt808.vendors.obd_reports import read_obd_report
-from motorpool.codecs.devices.jt808.vendors.passed_places import (
+from motorpool.codecs.devices.jt808.vendors.passthrough_locations import (
     LOCATION_BYTES,
     holloo_place,
     is_bcd,

@@ -1,4 +1,4 @@
-"""The turns at which the servers of a history reach their database, and what keeps them from it.
+"""Schedules the statements of the servers of a random history, and what keeps them from the database.
 
 A server's task waits for a turn before each statement, and between the last one of a transaction and its
 commit. A server that is frozen gets none: what it knew may be outdated when it goes on. One that is cut off
@@ -24,7 +24,7 @@ from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.queries import Queries, Row, Value
 from motorpool.storage.statements import Session
 
-__all__ = ["Pace", "PacedDatabase", "Turns"]
+__all__ = ["Pace", "PacedDatabase", "StatementScheduler"]
 
 CHANCES = (0.15, 0.9, 0.9)
 """Of getting a turn: some statements are delayed for long, and others overtake them."""
@@ -100,7 +100,7 @@ class _Waiter:
         self.turn.set()
 
 
-class Turns:
+class StatementScheduler:
     """Who waits to reach the database."""
 
     def __init__(self, database: Database, choose: random.Random) -> None:
@@ -203,16 +203,18 @@ class Turns:
 class PacedDatabase(Database):
     """A database as one server uses it."""
 
-    def __init__(self, database: Database, turns: Turns, pace: Pace, notices: Notices) -> None:
+    def __init__(
+        self, database: Database, scheduler: StatementScheduler, pace: Pace, notices: Notices
+    ) -> None:
         vars(self).update(vars(database))
-        self._turns = turns
+        self._scheduler = scheduler
         self._pace = pace
         self._notices = notices
 
     async def _call(self, method: str, *args: object, **more: object) -> Value:
-        line = _Line(self._turns, self._pace)
+        line = _Line(self._scheduler, self._pace)
         sql = str(args[0])
-        if _reads(sql) or not self._turns.commits_late():
+        if _reads(sql) or not self._scheduler.commits_late():
             return await line.execute(partial(super()._call, method, *args, **more), sql)
         loses_answer = await line.wait()
         # A server that is killed does not keep PostgreSQL from committing.
@@ -224,20 +226,20 @@ class PacedDatabase(Database):
 
     async def _commit_late(self, method: str, *args: object, **more: object) -> Value:
         """Execute a statement that holds its locks until a later turn of PostgreSQL."""
-        postgres = self._turns.postgres
+        postgres = self._scheduler.postgres
         async with AsyncExitStack() as stack:
-            with self._turns.executing():
+            with self._scheduler.executing():
                 transaction = await stack.enter_async_context(self._open_transaction(None))
                 answer = await cast("Session", transaction)._call(method, *args, **more)
-            await self._turns.wait(postgres, postgres.losses, in_transaction=True)
-            with self._turns.executing():
+            await self._scheduler.wait(postgres, postgres.losses, in_transaction=True)
+            with self._scheduler.executing():
                 await stack.aclose()
         return answer
 
     @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
         """Commit at the end of the block, at a later turn than its last statement and the fence."""
-        line = _Line(self._turns, self._pace, in_transaction=True)
+        line = _Line(self._scheduler, self._pace, in_transaction=True)
         async with AsyncExitStack() as stack:
             transaction = await stack.enter_async_context(self._open_transaction(seconds))
             paced = cast("Queries", _PacedQueries(transaction, line))
@@ -245,7 +247,7 @@ class PacedDatabase(Database):
             if self._fence is not None:
                 await self._fence(paced)
             loses_answer = await line.wait()
-            with self._turns.executing():
+            with self._scheduler.executing():
                 await stack.aclose()
         if loses_answer:
             raise StorageUnavailable("the connection was lost before the answer to the commit")
@@ -258,14 +260,14 @@ class PacedDatabase(Database):
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Queries]:
         """Use a connection of the pool, which stands for a new one."""
-        line = _Line(self._turns, self._pace)
+        line = _Line(self._scheduler, self._pace)
         await line.wait()
-        with self._turns.executing():
+        with self._scheduler.executing():
             connection = await self._take()
         try:
             yield cast("Queries", _PacedQueries(Session(connection, self.statement_seconds), line))
         finally:
-            with trio.CancelScope(shield=True), self._turns.executing():
+            with trio.CancelScope(shield=True), self._scheduler.executing():
                 if connection.clean or await connection.reset():
                     await Session(connection, math.inf).execute("select pg_advisory_unlock_all()")
             self.pool.release(connection, clean=connection.clean)
@@ -273,7 +275,7 @@ class PacedDatabase(Database):
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """Use a connection that receives simulated notices."""
-        line = _Line(self._turns, self._pace)
+        line = _Line(self._scheduler, self._pace)
         await line.wait()
         connection = NoticeConnection(self._notices, line.execute)
         self._pace.notices = connection
@@ -286,8 +288,8 @@ class PacedDatabase(Database):
 class _Line:
     """A connection of a server, until the next loss of all."""
 
-    def __init__(self, turns: Turns, pace: Pace, *, in_transaction: bool = False) -> None:
-        self._turns = turns
+    def __init__(self, scheduler: StatementScheduler, pace: Pace, *, in_transaction: bool = False) -> None:
+        self._scheduler = scheduler
         self._pace = pace
         self._losses = pace.losses
         self._in_transaction = in_transaction
@@ -300,7 +302,7 @@ class _Line:
 
     async def wait(self) -> bool:
         """Wait for a turn; return whether the answer to it is lost. Raises StorageUnavailable."""
-        loses_answer = await self._turns.wait(
+        loses_answer = await self._scheduler.wait(
             self._pace,
             self._losses,
             in_transaction=self._in_transaction,
@@ -314,7 +316,7 @@ class _Line:
     async def execute(self, call: Callable[[], Awaitable[T]], sql: str = "") -> T:
         """Execute a statement at a turn. Raises StorageUnavailable."""
         loses_answer = await self.wait()
-        with self._turns.executing(sql):
+        with self._scheduler.executing(sql):
             answer = await call()
         if loses_answer:
             raise StorageUnavailable("the connection was lost before the answer")
@@ -324,7 +326,7 @@ class _Line:
     async def executing(self) -> AsyncIterator[None]:
         """Execute the block at one turn. Raises StorageUnavailable."""
         loses_answer = await self.wait()
-        with self._turns.executing():
+        with self._scheduler.executing():
             yield
         if loses_answer:
             raise StorageUnavailable("the connection was lost before the answer")

@@ -10,14 +10,14 @@ import msgspec
 from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.options import BenchError
 
-__all__ = ["TEXT", "Shifts", "make_shifts", "text_command"]
+__all__ = ["TEXT", "FrequentSchedules", "make_frequent_schedules", "text_command"]
 
 TEXT = "shift"
 """What a device is sent at each edge."""
 PERIOD_SECONDS, OPEN_SECONDS = 4, 2
 
 
-class Shifts(msgspec.Struct, frozen=True):
+class FrequentSchedules(msgspec.Struct, frozen=True):
     """What is due."""
 
     targets: tuple[tuple[int, int], ...]
@@ -39,9 +39,9 @@ def text_command(text: str) -> dict[str, object]:
     return {"type": "message", "attributes": {"message": text}}
 
 
-async def make_shifts(
+async def make_frequent_schedules(
     pair: Pair, client: httpx.AsyncClient, devices: Sequence[int], begin: float, seconds: float
-) -> Shifts:
+) -> FrequentSchedules:
     """Create a scheduled command for each device; windows open from `begin` on, for so many seconds.
 
     Raises:
@@ -52,7 +52,7 @@ async def make_shifts(
     starts = tuple(round(begin) + PERIOD_SECONDS * place for place in range(count))
     ends = tuple(start + OPEN_SECONDS for start in starts)
     data = base64.b64encode(_calendar(starts, ends).encode()).decode()
-    calendar = await _post(client, "/calendars", {"name": "Shifts", "data": data})
+    calendar = await _post(client, "/calendars", {"name": "FrequentSchedules", "data": data})
     step = [{"commandId": command["id"], "delaySeconds": 0}]
     targets = []
     for device in devices:
@@ -63,7 +63,7 @@ async def make_shifts(
         if answer.status_code != 204:
             raise BenchError(f"POST /permissions answered {answer.status_code}: {answer.text[:200]}")
         targets.append((int(str(schedule["id"])), device))
-    return Shifts(tuple(targets), tuple(map(float, starts)), tuple(map(float, ends)))
+    return FrequentSchedules(tuple(targets), tuple(map(float, starts)), tuple(map(float, ends)))
 
 
 def _calendar(starts: Sequence[int], ends: Sequence[int]) -> str:
