@@ -8,7 +8,7 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.storage import access, links
+from motorpool.storage import access, links, nodes
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import Command, QueuedCommand
@@ -73,7 +73,7 @@ _CLAIM = f"""
         left join scheduled_command_runs r on r.id = q.run_id
         left join scheduled_commands s on s.id = r.scheduled_command_id
         left join users u on u.id = coalesce(q.user_id, r.requested_by, s.owner_id)
-        where q.id = $1
+        where q.id = $1 and not {nodes.is_dead("$3")}
     ),
     claimed as (
         update scheduled_command_runs r set
@@ -237,7 +237,8 @@ async def cancel(q: Queries, queued_id: int, now: datetime) -> bool:
 async def claim(q: Queries, queued_id: int, now: datetime, node: int = 0) -> ClaimedCommand | None:
     """Remove a command from the queue so that it can be sent; None if it is gone or has expired.
 
-    The removal must be committed before the command is sent, by the server `node`.
+    The removal must be committed before the command is sent, by the server `node`. One that has been declared
+    dead gets none: its devices have gone on to others.
     """
     row = await q.fetch_row(_CLAIM, queued_id, now, node)
     if row is None:

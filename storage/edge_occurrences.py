@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from motorpool.storage import access, commands
+from motorpool.storage import access, commands, nodes
 from motorpool.storage.queries import Queries, Row
 from motorpool.storage.records import ScheduledCommandRun
 
@@ -169,7 +169,7 @@ _START_STEPS = f"""
         left join users u on u.id = coalesce(r.requested_by, s.owner_id)
         left join devices d on d.id = r.device_id
         left join commands c on c.id = r.command_id
-        where r.id = any($1::bigint[]) and r.status = 'pending'
+        where r.id = any($1::bigint[]) and r.status = 'pending' and not {nodes.is_dead("$4")}
         order by r.id for update of r
     )
     update scheduled_command_runs r set
@@ -223,7 +223,7 @@ async def start_steps(q: Queries, run_ids: Sequence[int], now: datetime, node: i
     """Mark due steps as `sending` or skip them, in one statement; steps that are not pending are left out.
 
     They are returned in the order of `run_ids`. The caller, on the server `node`, must hand each step without
-    a reason to its device exactly once, after the commit.
+    a reason to its device exactly once, after the commit. A server that has been declared dead starts none.
     """
     rows = await q.fetch(_START_STEPS, list(run_ids), now, now - MISSED_AFTER, node)
     started = {row[0]: _started_step(row) for row in rows}

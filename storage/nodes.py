@@ -63,6 +63,11 @@ def is_live(column: str) -> str:
     return f"exists (select from nodes where nodes.id = {column} and nodes.state <> 'dead')"
 
 
+def is_dead(column: str) -> str:
+    """Return the SQL condition that the server of this number has been declared dead, 30 days ago at most."""
+    return f"exists (select from nodes where nodes.id = {column} and nodes.state = 'dead')"
+
+
 def live_until_commit(parameter: str) -> str:
     """Return the SQL query for the number of this server, without a row if it is dead.
 

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.storage import commands, devices, links, runs, users
+from motorpool.storage import commands, devices, links, nodes, runs, users
 from motorpool.storage.commands import ClaimedCommand
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Command, Device, QueuedCommand, User
@@ -36,6 +36,16 @@ async def test_a_command_is_taken_once(database, device):
     )
     assert await commands.claim(database, put.id, NOW) == ClaimedCommand(put)
     assert await commands.claim(database, put.id, NOW) is None
+
+
+async def test_a_server_that_was_declared_dead_takes_no_command(database, device):
+    put = await commands.enqueue(database, QueuedCommand(device_id=device.id, type="custom"))
+    async with database.session() as session:
+        dead, living = [await nodes.join(session, "north", "a server of tests", "0") for _ in range(2)]
+    await nodes.leave(database, dead)
+    # It was frozen, and wakes with a connection that the device has given up.
+    assert await commands.claim(database, put.id, NOW, dead) is None
+    assert await commands.claim(database, put.id, NOW, living) == ClaimedCommand(put)
 
 
 async def test_one_that_has_waited_too_long_leaves_and_is_not_sent(database, device):

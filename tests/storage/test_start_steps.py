@@ -13,6 +13,7 @@ from motorpool.storage import (
     devices,
     edge_occurrences,
     links,
+    nodes,
     runs,
     scheduled_commands,
     users,
@@ -299,3 +300,14 @@ async def test_a_step_whose_owner_was_deleted_says_so(case):
     (run,) = await case.world.runs()
     (told,) = await runs.fetch(case.database, [run.id])
     assert (begun.reason, told.detail) == ("no_permission", edge_occurrences.OWNER_DELETED)
+
+
+async def test_a_server_that_was_declared_dead_starts_no_step(case):
+    async with case.database.session() as session:
+        dead, living = [await nodes.join(session, "north", "a server of tests", "0") for _ in range(2)]
+    await nodes.leave(case.database, dead)
+    (run,) = await case.world.runs()
+    # It was frozen, and wakes with a step that was due meanwhile.
+    assert await edge_occurrences.start_steps(case.database, [run.id], NOW + MINUTE, dead) == []
+    (step,) = await edge_occurrences.start_steps(case.database, [run.id], NOW + MINUTE, living)
+    assert step.reason is None
