@@ -1,7 +1,7 @@
 """NOTIFY of PostgreSQL, simulated: what is sent waits at each listener until the history hands it over."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 __all__ = ["Execute", "NoticeConnection", "Notices"]
@@ -45,7 +45,7 @@ class NoticeConnection:
         """Begin to receive what others send."""
         self._notices.listening.append(self)
 
-    def send(self, channel: str, texts: list[str]) -> None:
+    def send(self, channel: str, texts: Sequence[str]) -> None:
         """Have the texts received by all others."""
         for other in self._notices.listening:
             if other is not self:
@@ -86,8 +86,8 @@ class _Driver:
         self._listen = listener
         self._connection.open()
 
-    async def execute(self, sql: str, channel: str, texts: list[str]) -> None:
-        """Send."""
+    async def execute(self, sql: str, channel: str = "", texts: Sequence[str] = ()) -> None:
+        """Send; without texts, the connection is checked."""
         del sql
         self._connection.send(channel, texts)
 
