@@ -114,7 +114,7 @@ def test_a_terminal_that_counts_from_nought_and_signs_its_media_with_noughts(ser
         assert asked.channel == 1
         kept = [Recording(number, START, START + timedelta(seconds=6), 0, 2, 1, 1, 1000) for number in (0, 1)]
         peer.send(peer.terminal.recordings(asked.serial, kept))
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not (listed := client.get(f"/recordings/{device['id']}").json()):
             assert time.monotonic() < deadline
             time.sleep(0.05)
