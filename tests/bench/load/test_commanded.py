@@ -21,7 +21,7 @@ class Platform:
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.settimeout(20)
+        self.listener.settimeout(60)
         self.connections: list[socket.socket] = []
         self.codecs: list[Jt808] = []
 
@@ -33,7 +33,7 @@ class Platform:
     def let_in(self) -> None:
         for _ in PHONES:
             connection = self.listener.accept()[0]
-            connection.settimeout(20)
+            connection.settimeout(60)
             self.connections.append(connection)
             self.codecs.append(Jt808())
             for report in self.read(-1):
@@ -64,13 +64,13 @@ def platform() -> Iterator[Platform]:
 
 def stopped(program: LoadProgram) -> CommandedResult:
     program.stop()
-    return program.wait_for(CommandedResult, 20)
+    return program.wait_for(CommandedResult, 60)
 
 
 def test_each_terminal_tells_when_its_command_came_and_acknowledges_it(platform: Platform) -> None:
     with run_program("commanded", platform.load) as program:
         platform.let_in()
-        assert program.wait_for(Mark, 20).name == "ready"
+        assert program.wait_for(Mark, 60).name == "ready"
         before = CLOCK.now().timestamp()
         for place in (0, 2):
             platform.connections[place].sendall(platform.order(place, "positionSingle"))
@@ -114,8 +114,8 @@ def test_a_server_that_hangs_up_later_fails_the_load(
 ) -> None:
     with run_program("commanded", platform.load) as program:
         platform.let_in()
-        program.wait_for(Mark, 20)
+        program.wait_for(Mark, 60)
         platform.connections[1].close()
         with pytest.raises(LoadFailed, match="ended with code 1"):
-            program.next(20)
+            program.next(60)
     assert "the server closed terminal 13700000002" in capfd.readouterr().err

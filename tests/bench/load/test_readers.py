@@ -41,7 +41,7 @@ def test_a_reader_fetches_each_segment_once_and_checks_what_is_in_it(loop, film,
         )
         with run_program("readers", load) as program:
             assert program.wait_for(Mark, 60).name == "ready"
-            assert first_look.wait(20)
+            assert first_look.wait(60)
             # The next look would come much later: the order to stop brings the last one.
             program.stop()
             result = program.wait_for(ReaderResult, 60)

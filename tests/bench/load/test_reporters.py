@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 import pytest
 
@@ -71,22 +72,36 @@ def load(port: int, edge: float) -> ReporterLoad:
     )
 
 
-def run_load(asked: ReporterLoad) -> tuple[dict[str, float], ReporterResult]:
-    """When each mark was heard, and the result."""
-    marks = {}
-    with run_program("reporters", asked) as program:
-        while not isinstance(message := program.next(30), ReporterResult):
-            assert isinstance(message, Mark)
-            marks[message.name] = CLOCK.now().timestamp()
-    return marks, message
+class Run(NamedTuple):
+    """A run of the program in which no mark was late."""
+
+    edge: float
+    marks: dict[str, float]
+    """When each was heard."""
+    result: ReporterResult
+
+
+def run_load(port: int, begin: Callable[[float], None] = lambda _: None) -> Run:
+    """Run the program, and again where a busy machine held it up; `begin` gets each edge."""
+    for lead in (3.0, 3.0, 5.0, 10.0, 20.0, 30.0):
+        edge = CLOCK.now().timestamp() + lead
+        begin(edge)
+        marks = {}
+        with run_program("reporters", load(port, edge)) as program:
+            while not isinstance(message := program.next(60), ReporterResult):
+                assert isinstance(message, Mark)
+                marks[message.name] = CLOCK.now().timestamp()
+        planned = {"ready": edge - 0.5, "begin": edge - 0.5, "edge": edge, "end": edge + 0.3}
+        if all(marks[name] - instant < 0.15 for name, instant in planned.items()):
+            break
+    return Run(edge, marks, message)
 
 
 def test_both_spans_have_their_place_on_the_clock_and_all_their_answers(
     platform: Callable[[Answer], int],
 ) -> None:
-    edge = CLOCK.now().timestamp() + 4
     port = platform(lambda codec, report: codec.acknowledge([report.receipt]))
-    marks, result = run_load(load(port, edge))
+    edge, marks, result = run_load(port)
     assert list(marks) == ["ready", "begin", "edge", "end"]
     assert marks["begin"] >= edge - 0.5
     assert marks["edge"] >= edge
@@ -99,15 +114,15 @@ def test_both_spans_have_their_place_on_the_clock_and_all_their_answers(
 def test_a_server_that_slows_down_at_the_edge_shows_in_the_second_span_alone(
     platform: Callable[[Answer], int],
 ) -> None:
-    edge = CLOCK.now().timestamp() + 4
+    edges = []
 
     def answer(codec: Jt808, report: PositionReport) -> bytes:
-        if CLOCK.now().timestamp() > edge:
+        if CLOCK.now().timestamp() > edges[-1]:
             # Longer than a terminal has until its next message.
             time.sleep(0.07)
         return codec.acknowledge([report.receipt])
 
-    _, result = run_load(load(platform(answer), edge))
+    _, _, result = run_load(platform(answer), edges.append)
     assert result.during.p50_ms >= 60
     assert result.late > 0
     assert result.lost == 0
@@ -116,14 +131,14 @@ def test_a_server_that_slows_down_at_the_edge_shows_in_the_second_span_alone(
 def test_refusals_are_counted(
     platform: Callable[[Answer], int],
 ) -> None:
-    edge = CLOCK.now().timestamp() + 4
+    edges = []
     port = platform(
         lambda codec, report: (
             codec.acknowledge([report.receipt])
-            if CLOCK.now().timestamp() < edge
+            if CLOCK.now().timestamp() < edges[-1]
             else codec.refuse(report.receipt)
         )
     )
-    _, result = run_load(load(port, edge))
+    _, _, result = run_load(port, edges.append)
     assert result.rejected > 0
     assert result.lost == 0

@@ -60,13 +60,22 @@ def load(port: int, mode: str, **more: float) -> TerminalLoad:
     )
 
 
-def run_load(asked: TerminalLoad) -> tuple[list[str], TerminalResult]:
-    """The marks and the result."""
-    marks = []
-    with run_program("terminals", asked) as program:
-        while not isinstance(message := program.next(30), TerminalResult):
-            assert isinstance(message, Mark)
-            marks.append(message.name)
+def run_load(
+    asked: TerminalLoad, begin: Callable[[], None] = lambda: None
+) -> tuple[list[str], TerminalResult]:
+    """The marks and the result; runs again where a busy machine left no answer to so short a span.
+
+    `begin` is called before each run.
+    """
+    for _ in range(5):
+        begin()
+        marks = []
+        with run_program("terminals", asked) as program:
+            while not isinstance(message := program.next(60), TerminalResult):
+                assert isinstance(message, Mark)
+                marks.append(message.name)
+        if message.answers:
+            break
     return marks, message
 
 
@@ -92,7 +101,7 @@ def test_answers_that_come_in_pieces_count_once(platform: Callable[[Answer], int
         received.append(answer)
         in_pieces(connection, answer)
 
-    _, result = run_load(load(platform(counting), "saturate"))
+    _, result = run_load(load(platform(counting), "saturate"), received.clear)
     logins = len(PHONES)
     assert sum(result.answered) == len(received) - logins
 

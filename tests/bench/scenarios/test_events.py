@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from motorpool.bench.figures import Report
 from motorpool.bench.load.crossings import gates, is_inside
 from motorpool.bench.options import Options
-from motorpool.bench.scenarios import events, scenario
+from motorpool.bench.scenarios import events
 
 
 def test_gates_are_entered_and_left_once_in_ten_messages() -> None:
@@ -16,14 +15,12 @@ def test_gates_are_entered_and_left_once_in_ten_messages() -> None:
 
 
 def test_each_crossing_comes_as_an_event_by_the_socket(
-    monkeypatch: pytest.MonkeyPatch, start_server: Any
+    monkeypatch: pytest.MonkeyPatch, start_server: Any, measure: Any
 ) -> None:
     monkeypatch.setattr(events, "run_server", start_server)
     monkeypatch.setattr(events, "RATE", 100.0)
     monkeypatch.setattr(events, "WARM_SECONDS", 0.0)
-    report = Report({})
-    scenario("events").run(Options(seconds=1, terminals=5), report, lambda _: None)
-    figures = {figure.metric: figure for figure in report.figures}
+    _, figures, _ = measure("events", Options(seconds=1, terminals=5), {"events": 0})
     # Each terminal enters the first gate with its fourth message.
     assert figures["events"].value > 0
     assert figures["events that did not come"].value == 0

@@ -13,18 +13,17 @@ from motorpool.bench.server import run_server
 
 
 def test_ingest_finds_every_acknowledged_position_in_the_database(
-    monkeypatch: pytest.MonkeyPatch, forks: Any
+    monkeypatch: pytest.MonkeyPatch, forks: Any, measure: Any
 ) -> None:
     monkeypatch.setattr(rules, "GEOFENCES", 12)
     monkeypatch.setattr(ingest, "TURNS", 1)
     monkeypatch.setattr(trackers, "TURNS", 1)
-    report = Report({})
     # Its PostgreSQL is its own, whose CPU is measured; one server does for both loads.
     with run_server(start=forks.start) as server:
         monkeypatch.setattr(ingest, "run_server", lambda: nullcontext(server))
         options = Options(seconds=0.5, terminals=20, rules=True, protocol="teltonika")
-        scenario("ingest").run(options, report, lambda _: None)
-    figures = {figure.metric: figure for figure in report.figures}
+        loads = ("acknowledged", "acknowledged of teltonika", "acknowledged with rules")
+        _, figures, _ = measure("ingest", options, dict.fromkeys(loads, 20))
     assert figures["throughput"].reference == "echo"
     assert figures["throughput"].ratio is not None
     assert figures["acknowledged"].value > 20

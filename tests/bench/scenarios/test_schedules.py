@@ -2,25 +2,29 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
-from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import scenario, schedules
 from motorpool.bench.server import Server
 
 
 def test_schedules_sleep_open_all_at_once_and_end_offline(
-    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
+    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:
-    report, steps = Report({}), list[str]()
     monkeypatch.setattr(schedules, "run_server", start_server)
     monkeypatch.setattr(schedules, "CALENDARS", 3)
     # A busy machine starts the reporting terminals late.
     monkeypatch.setattr(schedules, "LOGIN_SECONDS_EACH", 0.15)
-    scenario("schedules").run(Options(seconds=0.5, terminals=20, schedules=40), report, steps.append)
-    figures = {figure.metric: figure for figure in report.figures}
+    options = Options(seconds=0.5, terminals=20, schedules=40)
+    report, figures, steps = measure(
+        "schedules",
+        options,
+        {"ingest p99 before": 0, "ingest p99 during": 0},
+        too_late="ready .* late|too late",
+    )
     assert len(steps) == scenario("schedules").STEPS
     # Other tests may take the server's core meanwhile: that is noted, and no fault.
     assert [note for note in report.notes if "waited for a core" not in note] == []

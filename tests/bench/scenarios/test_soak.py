@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
-from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
 from motorpool.bench.phases import broadcast
 from motorpool.bench.scenarios import scenario, soak
@@ -17,8 +17,8 @@ def test_soak_samples_a_server_under_every_kind_of_load(
     monkeypatch: pytest.MonkeyPatch,
     start_server: Callable[..., AbstractContextManager[Server]],
     loop: list[LoopUnit],
+    measure: Any,
 ) -> None:
-    report, steps = Report({}), list[str]()
     monkeypatch.setattr(soak, "run_server", start_server)
     monkeypatch.setattr(soak.media_loop, "make_loop", lambda: loop)
     monkeypatch.setattr(soak, "REST_SECONDS", 0.2)
@@ -28,17 +28,19 @@ def test_soak_samples_a_server_under_every_kind_of_load(
     monkeypatch.setattr(soak, "NOISE_MB", 1000)
     monkeypatch.setattr(broadcast, "STARTS_PER_SECOND", 100.0)
     options = Options(seconds=1, terminals=4, soak_streams=2, soak_requests=8, soak_sockets=2)
-    scenario("soak").run(options, report, steps.append)
-    figures = {figure.metric: figure.value for figure in report.figures}
+    kinds = ("terminals", "osmand", "edits", "sessions", "sockets", "messages")
+    report, figures, steps = measure(
+        "soak", options, {"positions": 0, **{f"churn: {kind}": 0 for kind in kinds}}
+    )
     assert len(steps) == scenario("soak").STEPS
-    assert figures["positions"] > 0
-    assert figures["API requests failed"] == 0
-    assert figures["churn: failed"] == 0
-    for name in ("terminals", "osmand", "edits", "sessions", "sockets", "messages"):
-        assert figures[f"churn: {name}"] > 0
-    assert figures["rows of positions"] > 0
-    assert figures["memory at the start"] > 0
-    assert figures["tasks, most"] > 0
-    assert figures["descriptors, most"] > 0
-    assert figures["actors crashed"] == 0
+    assert figures["positions"].value > 0
+    assert figures["API requests failed"].value == 0
+    assert figures["churn: failed"].value == 0
+    for kind in kinds:
+        assert figures[f"churn: {kind}"].value > 0
+    assert figures["rows of positions"].value > 0
+    assert figures["memory at the start"].value > 0
+    assert figures["tasks, most"].value > 0
+    assert figures["descriptors, most"].value > 0
+    assert figures["actors crashed"].value == 0
     assert [sample["seconds"] for sample in report.samples] == sorted(s["seconds"] for s in report.samples)

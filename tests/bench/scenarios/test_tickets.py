@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
-from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
 from motorpool.bench.phases import breaches
 from motorpool.bench.scenarios import scenario, tickets
@@ -13,20 +13,18 @@ from motorpool.bench.server import Server
 
 
 def test_tickets_are_created_sent_to_webhooks_and_settled_after_a_restart(
-    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
+    monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:
-    report, steps = Report({}), list[str]()
     monkeypatch.setattr(tickets, "run_server", start_server)
     monkeypatch.setattr(tickets, "COMPANIES", 3)
     monkeypatch.setattr(breaches, "OVERDUE_SECONDS", 1.0)
     monkeypatch.setattr(tickets, "AHEAD_SECONDS", 1.0)
     options = Options(seconds=2, terminals=5, tickets=20, overdue=30)
-    scenario("tickets").run(options, report, steps.append)
-    figures = {figure.metric: figure.value for figure in report.figures}
+    report, figures, steps = measure("tickets", options, {"tickets created": 0})
     assert len(steps) == scenario("tickets").STEPS
     assert report.notes == []
-    assert figures["tickets created"] > 0
-    assert figures["overdue tickets"] == 30
+    assert figures["tickets created"].value > 0
+    assert figures["overdue tickets"].value == 30
     for metric in (
         "tickets refused or unanswered",
         "positions refused",
@@ -34,4 +32,4 @@ def test_tickets_are_created_sent_to_webhooks_and_settled_after_a_restart(
         "webhooks missing",
         "webhooks out of order",
     ):
-        assert figures[metric] == 0
+        assert figures[metric].value == 0

@@ -1,0 +1,60 @@
+"""Runs of scenarios for a moment."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+import msgspec
+import pytest
+
+from motorpool.bench.figures import Figure, Report
+from motorpool.bench.options import BenchError, Options
+from motorpool.bench.scenarios import scenario
+
+LONGER = (1, 8, 40)
+"""How much longer the spans of the next try are."""
+
+
+class Measured(NamedTuple):
+    """The last run of a scenario."""
+
+    report: Report
+    figures: dict[str, Figure]
+    """By their metrics."""
+    steps: list[str]
+
+
+class Measure(Protocol):
+    def __call__(
+        self, name: str, options: Options, more_than: Mapping[str, float], too_late: str | None = None
+    ) -> Measured: ...
+
+
+@pytest.fixture
+def measure() -> Measure:
+    """`measure(name, options, {metric: count})`: a run of the scenario.
+
+    A busy machine may stop a load for all of so short a span. Where a figure is not more than its count, or a
+    BenchError matches `too_late`, the scenario runs again with longer spans; the last run is for the test to
+    judge.
+    """
+
+    def run(
+        name: str, options: Options, more_than: Mapping[str, float], too_late: str | None = None
+    ) -> Measured:
+        assert options.seconds is not None
+        for factor in LONGER:
+            report, steps = Report({}), list[str]()
+            longer = msgspec.structs.replace(options, seconds=factor * options.seconds)
+            try:
+                scenario(name).run(longer, report, steps.append)
+            except BenchError as error:
+                if factor == LONGER[-1] or too_late is None or not re.search(too_late, str(error)):
+                    raise
+                continue
+            figures = {figure.metric: figure for figure in report.figures}
+            if all(figures[metric].value > count for metric, count in more_than.items()):
+                break
+        return Measured(report, figures, steps)
+
+    return run
