@@ -47,6 +47,11 @@ class Deferred(Generic[T]):
         if self._envelope is not None:
             self._envelope.answer(value)
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether there is no answer yet, and the asker has not been cancelled or timed out."""
+        return not self._answered and (self._envelope is None or self._envelope.pending)
+
     def bind(self, envelope: "Envelope") -> None:
         """Attach the request; called by the runtime."""
         self._envelope = envelope

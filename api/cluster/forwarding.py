@@ -39,7 +39,7 @@ async def answer_of_home(
     if as_caller:
         answer = await _send_as_caller(call, home, device_id)
     else:
-        request = HomeRequest(home, device_id, _path(call, query))
+        request = HomeRequest(home, device_id, _payer(call), _path(call, query))
         answer = await call.context.system.ref(HOME_REQUESTS).ask(request, seconds=ANSWER_SECONDS)
         await confirm_device(call, device_id)
     if isinstance(answer, NoAnswer):
@@ -71,12 +71,19 @@ async def _send_as_caller(call: Call, server: Home, device_id: int) -> Answer | 
     request = HomeRequest(
         server,
         device_id,
+        _payer(call),
         _path(call, query),
         call.request.method,
         Sender(caller.id, caller.impersonator_id, caller.sharer_id),
         call.address,
     )
     return await call.context.system.ref(HOME_REQUESTS).ask(request, seconds=ANSWER_SECONDS)
+
+
+def _payer(call: Call) -> int:
+    """Return the user in whose limits a request counts: for a guest, of which there are many, who shared."""
+    caller = call.caller
+    return caller.impersonator_id or caller.sharer_id or caller.id
 
 
 def _path(call: Call, query: str) -> str:

@@ -39,8 +39,12 @@ ANSWER_BYTES = 32 << 20
 """A longer answer is an error."""
 MAX_REQUESTS = 1_000
 """Under way at once."""
+MAX_USER_REQUESTS = 200
+"""Of these begun by one user: a player has two or three at once, a browser six of one address."""
 MAX_DEVICE_REQUESTS = 64
 """Of these for one device."""
+MAX_USER_DEVICE_REQUESTS = 32
+"""Of these begun by one user for one device: its other viewers have theirs."""
 IDLE_CONNECTION_SECONDS = 30.0
 """Less than the server at the other end keeps idle ones."""
 
@@ -61,6 +65,8 @@ class HomeRequest(msgspec.Struct, Request["Answer | NoAnswer"], NodeLocal, froze
 
     home: Home
     device_id: int
+    user_id: int
+    """Whose request it is in the limits."""
     path: str
     """With the query, quoted."""
     method: str = "GET"
@@ -82,11 +88,17 @@ HOME_REQUESTS: Kind[None, HomeRequest] = Kind("home_requests")
 class _UnderWay:
     """A request, and who waits for its answer."""
 
-    def __init__(self, request: HomeRequest, began: float) -> None:
+    def __init__(self, key: object, request: HomeRequest, began: float) -> None:
+        self.key = key
         self.request = request
         self.began = began
         self.replies: list[Deferred[Answer | NoAnswer]] = []
         self.scope = trio.CancelScope()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for the answer, or it may have changed something."""
+        return self.request.method != "GET" or any(reply.is_awaited for reply in self.replies)
 
 
 class HomeRequests(Actor[HomeRequest]):
@@ -95,8 +107,9 @@ class HomeRequests(Actor[HomeRequest]):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._under_way: dict[object, _UnderWay] = {}
-        self._of_device: Counter[int] = Counter()
-        self._unsent: deque[object] = deque()
+        self._places: Counter[tuple[str, *tuple[int, ...]]] = Counter()
+        """How many requests are under way of each user, and for each device."""
+        self._unsent: deque[_UnderWay] = deque()
         self._added = trio.Event()
         self._down_until: dict[int, float] = {}
         self._answers: AnswerCache[object]
@@ -117,9 +130,9 @@ class HomeRequests(Actor[HomeRequest]):
         if under_way is None:
             if reason := self._refusal(message):
                 return NoAnswer(reason)
-            under_way = self._under_way[key] = _UnderWay(message, trio.current_time())
-            self._of_device[message.device_id] += 1
-            self._unsent.append(key)
+            under_way = self._under_way[key] = _UnderWay(key, message, trio.current_time())
+            self._places.update(_limits(message).keys())
+            self._unsent.append(under_way)
             self._added.set()
         reply: Deferred[Answer | NoAnswer] = Deferred()
         under_way.replies.append(reply)
@@ -128,7 +141,9 @@ class HomeRequests(Actor[HomeRequest]):
     def _refusal(self, message: HomeRequest) -> str:
         if self._down_until.get(message.home.node, 0.0) > trio.current_time():
             return "the server of the device cannot be reached now"
-        if len(self._under_way) >= MAX_REQUESTS or self._of_device[message.device_id] >= MAX_DEVICE_REQUESTS:
+        if len(self._under_way) >= MAX_REQUESTS or any(
+            self._places[place] >= limit for place, limit in _limits(message).items()
+        ):
             return "too many requests to the server of the device are under way"
         return ""
 
@@ -155,23 +170,28 @@ class HomeRequests(Actor[HomeRequest]):
                 while self._unsent:
                     nursery.start_soon(self._send, self._unsent.popleft())
 
-    async def _send(self, key: object) -> None:
-        under_way = self._under_way[key]
+    async def _send(self, under_way: _UnderWay) -> None:
         request = under_way.request
         answer: Answer | NoAnswer = NoAnswer("the server of the device does not answer now")
         try:
             with under_way.scope:
                 answer = await self._exchange(request)
         finally:
-            del self._under_way[key]
-            self._of_device[request.device_id] -= 1
-            if not self._of_device[request.device_id]:
-                del self._of_device[request.device_id]
+            self._forget(under_way)
         if isinstance(answer, Answer) and not request.sender.user_id and answer.status == 200:
             is_constant = "immutable" in answer.headers.get("cache-control", "")
-            self._answers.keep(key, answer, KEEP_SECONDS if is_constant else PLAYLIST_SECONDS)
+            self._answers.keep(under_way.key, answer, KEEP_SECONDS if is_constant else PLAYLIST_SECONDS)
         for reply in under_way.replies:
             reply.answer(answer)
+
+    def _forget(self, under_way: _UnderWay) -> None:
+        """Let nobody join a request any more, which has ended or is to end."""
+        if self._under_way.get(under_way.key) is under_way:
+            del self._under_way[under_way.key]
+            for place in _limits(under_way.request):
+                self._places[place] -= 1
+                if not self._places[place]:
+                    del self._places[place]
 
     async def _exchange(self, request: HomeRequest) -> Answer | NoAnswer:
         import httpx  # noqa: PLC0415 - as above
@@ -209,10 +229,15 @@ class HomeRequests(Actor[HomeRequest]):
         return Answer(response.status_code, passed_on, bytes(body))
 
     async def _watch(self) -> None:
-        """Give up requests to servers that are dead or frozen, and drop answers that have expired."""
+        """Give up requests that nobody waits for or whose servers are dead or frozen; drop answers that have
+        expired.
+        """
         while True:
             await trio.sleep(WATCH_SECONDS)
             self._answers.drop_expired()
+            for each in [each for each in self._under_way.values() if not each.is_wanted]:
+                self._forget(each)
+                each.scope.cancel()
             now = trio.current_time()
             late = [each for each in self._under_way.values() if now - each.began >= WATCH_SECONDS]
             if not late:
@@ -225,6 +250,15 @@ class HomeRequests(Actor[HomeRequest]):
                 if each.request.home.node not in responding:
                     each.scope.cancel()
             self._down_until = {node: until for node, until in self._down_until.items() if until > now}
+
+
+def _limits(request: HomeRequest) -> dict[tuple[str, *tuple[int, ...]], int]:
+    """Return what a request takes a place of, each with its limit."""
+    return {
+        ("user", request.user_id): MAX_USER_REQUESTS,
+        ("device", request.device_id): MAX_DEVICE_REQUESTS,
+        ("user and device", request.user_id, request.device_id): MAX_USER_DEVICE_REQUESTS,
+    }
 
 
 def home_requests_spec(database: Database) -> ChildSpec[HomeRequest]:

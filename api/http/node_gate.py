@@ -16,7 +16,7 @@ CALLER_HEADER = "Motorpool-Caller"
 CLIENT_HEADER = "Motorpool-Client"
 """Holds the address of the client."""
 
-PATHS = ("/api/stream/", "/api/playbacks", "/api/captures", "/api/media/")
+PATHS = ("/api/stream/", "/api/playbacks", "/api/captures")
 """Beginnings of the paths that are served to other servers."""
 SHARED_PATH = "/api/stream/"
 """Of these anything that is read is also served without a user: the asking server has checked the rights of

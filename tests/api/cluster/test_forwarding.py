@@ -2,6 +2,7 @@
 
 import httpx
 import m3u8
+import pytest
 import trio
 from tests.api.cluster.conftest import film, requested
 from trio.testing import wait_all_tasks_blocked
@@ -11,7 +12,7 @@ from motorpool.actors.messages.live_stream import STREAM, HoldStream, ReadPlayli
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, PublisherLeft
 from motorpool.api.cluster import home_requests
-from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER
+from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate
 from motorpool.api.resources.streams import Directives
 from motorpool.storage import homes
 
@@ -91,6 +92,58 @@ async def test_a_viewer_who_leaves_does_not_end_the_request_of_the_others(server
     assert answers == [200]
 
 
+async def test_a_request_that_nobody_waits_for_is_given_up(servers, monkeypatch):
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    begun, ended = trio.Event(), trio.Event()
+    sent = []
+    serve = NodeGate.__call__
+
+    async def note(self, scope, receive, send):
+        async def note_sent(event):
+            sent.append(event["type"])
+            await send(event)
+
+        begun.set()
+        await serve(self, scope, receive, note_sent)
+        ended.set()
+
+    monkeypatch.setattr(NodeGate, "__call__", note)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(one.admin.get, f"/stream/{home.device_id}/1/live.m3u8?_HLS_msn=3&_HLS_part=3")
+        with trio.fail_after(120):
+            await begun.wait()
+            nursery.cancel_scope.cancel()
+    with trio.fail_after(120):
+        await ended.wait()
+    assert sent == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "of_another_device"), [("MAX_USER_DEVICE_REQUESTS", 404), ("MAX_USER_REQUESTS", 503)]
+)
+async def test_the_waits_of_one_user_leave_room_for_others(
+    servers, database, requests, monkeypatch, limit, of_another_device
+):
+    one, home = servers
+    await film(home, home.device_id, 0, 5)
+    other_device = await home.device(home.admin, "2")
+    await homes.claim(database, home.node, [other_device])
+    ann = await one.user("ann")
+    link = {"userId": ann.id, "deviceId": home.device_id}
+    assert (await one.admin.post("/permissions", json=link)).status == 204
+    monkeypatch.setattr(home_requests, limit, 1)
+    path = f"/stream/{home.device_id}/1"
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(one.admin.get, f"{path}/live.m3u8?_HLS_msn=3&_HLS_part=3")
+        await requested(requests)
+        refused = await one.admin.get(f"{path}/77.ts")
+        assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+        assert (await one.admin.get(f"/stream/{other_device}/1/77.ts")).status == of_another_device
+        assert (await ann.get(f"{path}/77.ts")).status == 404
+        nursery.cancel_scope.cancel()
+
+
 async def test_rights_are_checked_before_another_server_is_asked(servers, requests):
     one, home = servers
     await film(home, home.device_id, 0, 5)
@@ -116,6 +169,12 @@ async def test_only_who_has_the_key_is_answered_and_only_about_video(servers):
             assert (answer.status_code, answer.text) == (403, "for servers of a cluster")
         for other in ("/api/devices", "/api/users", "/", "/metrics", "/api/captures?deviceId=1"):
             assert (await client.get(other, headers=right)).status_code == 403
+        # Files are not forwarded, for no user.
+        as_admin = {**right, CALLER_HEADER: f'{{"userId":{one.admin_id}}}'}
+        captures = f"/api/captures?deviceId={home.device_id}"
+        assert (await client.get(captures, headers=as_admin)).status_code == 200
+        for other in ("/api/media/1/picture.jpg", "/api/devices"):
+            assert (await client.get(other, headers=as_admin)).status_code == 403
         # A user is one who exists, and sees what they see.
         assert (await client.get(path, headers={**right, CALLER_HEADER: '{"userId":99}'})).status_code == 401
         ann = await home.user("ann")
