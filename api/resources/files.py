@@ -18,7 +18,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
 from motorpool.api.http.responses import as_text
-from motorpool.storage.durable_files import make_folder, move_into_place
+from motorpool.storage.durable_files import make_folder, move_into_place, write_file
 
 __all__ = ["OPERATIONS", "OVERRIDE"]
 
@@ -125,8 +125,18 @@ def _put(root: Path, path: str, part: Path) -> None:
         except FileExistsError:
             raise BadRequest(f"path: {segment} is a file already") from None
     try:
-        move_into_place(part, root / path)
+        _move(part, root / path)
     except OSError as error:
         if error.errno in {errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST}:
             raise BadRequest("path: is a folder already") from None
         raise
+
+
+def _move(part: Path, path: Path) -> None:
+    try:
+        move_into_place(part, path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        # Servers of a cluster share the folder: it is of another file system than the data folder.
+        write_file(path, part.read_bytes())

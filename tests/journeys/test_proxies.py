@@ -107,7 +107,6 @@ def run_haproxy(one, other, certificate, folder):
         (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8"),
         (r"^    (user|group) haproxy\n", ""),
         (r"^    log /dev/log local0\n", ""),
-        (r"maxconn 50000", "maxconn 200"),
         (r"^listen media_a(.|\n)*", ""),
         (r"bind :80$", f"bind 127.0.0.1:{proxy.http}"),
         (r"bind :443 ssl crt \S+", f"bind 127.0.0.1:{proxy.https} ssl crt {certificate}"),

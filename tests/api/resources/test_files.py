@@ -1,6 +1,8 @@
 """Files that an administrator puts in front of the console's."""
 
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 import trio
@@ -41,6 +43,26 @@ async def test_a_file_survives_a_power_failure_before_the_answer(served, tmp_pat
         "sync a",
         "sync uploads",
     ]
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A folder of another file system that a server serves files from."""
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as name:
+        folder = Path(name)
+        if folder.stat().st_dev == tmp_path.stat().st_dev:
+            pytest.skip("temporary files are on the file system of the sources")
+        (tmp_path / "override").symlink_to(folder)
+        yield folder
+
+
+async def test_the_folder_may_be_shared_and_so_of_another_file_system(served, shared, tmp_path):
+    for content in (b"a{}", b"b{}"):
+        assert (await put(served, "deep/x.css", content)).status == 200
+        assert (await served.client().call("GET", "/deep/x.css")).body == content
+    assert (await put(served, "deep")).status == 400
+    assert files(shared) == ["deep/x.css"]
+    assert files(tmp_path / "uploads") == []
 
 
 async def test_a_file_is_kept_and_served_at_its_path(served, tmp_path):
