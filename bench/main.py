@@ -67,15 +67,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--histories",
         type=int,
         default=0,
-        metavar="1",
+        metavar="N",
         help="servers: random histories in one process, in place of two real servers",
     )
     parser.add_argument(
         "--drills",
         type=int,
         default=0,
-        metavar="1",
-        help="servers: 1 times random faults, in place of --minutes with all of them by turns",
+        metavar="N",
+        help="servers: N times random faults, in place of --minutes with all of them by turns",
     )
     parser.add_argument("--cameras", type=int, default=6, help="cameras of servers (default 6)")
 

@@ -36,7 +36,7 @@ def degrees(text: str, hemisphere: str = "") -> float:
     The last two digits before the point are minutes, what stands before them degrees; there may be none.
 
     Raises:
-        CodecError: not such a text, minutes of 60 or more, or a hemisphere that is not 1, S, E, W or empty.
+        CodecError: not such a text, minutes of 60 or more, or a hemisphere that is not N, S, E, W or empty.
     """
     whole, _, fraction = text.strip().partition(".")
     if (
@@ -51,7 +51,7 @@ def degrees(text: str, hemisphere: str = "") -> float:
         raise CodecError(f"{text[:20]!r} has 60 minutes or more")
     value = int(whole[:-2] or 0) + minutes / 60
     match hemisphere.upper():
-        case "" | "1" | "E":
+        case "" | "N" | "E":
             return value
         case "S" | "W":
             return -value

@@ -103,7 +103,7 @@ class RuleSettings:
     time_override: Annotated[str | None, _key("time.override", choices=("serverTime", "deviceTime"))] = None
     """The time that replaces the device's own: `serverTime` both, `deviceTime` that of the fix."""
     location_latitude_hemisphere: Annotated[
-        str | None, _key("location.latitudeHemisphere", choices=("1", "S"))
+        str | None, _key("location.latitudeHemisphere", choices=("N", "S"))
     ] = None
     """Hemisphere of all latitudes of devices that send no sign; unset: as sent."""
     location_longitude_hemisphere: Annotated[

@@ -56,7 +56,7 @@ def correct_coordinates(
 def _signed(degrees: float, hemisphere: str | None) -> float:
     if not hemisphere:
         return degrees
-    return abs(degrees) if hemisphere in {"1", "E"} else -abs(degrees)
+    return abs(degrees) if hemisphere in {"N", "E"} else -abs(degrees)
 
 
 def _without_jitter(

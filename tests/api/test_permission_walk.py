@@ -325,9 +325,9 @@ class World:
     def new(self, path: str, name: str) -> Any:
         """A record of a family; unless it is one of the world's own, under a name used once."""
         kind = KINDS[path]
-        if name == "1":
+        if name == "N":
             self.names += 1
-            name = f"1{self.names}"
+            name = f"N{self.names}"
         named = {"name": name} if hasattr(kind.example, "name") else {}
         if hasattr(kind.example, "company_id"):
             company = name if name in "MAO" or (name == "T" and path != "tickets") else "M"
@@ -561,7 +561,7 @@ async def _record(world: World, kind: str, target: int) -> dict[str, Any]:
         found = await users.TABLE.fetch(world.database, target)
         new = {"name": "New", "email": "new@example.org", "password": "new"}
         return new if found is None else dict(msgspec.json.decode(encode(show(found))))
-    record = await KINDS[kind].table.fetch(world.database, target) or world.new(kind, "1")
+    record = await KINDS[kind].table.fetch(world.database, target) or world.new(kind, "N")
     return dict(msgspec.json.decode(encode(msgspec.structs.replace(record, id=target))))
 
 

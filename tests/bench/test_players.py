@@ -28,4 +28,4 @@ def test_a_long_wait_for_the_next_picture_is_a_stall() -> None:
 
 def test_a_late_start_is_no_stall_and_unknown_times_are_passed_over() -> None:
     assert follow([(20.0, 0.0), (21.0, 2.0)]) == (2.0, 0)
-    assert follow_progress(["out_time_us=1/A\n", "progress=end\n", "junk"], lambda: 0.0) == (0.0, 0)
+    assert follow_progress(["out_time_us=N/A\n", "progress=end\n", "junk"], lambda: 0.0) == (0.0, 0)

@@ -27,7 +27,7 @@ class Gps103Tracker(Tracker):
     def position(self, moment: datetime, state: VehicleState) -> bytes:
         """Return a position with all fields; local time is UTC."""
         utc = moment.astimezone(UTC)
-        latitude = f"{minutes_of(state.latitude, 2)},{'1' if state.latitude >= 0 else 'S'}"
+        latitude = f"{minutes_of(state.latitude, 2)},{'N' if state.latitude >= 0 else 'S'}"
         longitude = f"{minutes_of(state.longitude, 3)},{'E' if state.longitude >= 0 else 'W'}"
         return (
             f"imei:{self.unique_id},tracker,{utc:%y%m%d%H%M},,F,{utc:%H%M%S}.{utc.microsecond // 1000:03},A,"

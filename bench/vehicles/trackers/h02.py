@@ -25,7 +25,7 @@ class H02Tracker(Tracker):
     def position(self, moment: datetime, state: VehicleState) -> bytes:
         """Return a position with the ignition on."""
         utc = moment.astimezone(UTC)
-        latitude = f"{minutes_of(state.latitude, 2)},{'1' if state.latitude >= 0 else 'S'}"
+        latitude = f"{minutes_of(state.latitude, 2)},{'N' if state.latitude >= 0 else 'S'}"
         longitude = f"{minutes_of(state.longitude, 3)},{'E' if state.longitude >= 0 else 'W'}"
         return (
             f"*HQ,{self.unique_id},V1,{utc:%H%M%S},A,{latitude},{longitude},"

@@ -21,7 +21,7 @@ class Tk103Tracker(Tracker):
     def position(self, moment: datetime, state: VehicleState) -> bytes:
         """Return a position with the ignition on and the odometer."""
         utc = moment.astimezone(UTC)
-        latitude = f"{minutes_of(state.latitude, 2)}{'1' if state.latitude >= 0 else 'S'}"
+        latitude = f"{minutes_of(state.latitude, 2)}{'N' if state.latitude >= 0 else 'S'}"
         longitude = f"{minutes_of(state.longitude, 3)}{'E' if state.longitude >= 0 else 'W'}"
         return (
             f"({self.unique_id}BR00{utc:%y%m%d}A{latitude}{longitude}{state.speed * 3.6:05.1f}{utc:%H%M%S}"

@@ -33,7 +33,7 @@ class WatchTracker(Tracker):
         utc = moment.astimezone(UTC)
         return self._message(
             f"UD,{utc:%d%m%y,%H%M%S},A,"
-            f"{abs(state.latitude):.6f},{'1' if state.latitude >= 0 else 'S'},"
+            f"{abs(state.latitude):.6f},{'N' if state.latitude >= 0 else 'S'},"
             f"{abs(state.longitude):.6f},{'E' if state.longitude >= 0 else 'W'},"
             f"{state.speed * KILOMETRES_PER_HOUR:.2f},{round(state.course) % 360}.0,"
             "35.0,9,80,90,1204,0,00000000,0,0"

@@ -59,7 +59,7 @@ def _read_located(message: Message, start: int) -> list[Place]:
 def _read_ignition(message: Message, reports: list[Report]) -> None:
     fields = message.fields
     at = find_location(fields.values, fields.at + 1)
-    message.attributes["ignition"] = message.kind.endswith("1")
+    message.attributes["ignition"] = message.kind.endswith("N")
     places = []
     if at >= 0:
         fields.at = at

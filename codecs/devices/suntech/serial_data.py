@@ -35,7 +35,7 @@ def _add_text(record: Record, text: str) -> None:
             kind, number, digits, quality = found.groups()
             if kind == "t":
                 attributes[f"temp{int(number)}"] = int(digits, 16)
-            elif kind == "1":
+            elif kind == "N":
                 attributes[f"fuel{int(number)}"] = int(digits, 16)
                 fuels.append(int(digits, 16))
             else:

@@ -84,7 +84,7 @@ def test_values_are_in_the_units_and_the_zone_of_the_reader():
     shown = render(facts("deviceOverspeed"), kmh)
     expected = "Van <1>: hat die zulässige Geschwindigkeit überschritten: 92,6 km/h (Grenze 74,1 km/h)"
     assert shown.digest == f"{expected}, 15.06.2026 14:00:00"
-    assert "Position: 52° 30' 58.7\" 1, 13° 22' 39.7\" W" in shown.text
+    assert "Position: 52° 30' 58.7\" N, 13° 22' 39.7\" W" in shown.text
     miles = reads(timezone="America/New_York", speedUnit="mph", distanceUnit="mi", volumeUnit="usGal")
     shown = render(facts("deviceOverspeed"), miles)
     assert "57.5 mph (limit 46.0 mph), 2026-06-15 08:00:00" in shown.digest
@@ -142,4 +142,4 @@ def test_a_reader_is_made_of_the_users_settings_then_the_servers():
 def test_minutes_never_read_as_sixty():
     shown = format_coordinates(-0.99999999, 59.9999999, "dms")
     assert shown == "1° 00' 00.0\" S, 60° 00' 00.0\" E"
-    assert format_coordinates(1.5, -2.25, "ddm") == "1° 30.0000' 1, 2° 15.0000' W"
+    assert format_coordinates(1.5, -2.25, "ddm") == "1° 30.0000' N, 2° 15.0000' W"

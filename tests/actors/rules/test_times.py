@@ -47,7 +47,7 @@ def test_a_time_may_override_those_of_the_device():
 
 @pytest.mark.parametrize(
     ("north_south", "east_west", "place"),
-    [(None, None, (-1.5, 2.5)), ("1", None, (1.5, 2.5)), ("S", "W", (-1.5, -2.5)), (None, "E", (-1.5, 2.5))],
+    [(None, None, (-1.5, 2.5)), ("N", None, (1.5, 2.5)), ("S", "W", (-1.5, -2.5)), (None, "E", (-1.5, 2.5))],
 )
 def test_a_hemisphere_gives_coordinates_their_sign(north_south, east_west, place):
     settings = RuleSettings(location_latitude_hemisphere=north_south, location_longitude_hemisphere=east_west)

@@ -200,9 +200,9 @@ def test_more_budget_and_more_pauses_are_never_due_earlier(
 @settings(max_examples=10, deadline=None)
 def test_what_was_asked_before_changes_no_answer(days):
     # Windows are expanded to both sides as they are needed.
-    kept = hours_of("1")
+    kept = hours_of("N")
     for first, last in days:
         begin, end = MONDAY + first * DAY, MONDAY + last * DAY
-        fresh = hours_of("1")
+        fresh = hours_of("N")
         assert kept.seconds_between(begin, end) == fresh.seconds_between(begin, end)
         assert kept.due(begin, abs(last) * HOUR) == fresh.due(begin, abs(last) * HOUR)

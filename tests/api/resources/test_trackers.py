@@ -55,7 +55,7 @@ TRACKERS = {
         [
             (b"##,imei:353358017784062,A;", b"LOAD"),
             (
-                b"imei:353358017784062,tracker,2403052222,,F,142231.000,A,2234.3860,1,11355.2780,E,25.40;",
+                b"imei:353358017784062,tracker,2403052222,,F,142231.000,A,2234.3860,N,11355.2780,E,25.40;",
                 b"",
             ),
         ],
@@ -109,7 +109,7 @@ TRACKERS = {
     ),
     "h02": Tracker(
         "8612345678",
-        [(b"*HQ,8612345678,V6,142231,A,2234.3860,1,11355.2780,E,047.00,092,050324,FFFFFFFF#", b"")],
+        [(b"*HQ,8612345678,V6,142231,A,2234.3860,N,11355.2780,E,047.00,092,050324,FFFFFFFF#", b"")],
         {"latitude": 22.5731, "longitude": 113.9213, "speed": 47.0, "fixTime": "2024-03-05T14:22:31Z"},
         "engineStop",
         b"*HQ,8612345678,S20,",
@@ -167,7 +167,7 @@ TRACKERS = {
         "8800000015",
         [
             (
-                b"[3G*8800000015*006C*UD,050324,142231,A,22.573100,1,113.921300,E,47.00,92.0,35.0,9,80,63,1204,0,"
+                b"[3G*8800000015*006C*UD,050324,142231,A,22.573100,N,113.921300,E,47.00,92.0,35.0,9,80,63,1204,0,"
                 b"00000000,1,1,460,0,9346,5223,30,0]",
                 b"",
             )
@@ -317,7 +317,7 @@ async def test_a_command_goes_to_the_address_that_a_device_last_sent_from(starti
 
 async def test_devices_behind_one_connection_report_and_take_commands(starting, ports, connect):
     places = {"device": DeviceSettings(host=LOOPBACK), "port": PortSettings(offset=ports)}
-    frame = b"*HQ,%b,V1,142231,A,2234.3860,1,11355.2780,E,047.00,092,050324,FFFFFFFF#"
+    frame = b"*HQ,%b,V1,142231,A,2234.3860,N,11355.2780,E,047.00,092,050324,FFFFFFFF#"
     names = ("8612345678", "8612345679")
     async with starting(protocols=("h02",), **places) as served:
         ids = [await served.device(served.admin, name) for name in names]

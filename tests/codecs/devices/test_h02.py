@@ -9,7 +9,7 @@ from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, FrameRejected, Login, PositionReport
 
-LOCATION = "142231,A,2234.3860,1,11355.2780,E,047.00,092,050324,FFFFFFFF#"
+LOCATION = "142231,A,2234.3860,N,11355.2780,E,047.00,092,050324,FFFFFFFF#"
 PACKED = "1422310503242234386005113552780E047092FFFFFFFF"
 
 

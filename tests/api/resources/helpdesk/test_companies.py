@@ -11,12 +11,12 @@ URL = "https://hooks.example.org/tickets"
 
 async def test_who_creates_a_company_is_linked_to_it_as_its_manager(served):
     ann = await served.user("ann")
-    made = await ann.post("/companies", json={"name": " North ", "uniqueId": "1-1"})
+    made = await ann.post("/companies", json={"name": " North ", "uniqueId": "N-1"})
     assert made.status == 200
     assert made.json() == {
         "id": made.json()["id"],
         "name": "North",
-        "uniqueId": "1-1",
+        "uniqueId": "N-1",
         "disabled": False,
         "attributes": {},
     }
