@@ -39,11 +39,6 @@ def crc16_arc(data: bytes) -> int:
     return fastcrc.crc16.arc(data)
 
 
-def crc16_modbus(data: bytes) -> int:
-    """Return CRC-16/MODBUS."""
-    return fastcrc.crc16.modbus(data)
-
-
 def crc16_x25(data: bytes) -> int:
     """Return CRC-16/X-25, also called CRC-ITU (GT06)."""
     return fastcrc.crc16.ibm_sdlc(data)
@@ -52,13 +47,3 @@ def crc16_x25(data: bytes) -> int:
 def crc16_kermit(data: bytes) -> int:
     """Return CRC-16/KERMIT, also called CRC-16/CCITT, reflected and from 0 (Ruptela)."""
     return fastcrc.crc16.kermit(data)
-
-
-def crc16_ccitt(data: bytes) -> int:
-    """Return CRC-16/CCITT-FALSE: not reflected, from 0xFFFF."""
-    return fastcrc.crc16.ibm_3740(data)
-
-
-def crc16_xmodem(data: bytes) -> int:
-    """Return CRC-16/XMODEM: not reflected, from 0."""
-    return fastcrc.crc16.xmodem(data)

@@ -5,7 +5,6 @@ from typing import Final
 from motorpool.codecs.errors import CodecError
 
 __all__ = [
-    "KNOTS_PER_CM_PER_SECOND",
     "KNOTS_PER_KMH",
     "KNOTS_PER_METRE_PER_SECOND",
     "KNOTS_PER_MPH",
@@ -16,7 +15,6 @@ __all__ = [
 KNOTS_PER_KMH: Final = 0.539957
 KNOTS_PER_MPH: Final = 0.868976
 KNOTS_PER_METRE_PER_SECOND: Final = 1.94384
-KNOTS_PER_CM_PER_SECOND: Final = 0.0194384449
 
 
 def checked_coordinates(latitude: float, longitude: float) -> tuple[float, float]:

@@ -24,7 +24,6 @@ __all__ = [
     "links_of_devices",
     "links_of_groups",
     "links_of_users",
-    "may_see_device",
     "sees_device",
     "users_of_devices",
     "viewers_of",
@@ -121,11 +120,6 @@ async def visible_devices(q: Queries, user_id: int, ids: Iterable[int]) -> set[i
         *condition.args,
     )
     return {row[0] for row in rows}
-
-
-async def may_see_device(q: Queries, user_id: int, device_id: int) -> bool:
-    """Return whether the user sees the device."""
-    return bool(await visible_devices(q, user_id, (device_id,)))
 
 
 async def users_of_devices(q: Queries, device_ids: Sequence[int]) -> list[tuple[int, int]]:

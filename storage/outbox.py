@@ -14,7 +14,7 @@ The file is longer than others because it holds every statement on one table.
 import secrets
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,7 +22,6 @@ from motorpool.storage.errors import StatementRejected
 from motorpool.storage.queries import Queries
 
 __all__ = [
-    "LANES",
     "MAX_QUEUED",
     "USER_SMTP_HOST",
     "Attachment",
@@ -50,7 +49,6 @@ __all__ = [
 Channel = Literal["mail", "sms", "telegram", "pushover", "webhook"]
 Lane = Literal["mail", "own mail", "sms", "telegram", "pushover", "webhook"]
 """The queue of a message. Mails sent by users' own mail accounts do not delay those of the server."""
-LANES: tuple[Lane, ...] = get_args(Lane)
 
 MAX_QUEUED = 100_000
 """Longest queue of a lane, in messages."""

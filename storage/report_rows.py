@@ -38,7 +38,6 @@ _DISTANCE = (
 )
 TRACK = f"select id, fix_time, latitude, longitude, {_DISTANCE}, speed from positions"  # noqa: S608 - constants
 """The columns of `Fix` in their order."""
-MOTION_TYPES = ("deviceMoving", "deviceStopped")
 
 
 async def stream_track(

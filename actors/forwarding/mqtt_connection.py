@@ -129,12 +129,6 @@ class MqttConnection:
             self._changed = trio.Event()
             await self._changed.wait()
 
-    async def wait_until_settled(self) -> None:
-        """Wait until the broker has confirmed every message."""
-        while self._unconfirmed:
-            self._changed = trio.Event()
-            await self._changed.wait()
-
     async def _connect(self, seconds: float) -> None:
         client = self._client
         client.connect_timeout = seconds

@@ -45,8 +45,6 @@ NOTE_SECONDS = 1.0
 """Age at which deliveries are noted after the next attempt, at the latest."""
 LINGER_SECONDS = 1.0
 """How long a turn waits for more messages before it ends."""
-GATHER_SECONDS = 0.2
-"""How long messages are collected that are made while a turn waits for more."""
 
 
 class WebhookTurn:

@@ -3,6 +3,8 @@
 A publisher (the media connection) sends access units, readers ask for the playlist and segments; reading
 never ends segments or moves the window (docs/decisions/0024). The first reader of an online device's playlist
 may start the camera, which stops when nobody has read for a while; `videoStart` holds it until `videoStop`.
+
+The file is longer than others because one actor serves device, viewers and captures of a stream.
 """
 
 from collections.abc import Callable, Coroutine

@@ -32,11 +32,6 @@ class AnswerCache(Generic[K]):
         self._answers: OrderedDict[K, tuple[float, Answer]] = OrderedDict()
         self._bytes = 0
 
-    @property
-    def stored_bytes(self) -> int:
-        """Bytes of all answers."""
-        return self._bytes
-
     def get(self, key: K) -> Answer | None:
         """Return an answer that has not expired."""
         kept = self._answers.get(key)

@@ -2,7 +2,6 @@
 (docs/protocols/jt1078.md#packet).
 """
 
-import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
@@ -20,8 +19,6 @@ SEND_SECONDS = 15.0
 """A server that accepts no data for so long is considered lost."""
 LATE_SECONDS = 1.0
 """A camera that is later than this skips pictures, so that its time stamps stay true."""
-
-_log = logging.getLogger(__name__)
 
 
 class MediaSource(msgspec.Struct, frozen=True, kw_only=True):

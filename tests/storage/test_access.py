@@ -35,8 +35,8 @@ async def test_without_links_a_user_sees_nothing(database, fleet):
 async def test_a_direct_link_shows_one_device(database, fleet):
     await links.add(database, links.USER_DEVICE, fleet.ann.id, fleet.loose.id)
     assert await access.device_ids(database, fleet.ann.id) == {fleet.loose.id}
-    assert await access.may_see_device(database, fleet.ann.id, fleet.loose.id)
-    assert not await access.may_see_device(database, fleet.ben.id, fleet.loose.id)
+    assert await access.visible_devices(database, fleet.ann.id, (fleet.loose.id,))
+    assert not await access.visible_devices(database, fleet.ben.id, (fleet.loose.id,))
 
 
 async def test_a_group_counts_to_three_levels(database, fleet):
@@ -70,7 +70,7 @@ async def test_every_way_of_asking_gives_the_same_users_of_a_device(database, fl
     await links.add(database, links.USER_DEVICE, fleet.ben.id, fleet.inside[depth].id)
     device_id = fleet.inside[depth].id
     both = (fleet.ann, fleet.ben)
-    expected = {user.id for user in both if await access.may_see_device(database, user.id, device_id)}
+    expected = {user.id for user in both if await access.visible_devices(database, user.id, (device_id,))}
     assert fleet.ben.id in expected
     assert (fleet.ann.id in expected) == (depth < 3)
     assert expected == {user.id for user in both if device_id in await access.device_ids(database, user.id)}

@@ -4,7 +4,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -92,9 +92,6 @@ class PresenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
     latitude: Annotated[float, Meta(ge=-90, le=90)]
     longitude: Annotated[float, Meta(ge=-180, le=180)]
     radius: Annotated[float, Meta(ge=10, le=5000, description="Metres around the place.")] = 100.0
-
-
-Q = TypeVar("Q", bound=DeviceQuery)
 
 
 class CallViewer:

@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime
-from struct import Struct
 from typing import Any, Final
 
 from motorpool.codecs.checksums import crc16_arc
@@ -27,8 +26,6 @@ MAX_TEXT_BYTES = 4096
 MAX_PHOTO_BYTES = 1 << 20
 PART_BYTES = 2048
 _START, _DATA = 1, 2
-_PART = Struct(">BIIH")
-"""Step, number of the photo, offset and size of a part."""
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+")
 _LOADS = ("loadTruck", "loadTrailer", "totalTruck", "totalTrailer")
 

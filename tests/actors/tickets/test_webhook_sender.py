@@ -17,7 +17,6 @@ from motorpool.actors.outgoing.webhook import sign
 from motorpool.actors.outgoing.webhook_schedule import DELAYS_SECONDS
 from motorpool.actors.tickets import webhook_sender
 from motorpool.actors.tickets.webhook_sender import KEPT, webhook_sender_spec
-from motorpool.actors.tickets.webhook_turn import GATHER_SECONDS
 from motorpool.storage import ticket_deliveries, ticket_messages, users, webhook_leases
 from motorpool.storage.records import User
 from motorpool.storage.ticket_messages import NewTicketMessage
@@ -226,8 +225,6 @@ async def test_new_messages_are_sent_when_the_sender_is_woken(
         for number in (1, 2, 3):
             await put(company, 7, number)
             system.ref(WEBHOOK_SENDER).tell_nowait(TicketMessagesWaiting(frozenset({company})))
-            # Collected for a moment, if others were sent just before.
-            await time.passes(GATHER_SECONDS)
             await states(delivered=number)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from motorpool.codecs.devices.attributes import ALARMS
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 
 __all__ = ["SHOWN_BYTES", "ItemReader", "ItemRecord", "Readers"]
@@ -88,17 +87,6 @@ ItemReader = Callable[[bytes, ItemRecord], bool]
 """Reads the value of an item; false where it is not what it might have been, and nothing was read."""
 Readers = dict[int, ItemReader]
 """By id << 8 | length, or by id."""
-
-
-def reads_alarm(name: str) -> ItemReader:
-    """Return the reader of an item that is nothing but an alarm."""
-    assert name in ALARMS
-
-    def read(_: bytes, record: ItemRecord) -> bool:
-        record.alarms.append(name)
-        return True
-
-    return read
 
 
 def of_lengths(item_id: int, lengths: Iterable[int], read: ItemReader) -> Readers:
