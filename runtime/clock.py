@@ -1,9 +1,17 @@
 """The source of time: one injected clock with monotonic and wall time."""
 
-from datetime import UTC, datetime
+import logging
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 import trio
+
+_log = logging.getLogger(__name__)
+
+TOLERANCE = timedelta(seconds=2)
+"""A clock that differs by less is not corrected."""
+CLOSE = timedelta(seconds=1)
+"""A correction that is right to this is kept; one of less is needed no longer."""
 
 
 class Clock(Protocol):
@@ -19,14 +27,41 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """Trio's clock and the computer's wall clock."""
+    """Trio's clock and the computer's wall clock.
 
-    __slots__ = ()
+    Programs that share a database compare theirs with that of the database (`compare`). One that differs by
+    more than a few seconds is corrected, so that instants which one has written mean the same to another.
+    """
+
+    __slots__ = ("_correction",)
+
+    def __init__(self) -> None:
+        self._correction = timedelta()
 
     def monotonic(self) -> float:
         """Seconds of Trio's clock, which a test may drive (`trio.testing.MockClock`)."""
         return trio.current_time()
 
     def now(self) -> datetime:
-        """The computer's wall time, in UTC."""
-        return datetime.now(UTC)
+        """The computer's wall time, in UTC, corrected."""
+        return _read_wall() + self._correction
+
+    def compare(self, reference: datetime, age_seconds: float) -> None:
+        """Compare with another clock, which showed `reference` at most `age_seconds` ago."""
+        age = timedelta(seconds=age_seconds)
+        if age > CLOSE:
+            return
+        difference = reference + age / 2 - _read_wall()
+        if abs(difference) <= (CLOSE if self._correction else TOLERANCE):
+            difference = timedelta()
+        if abs(difference - self._correction) <= CLOSE:
+            return
+        self._correction = difference
+        _log.warning(
+            "the clock of this machine is corrected by %.1f s, to agree with the database's: set it by NTP",
+            difference.total_seconds(),
+        )
+
+
+def _read_wall() -> datetime:
+    return datetime.now(UTC)

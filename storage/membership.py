@@ -4,6 +4,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 
 import trio
 
@@ -37,20 +38,22 @@ async def open_membership(
     release: str,
     *,
     on_dead: Callable[[], None],
+    on_time: Callable[[datetime, float], None] = lambda _now, _age_seconds: None,
     address: str | None = None,
     key: str | None = None,
 ) -> AsyncIterator[int]:
     """Join the servers of the database for the body; the value is this server's number.
 
     `cluster` is the name that the servers of a database share; None: this one is alone. `on_dead` is called
-    once if others have declared this server dead: it must stop acting. At `address` it answers other servers
-    that show it `key`.
+    once if others have declared this server dead: it must stop acting. In a cluster `on_time` is called,
+    before the body and with each renewal, with the time that the database's clock showed, and at most how
+    many seconds ago. At `address` this server answers others that show it `key`.
 
     Raises:
         SetupFailed: another server uses the database, and the two are not of one cluster.
         StorageUnavailable: the database does not answer.
     """
-    membership = _Membership(database, cluster, release, on_dead, address, key)
+    membership = _Membership(database, cluster, release, on_dead, on_time, address, key)
     async with GroupUnwrapper() as unwrapper, trio.open_nursery() as nursery:
         try:
             with unwrapper.record():
@@ -68,6 +71,7 @@ class _Membership:
         cluster: str | None,
         release: str,
         on_dead: Callable[[], None],
+        on_time: Callable[[datetime, float], None],
         address: str | None,
         key: str | None,
     ) -> None:
@@ -75,6 +79,7 @@ class _Membership:
         self._cluster = cluster
         self._release = release
         self._on_dead = on_dead
+        self._on_time = on_time
         self._address = address
         self._key = key
         self._node = 0
@@ -83,6 +88,8 @@ class _Membership:
         """Join, then renew the row until the server ends or is declared dead."""
         async with self._database.session() as session:
             self._node = await self._join(session)
+            if self._cluster is not None:
+                await self._renew_once(session)
             task_status.started(self._node)
             with suppress(StorageError):
                 await self._renew(session)
@@ -123,7 +130,7 @@ class _Membership:
     async def _renew(self, session: Queries) -> None:
         """Renew the row, and declare others dead, until this server is declared dead."""
         began = renewed = trio.current_time()
-        while await nodes.renew(session, self._node):
+        while await self._renew_once(session):
             before, renewed = renewed, trio.current_time()
             if renewed - before > nodes.SILENT_SECONDS:
                 # The database may have stood still, for the others as well: they have not renewed theirs yet.
@@ -134,3 +141,11 @@ class _Membership:
             await trio.sleep(RENEW_ALONE_SECONDS if self._cluster is None else RENEW_SECONDS)
         _log.critical("other servers have declared this one dead, as if it were frozen: it starts anew")
         self._on_dead()
+
+    async def _renew_once(self, session: Queries) -> bool:
+        """Renew the row; return False if this server has been declared dead."""
+        began = trio.current_time()
+        now = await nodes.renew(session, self._node)
+        if now is not None and self._cluster is not None:
+            self._on_time(now, trio.current_time() - began)
+        return now is not None

@@ -5,6 +5,7 @@ the others. The clock of the database alone counts.
 """
 
 from collections.abc import Collection
+from datetime import datetime
 from typing import Final
 
 from motorpool.storage.errors import SetupFailed
@@ -49,7 +50,7 @@ _INSERT = f"""
 _RESPONDS = f"nodes.seen_until > clock_timestamp() + interval '{LIFE_SECONDS - SILENT_SECONDS} seconds'"
 _RENEW = f"""
     update nodes set seen_until = clock_timestamp() + interval '{LIFE_SECONDS} seconds'
-    where id = $1 and state <> 'dead' returning true
+    where id = $1 and state <> 'dead' returning clock_timestamp()
 """  # noqa: S608 - constants
 _DECLARE_DEAD = f"""
     update nodes set state = 'dead' where state <> 'dead' and seen_until < clock_timestamp()
@@ -147,9 +148,10 @@ async def join(
     raise SetupFailed(_refusal(other[0], other[1]))
 
 
-async def renew(q: Queries, node: int) -> bool:
-    """Renew the row of a server; return False if it has been declared dead."""
-    return await q.fetch_value(_RENEW, node) is True
+async def renew(q: Queries, node: int) -> datetime | None:
+    """Renew the row of a server; return the time of the database, None if it has been declared dead."""
+    now: datetime | None = await q.fetch_value(_RENEW, node)
+    return now
 
 
 async def declare_dead(q: Queries, node: int) -> list[int]:

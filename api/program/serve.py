@@ -105,6 +105,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 settings.cluster.name,
                 program_version(),
                 on_dead=state.restart_requested.set,
+                on_time=clock.compare,
                 address=None if nodes is None else nodes.url,
                 key=None if nodes is None else nodes.key,
             ) as node,

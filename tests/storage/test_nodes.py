@@ -2,6 +2,7 @@
 
 import logging
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 import trio
@@ -11,6 +12,7 @@ from motorpool.storage.errors import SetupFailed
 from motorpool.storage.membership import open_membership
 
 OTHERS = "a server of tests"
+NOW = datetime(2026, 6, 15, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +24,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(membership, "RETRY_SECONDS", 0.02)
 
 
-def member(database, cluster=None, on_dead=lambda: None):
-    return open_membership(database, cluster, "0", on_dead=on_dead)
+def member(database, cluster=None, on_dead=lambda: None, **more):
+    return open_membership(database, cluster, "0", on_dead=on_dead, **more)
 
 
 async def states(database):
@@ -146,6 +148,35 @@ async def test_a_server_that_starts_right_after_an_outage_declares_none_of_its_c
         async with member(database, "north") as started:
             assert await states(database) == {kept: "live", started: "live"}
         assert await nodes.renew(session, kept)
+
+
+async def test_a_server_of_a_cluster_learns_the_time_of_the_database_before_it_acts_and_from_then_on(
+    database,
+):
+    times = []
+
+    def note(now, age_seconds):
+        assert age_seconds >= 0
+        times.append(now)
+
+    before = await database.fetch_value("select clock_timestamp()")
+    async with member(database, "north", on_time=note):
+        assert before < times[0] <= await database.fetch_value("select clock_timestamp()")
+
+        async def again():
+            return len(times) > 2
+
+        await until(again)
+    assert times == sorted(times)
+    times.clear()
+    async with member(database, None, on_time=note) as alone:
+        first = await database.fetch_value("select seen_until from nodes where id = $1", alone)
+
+        async def renewed():
+            return first < await database.fetch_value("select seen_until from nodes where id = $1", alone)
+
+        await until(renewed)
+    assert times == []
 
 
 async def test_a_server_declares_none_dead_unless_its_own_row_is_fresh(database):
