@@ -22,7 +22,7 @@ def plan_of_a_moment(film: Path, **changed: object) -> drill.Plan:
             "loop_file": str(film),
             "rate": 60.0,
             "moves": 2.0,
-            "shifts": 3,
+            "schedules": 3,
             "calm_seconds": 2.0,
             "settle_seconds": 3.0,
             "episodes": ((Planned(KILL, "holder", 0.5), Planned(CRASH, "holder", 0.5, after=1.0)),),
