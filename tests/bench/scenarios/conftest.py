@@ -53,7 +53,10 @@ def measure() -> Measure:
                     raise
                 continue
             figures = {figure.metric: figure for figure in report.figures}
-            if all(figures[metric].value > count for metric, count in more_than.items()):
+            # A count of nothing may have no figure.
+            if all(
+                metric in figures and figures[metric].value > least for metric, least in more_than.items()
+            ):
                 break
         return Measured(report, figures, steps)
 
