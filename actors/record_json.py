@@ -1,4 +1,4 @@
-"""Encodes records as the JSON of the API: for answers, sockets, and what is sent to other servers
+"""Encodes records as the JSON of the API, for responses, WebSockets and forwarding to other servers
 (docs/http-api.md#json-conventions, docs/decisions/0008).
 """
 

@@ -1,4 +1,4 @@
-"""Conversion of records from JSON: names, times, and what is read leniently
+"""Conversion of records from JSON: names, times, and lenient parsing
 (docs/http-api.md#json-conventions). The other direction, `encode` and `format_time`, is in
 actors/record_json.py.
 """

@@ -1,4 +1,4 @@
-"""What one socket has yet to send: it follows the topics, and the rights of its caller.
+"""Pending updates of one WebSocket, by the topics that it follows and the rights of its user.
 
 It keeps only the newest state of each device that was not sent yet, and a bounded number of events: a slow
 client gets fewer and newer messages, and uses memory only in proportion to its devices. A client that falls

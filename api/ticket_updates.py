@@ -1,4 +1,4 @@
-"""The tickets that one socket has yet to tell of: those that changed in the companies of its caller."""
+"""Pending ticket updates of one WebSocket: tickets that changed in the companies of its user."""
 
 from collections.abc import Callable, Iterable
 

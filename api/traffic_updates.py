@@ -1,4 +1,4 @@
-"""What devices send, to administrators who asked one socket for it by `{"logs": true}`."""
+"""Pending log entries of device traffic of one WebSocket whose administrator sent `{"logs": true}`."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What ends with one life of an actor: its timers, and the requests it has yet to answer."""
+"""The scope of one life of an actor: its timers, and the requests it has not answered yet."""
 
 from collections.abc import Callable
 

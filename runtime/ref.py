@@ -1,4 +1,4 @@
-"""The handle that one actor has of another, and all that can be done with it: tell, ask, stop.
+"""A handle to an actor: tell, ask, stop.
 
 Back-pressure. A mailbox is bounded, and `tell` waits for room, so that a fast producer is slowed
 down to the pace of the slowest reader, through as many actors as lie between, down to the socket that is not

@@ -1,4 +1,4 @@
-"""What refers to a row of a company's configuration, and what becomes of that when the row goes
+"""References to rows of a company's configuration, counted or cleared when the row is deleted
 (docs/helpdesk.md#branches-teams-and-contacts).
 """
 

@@ -1,4 +1,4 @@
-"""Commands that were sent for tickets, and what became of them (docs/tickets.md#commands).
+"""Commands that were sent for tickets, and their outcomes (docs/tickets.md#commands).
 
 A command has a row from before it is handed to its device until nothing more can be said of it. What becomes
 of it is stored as updates by those who cause them, which are entered in the history by one server at a time

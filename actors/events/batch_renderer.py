@@ -1,4 +1,4 @@
-"""Puts the events of a batch into words: once for all users who read alike."""
+"""Renders the events of a batch: once for all users with the same language, units and time zone."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What a batch of events sends to whom: read in the transaction that matches them."""
+"""Plans the deliveries of a batch of events, in the transaction that matches them with notifications."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta

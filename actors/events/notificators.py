@@ -1,4 +1,4 @@
-"""From a rendered message to what is sent: one outgoing message for each user and notificator."""
+"""Makes outgoing messages from a rendered one: one for each user and notificator."""
 
 import secrets
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Turns an event into words: in a user's language, units and time zone (docs/events.md#texts).
+"""Renders an event as text, in a user's language, units and time zone (docs/events.md#texts).
 
 The texts are those of the catalogs (`actors/catalog.py`). A type without a text is named by its type.
 """

@@ -1,4 +1,4 @@
-"""Counts and logs what becomes of forwarded messages, without a line for each of them."""
+"""Counts deliveries and failures of forwarded messages, and logs totals instead of a line for each."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Sends messages to an HTTP URL, each in a POST request of its own."""
+"""Sends messages to an HTTP URL, each in its own POST request."""
 
 from collections.abc import Callable
 

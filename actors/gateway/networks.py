@@ -1,4 +1,4 @@
-"""Networks that the configuration names, and whether an address lies in one of them."""
+"""Configured networks, and whether an address belongs to one of them."""
 
 import ipaddress
 

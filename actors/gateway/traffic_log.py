@@ -1,4 +1,4 @@
-"""What devices send, for administrators who look at it as it comes (docs/http-api.md#websocket).
+"""Live log of what devices send, for administrators (docs/http-api.md#websocket).
 
 Nothing is made of it while nobody follows. What a peer sends before its device was looked up is held until
 then, since only then it is known whose it is.

@@ -1,4 +1,4 @@
-"""The messages to a connection: what is to be sent to its device, and how to read it."""
+"""Messages to a connection: what to send to its device, and how to decode what the device sends."""
 
 from collections.abc import Mapping
 from typing import Any

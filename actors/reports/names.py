@@ -1,4 +1,4 @@
-"""Names and addresses that stand beside the figures of a report."""
+"""Names and addresses that reports show beside their figures."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""What reports are made from, and for whom."""
+"""The data sources of reports, and the user a report is made for."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence

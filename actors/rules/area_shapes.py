@@ -1,4 +1,4 @@
-"""The shapes of areas: whether a point lies in one, whether a segment meets one, and the boxes around one.
+"""Shapes of areas: containment of a point, intersection with a segment, and bounding boxes.
 
 Points are latitude and longitude in degrees, distances are metres. The edges of a shape, and segments, are
 straight in degrees and take the shorter way round the earth (docs/geofences.md#accuracy).

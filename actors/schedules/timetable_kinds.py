@@ -1,4 +1,4 @@
-"""The kinds of timetables: the rows that follow calendars, what is looked for in them, and who is told."""
+"""The kinds of timetables: the rows that follow calendars, what to search for in them, and the receiver."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Business time: how much of a span lies within business hours, and when a budget of it is used up.
+"""Business time: the part of a span within business hours, and the instant at which a budget is used up.
 
 Pure, and exact to the millisecond: spans of UTC, which the clocks on walls cannot disturb
 (docs/service-levels.md#business-time).

@@ -1,4 +1,4 @@
-"""What falls due on a ticket by itself: warnings, breaches with their escalation, the automatic close
+"""Applies what has fallen due on a ticket: warnings, breaches with their escalation, the automatic close
 (docs/tickets.md#what-falls-due).
 """
 

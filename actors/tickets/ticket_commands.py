@@ -1,4 +1,4 @@
-"""Enters in the history of tickets what became of the commands sent for them (docs/tickets.md#commands).
+"""Records the outcomes of commands of tickets in the history of the tickets (docs/tickets.md#commands).
 
 All of it stands in the tables of `storage/ticket_commands.py`; only answers of devices come as messages, and
 are stored first.

@@ -1,4 +1,4 @@
-"""Decodes key frames of cameras in processes of its own, which may crash, hang or run out of memory.
+"""Decodes key frames of cameras in separate processes, which may crash, hang or run out of memory.
 
 A process is started for the first request, serves one request at a time, and ends when it was not needed for
 a while. One that fails costs its request, and is replaced for the next one.

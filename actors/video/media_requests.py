@@ -1,4 +1,4 @@
-"""Which media connections are expected: asked of a device a moment ago, not yet arrived.
+"""Media connections that were requested from devices and have not arrived yet.
 
 A media packet names a SIM and a channel and nothing else, and its SIM need not be the number the device
 signs in with (docs/protocols/jt1078.md#media-connections): the open requests tell which device a

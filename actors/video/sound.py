@@ -1,4 +1,4 @@
-"""Makes telephone audio AAC in processes of their own, a stream always in the same one.
+"""Transcodes telephone audio to AAC in separate processes, a stream always in the same one.
 
 A stream's encoder lives in the process from fragment to fragment. A process that fails costs the fragment
 that it had; the other streams' encoders begin anew in the next one.

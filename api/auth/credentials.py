@@ -1,4 +1,4 @@
-"""What a valid credential stands for: a user, until when, and on whose behalf
+"""Resolves a valid credential: to a user, an expiry, and whom the user acts for
 (docs/authentication.md#what-ends-access).
 """
 

@@ -1,4 +1,4 @@
-"""`motorpool decode`: what captured bytes of a device mean, for who reads a capture in the field."""
+"""`motorpool decode`: decodes captured bytes of a device and prints what they mean."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

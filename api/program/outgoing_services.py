@@ -1,4 +1,4 @@
-"""From the settings to the services that reach out of the server: what is not configured is not there."""
+"""Builds the outgoing services that the settings configure."""
 
 from urllib.parse import urlsplit
 

@@ -1,4 +1,4 @@
-"""Scheduled reports: whom to mail the link of a report when an event ends (docs/scheduled-reports.md)."""
+"""Scheduled reports: mail the link of a report when a calendar event ends (docs/scheduled-reports.md)."""
 
 from motorpool.actors.messages.changes import ScheduledReportChanged
 from motorpool.api.engine.call import Call

@@ -1,4 +1,4 @@
-"""What the demonstration asks of its vehicles once they are there: film, and answers to commands."""
+"""Commands and footage requests that the demonstration sends to its vehicles."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta

@@ -1,1 +1,1 @@
-"""Programs that put a server under load, each run in a process of its own."""
+"""Programs that put a server under load, each run in a separate process."""

@@ -1,4 +1,4 @@
-"""Anonymous peers that ask as much as they can of each port, from addresses of their own.
+"""Anonymous peers that load each port as much as they can, from separate addresses.
 
 `python -m motorpool.bench.load.attackers` reads an AttackLoad from standard input, attacks for its time, and
 writes an AttackResult to standard output. Each attack ends, and begins again, when the server ends it.

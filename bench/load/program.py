@@ -1,4 +1,4 @@
-"""Runs a load program in a process of its own and reads its messages."""
+"""Runs a load program in a separate process and reads its messages."""
 
 import contextlib
 import queue

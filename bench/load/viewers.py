@@ -1,4 +1,4 @@
-"""Hundreds of players of live streams, each with a connection of its own, in one process.
+"""Hundreds of players of live streams, each with its own connection, in one process.
 
 `python -m motorpool.bench.load.viewers` reads a ViewerLoad from standard input and writes Marks and a
 ViewerResult. It implements only the HTTP that players need: the client must not limit the measurement.

@@ -1,4 +1,4 @@
-"""The static functions: `math:` with those of java.lang.Math, and the like of `Integer.parseInt`."""
+"""Static functions: `math:` with those of java.lang.Math, and functions such as `Integer.parseInt`."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

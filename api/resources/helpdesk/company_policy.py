@@ -1,4 +1,4 @@
-"""What all that belongs to a company has in common: who may do what, and that nothing leaves the company
+"""The policy that all resources of a company share: rights, and that no reference leaves the company
 (docs/helpdesk.md).
 """
 

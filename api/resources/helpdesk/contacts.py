@@ -1,4 +1,4 @@
-"""Contacts of companies: the people whom tickets are handled for
+"""Contacts of companies: the people for whom tickets are handled
 (docs/helpdesk.md#branches-teams-and-contacts).
 """
 

@@ -1,4 +1,4 @@
-"""Begins a period of maintenance anew when its ticket is resolved (docs/tickets.md#maintenance)."""
+"""Resets the period of maintenance when its ticket is resolved (docs/tickets.md#maintenance)."""
 
 from typing import Any, NamedTuple
 
