@@ -1,5 +1,7 @@
 """Video of devices that are connected to another server of the cluster (docs/servers.md#video)."""
 
+from functools import partial
+
 import httpx
 import m3u8
 import pytest
@@ -201,6 +203,36 @@ async def test_a_home_that_is_gone_is_a_503_until_the_device_is_elsewhere(server
     with trio.fail_after(120):
         while not await served_here():  # noqa: ASYNC110 - the server is asked
             await trio.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nContent-Type: video/mp2t\r\nContent-Length: 1000\r\n\r\nhalf",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
+        b"220 mail.example.org ESMTP\r\n",
+    ],
+)
+async def test_a_home_that_dies_in_the_middle_of_its_answer_is_a_503(servers, database, sent):
+    one, home = servers
+
+    async def answer(stream):
+        async with stream:
+            await stream.receive_some()
+            await stream.send_all(sent)
+
+    async with trio.open_nursery() as nursery:
+        (listener,) = await nursery.start(partial(trio.serve_tcp, answer, 0, host="127.0.0.1"))
+        port = listener.socket.getsockname()[1]
+        await database.execute(
+            "update nodes set address = $2 where id = $1", home.node, f"http://127.0.0.1:{port}"
+        )
+        for _ in range(2):
+            # Nothing of it is kept.
+            answered = await one.admin.get(f"/stream/{home.device_id}/1/1.ts")
+            assert (answered.status, answered.text) == (503, "the server of the device does not answer now")
+        nursery.cancel_scope.cancel()
 
 
 async def test_a_home_that_does_not_renew_its_row_is_not_waited_for(servers, database, requests):
