@@ -3,8 +3,10 @@
 import contextlib
 import shutil
 import socket
+import tempfile
 import time
 from collections import deque
+from pathlib import Path
 
 import psutil
 import pytest
@@ -24,13 +26,22 @@ def server(start_server):
 
 
 @pytest.fixture
-def data_folder(tmp_path):
-    """A data folder that outlives a killed server, and that PostgreSQL may enter as another user."""
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_mode & 0o005 != 0o005:
-            parent.chmod(parent.stat().st_mode | 0o055)
-    yield tmp_path / "data"
-    for path in tmp_path.rglob("postmaster.pid"):
+def open_folder():
+    """A folder that PostgreSQL may enter as another user.
+
+    Not below that of `tmp_path`, which every run of pytest closes to others as it starts.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+@pytest.fixture
+def data_folder(open_folder):
+    """A data folder that outlives a killed server."""
+    yield open_folder / "data"
+    for path in open_folder.rglob("postmaster.pid"):
         # The server that was killed last left it running.
         lines = path.read_text().splitlines()
         postmaster = psutil.Process(int(lines[0]))

@@ -18,12 +18,9 @@ DAY = {"from": "2020-01-01T00:00:00Z", "to": "2100-01-01T00:00:00Z"}
 
 
 @pytest.fixture
-def small_disk(tmp_path):
+def small_disk(open_folder):
     """A folder on a file system of its own, which holds DISK_MIB."""
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.stat().st_mode & 0o005 != 0o005:
-            parent.chmod(parent.stat().st_mode | 0o055)
-    folder = tmp_path / "disk"
+    folder = open_folder / "disk"
     folder.mkdir()
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m,mode=0755", "tmpfs", str(folder)],
