@@ -23,12 +23,12 @@ it and sends what it returns:
 
 To add a protocol:
 
-1. `codecs/devices/<name>/codec.py` (or `<name>.py` if that is all) with a subclass that has a `name` of its
-   own. Being there registers it; `protocols` in the settings enables its port.
+1. `codecs/devices/<name>/codec.py` (or `<name>.py` if that is all) with a subclass that has a `name` and
+   a `port`. Being there registers it and opens its port, unless `protocols` in the settings excludes it.
 2. `framed_codec.py: FramedCodec` is the usual base: it takes a framing from `framing/` and leaves
-   `read_frame` to be written (`gps103.py` is an example). Fields through `codecs/reader.py`, units and
-   coordinates through `codecs/units.py`, cells and access points through `network.py`, alarms through
-   `attributes.py: add_alarms`; attribute names as in `attributes.py` and
+   `read_frame` and `encode` to be written, with `commands` (`gps103.py` is an example). Fields through
+   `codecs/reader.py`, units and coordinates through `codecs/units.py`, cells and access points through
+   `network.py`, alarms through `attributes.py: add_alarms`; attribute names as in `attributes.py` and
    docs/protocols/common.md#attribute-keys.
 3. docs/protocols/<name>.md with the facts and their public sources.
 4. tests/vectors/<name>.txt: connections in hex or text and the reports they give, real captures first; and in
