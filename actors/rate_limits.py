@@ -42,3 +42,9 @@ class RateLimit:
         while len(self._times) > _KEYS:
             self._times.popitem(last=False)
         return 0.0
+
+    def uncount(self, key: str, events: int = 1) -> None:
+        """Take back the latest events of a key."""
+        times = self._times.get(key, deque())
+        for _ in range(min(events, len(times))):
+            times.pop()

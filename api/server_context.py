@@ -32,6 +32,7 @@ from motorpool.actors.rate_limits import RateLimit
 from motorpool.actors.reports.limits import RunningLimit
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.row_cache import RowCache
+from motorpool.actors.shared_attempts import SharedAttempts, SharedRate
 from motorpool.actors.tickets.business_calendars import BusinessCalendars
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.login_audit import LoginAudit
@@ -39,7 +40,6 @@ from motorpool.api.auth.login_limits import LoginLimits
 from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
-from motorpool.api.auth.shared_attempts import SharedAttempts, SharedRate
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.cluster.home_finder import HomeFinder
 from motorpool.api.open_sockets import OpenSockets
@@ -86,6 +86,8 @@ class ServerContext:
     """The server's settings as last read."""
     outgoing: OutgoingServices = field(default_factory=OutgoingServices)
     """Mail, text messages, the geocoder and HTTP to other servers."""
+    shared_attempts: SharedAttempts | None = None
+    """Counts limited attempts for all servers of a cluster; None if there is one."""
     home_finder: HomeFinder | None = None
     """Where devices are that another server serves; None where no request is forwarded."""
     file_quota: DeviceQuota | None = None
@@ -171,20 +173,19 @@ class ServerContext:
         self.accounts = Accounts(self.database, monotonic)
         self.login_audit = LoginAudit(monotonic)
         chosen = self.settings.users
-        clustered = self.settings.cluster.name is not None
-        shared = SharedAttempts(self.database, self.clock) if clustered else None
+        shared = self.shared_attempts
         self.login_limits = LoginLimits(self.login_throttle, self.settings.login, self.clock, shared)
         self.resets = SharedRate(
-            "reset address", chosen.resets_per_address, chosen.reset_minutes * 60, self.clock, shared
+            "reset address", chosen.resets_per_address, chosen.reset_minutes * 60, monotonic, shared
         )
         self.open_sockets = OpenSockets(self.settings.http)
         self.registrations = SharedRate(
-            "registration", chosen.registrations_per_address, HOUR_SECONDS, self.clock, shared
+            "registration", chosen.registrations_per_address, HOUR_SECONDS, monotonic, shared
         )
         self.message_tests = SharedRate(
-            "message test", chosen.tests_per_hour, HOUR_SECONDS, self.clock, shared
+            "message test", chosen.tests_per_hour, HOUR_SECONDS, monotonic, shared
         )
-        self.webhook_tests = SharedRate("webhook test", WEBHOOK_TESTS, 60.0, self.clock, shared)
+        self.webhook_tests = SharedRate("webhook test", WEBHOOK_TESTS, 60.0, monotonic, shared)
         self.downloads = RateLimit(1, DOWNLOAD_SECONDS, monotonic)
         self.reports = Sources(
             system=self.system,
@@ -193,7 +194,7 @@ class ServerContext:
         )
         self.report_limit = RunningLimit(self.settings.reports.workbooks_per_user)
         self.report_mails = SharedRate(
-            "report mail", self.settings.reports.mails_per_hour, HOUR_SECONDS, self.clock, shared
+            "report mail", self.settings.reports.mails_per_hour, HOUR_SECONDS, monotonic, shared
         )
         self.business_calendars = BusinessCalendars(timedelta(days=self.settings.tickets.horizon_days))
         self.ticket_mails = TicketMails(self.outgoing.mail, self.settings.public_url)

@@ -14,14 +14,15 @@ MAX_KEYS: Final = 20_000
 # Of two servers that count an attempt of one key at once, the later one sees the other's.
 _ADD = """
     insert into counted_attempts as counted (kind, key, times, expires)
-    values ($1, $2, array[$3::timestamptz], $3::timestamptz + $4::interval)
+    select $1, $2, array_fill($3::timestamptz, array[$7::integer]), $3::timestamptz + $4::interval
+    where $6::boolean or $7 <= $5::integer
     on conflict (kind, key) do update set
         times = array(
             select at from unnest(counted.times) as at where at > $3::timestamptz - $4::interval
-            order by at desc limit $5::integer - 1
-        ) || $3::timestamptz,
+            order by at desc limit greatest(0, $5 - $7)
+        ) || excluded.times,
         expires = greatest(counted.expires, excluded.expires)
-    where $6::boolean or $5::integer > (
+    where $6 or $5 >= $7 + (
         select count(*) from unnest(counted.times) as at where at > $3::timestamptz - $4::interval
     )
     returning true
@@ -69,13 +70,21 @@ async def recent(
 
 
 async def add(
-    q: Queries, kind: str, key: str, *, limit: int, now: datetime, window: timedelta, always: bool = False
+    q: Queries,
+    kind: str,
+    key: str,
+    *,
+    limit: int,
+    now: datetime,
+    window: timedelta,
+    attempts: int = 1,
+    always: bool = False,
 ) -> bool:
-    """Count an attempt unless `limit` of them are within the window; return whether it was counted.
+    """Count attempts unless more than `limit` were within the window; return whether they were counted.
 
-    With `always` it is counted in any case, in place of the oldest one past the limit.
+    With `always` they are counted in any case, in place of the oldest ones past the limit.
     """
-    return await q.fetch_value(_ADD, kind, key, now, window, limit, always) is True
+    return await q.fetch_value(_ADD, kind, key, now, window, limit, always, attempts) is True
 
 
 async def remove(q: Queries, keys: Sequence[tuple[str, str]], at: datetime) -> None:

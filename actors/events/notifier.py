@@ -173,7 +173,8 @@ class Notifier(Actor[None]):
                 messages = [
                     message
                     for user_id, urgent in part
-                    if (message := renderer.message(name, user_id, urgent=urgent)) and self._admits(message)
+                    if (message := renderer.message(name, user_id, urgent=urgent))
+                    and await self._admits(message)
                 ]
                 if messages:
                     await self._enqueue(transaction, messages, made)
@@ -228,12 +229,12 @@ class Notifier(Actor[None]):
             await outbox.enqueue_many(self._database, (message,), now=now)
             self.context.system.ref(OUTBOX).offer(OutboxFilled())
 
-    def _admits(self, message: OutgoingMessage) -> bool:
+    async def _admits(self, message: OutgoingMessage) -> bool:
         """Return whether a message is within the limits; text messages cost money."""
         if message.channel != "sms":
             return True
         try:
-            self._outgoing.sms.admit(message.user_id)
+            await self._outgoing.sms.admit(message.user_id)
         except LimitExceeded as error:
             NOTIFICATIONS_DISCARDED.inc()
             self.context.log.warning("a text message to user %d is discarded: %s", message.user_id, error)

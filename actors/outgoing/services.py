@@ -12,6 +12,7 @@ from motorpool.actors.outgoing.push import Pushover, PushoverService, Telegram, 
 from motorpool.actors.outgoing.sms import Sms, SmsGateway
 from motorpool.actors.outgoing.smtp import SmtpAccount
 from motorpool.actors.outgoing.webhook import Webhooks
+from motorpool.actors.shared_attempts import SharedAttempts
 
 __all__ = ["OutgoingServices"]
 
@@ -32,6 +33,7 @@ class OutgoingServices:
         pushover: the application of Pushover; likewise.
         version: of the program, which webhooks learn.
         monotonic: the clock of the rate limits.
+        shared: counts text messages for all servers of a cluster; None if there is one.
     """
 
     def __init__(
@@ -46,10 +48,11 @@ class OutgoingServices:
         pushover: PushoverService | None = None,
         version: str = "",
         monotonic: Callable[[], float] = trio.current_time,
+        shared: SharedAttempts | None = None,
     ) -> None:
         self.http = OutgoingHttp(allow, own=own)
         self.mail = Mail(self.http, mail)
-        self.sms = Sms(self.http, sms, monotonic)
+        self.sms = Sms(self.http, sms, monotonic, shared)
         self.telegram = Telegram(self.http, telegram)
         self.pushover = Pushover(self.http, pushover)
         # Requests of their own, because many receivers may be slow.

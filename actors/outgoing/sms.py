@@ -11,7 +11,7 @@ import trio
 from motorpool.actors.messages.counters import SMS_SENT
 from motorpool.actors.outgoing.errors import DeliveryRefused, LimitExceeded, OutgoingError, Unreachable
 from motorpool.actors.outgoing.http import OutgoingHttp
-from motorpool.actors.rate_limits import RateLimit
+from motorpool.actors.shared_attempts import SharedAttempts, SharedRates
 from motorpool.storage.outbox import OutgoingMessage
 
 __all__ = ["Sms", "SmsGateway", "telephone_number"]
@@ -19,6 +19,8 @@ __all__ = ["Sms", "SmsGateway", "telephone_number"]
 MAX_TEXT_LENGTH = 1000
 MAX_RESPONSE_BYTES = 64 * 1024
 HOUR_SECONDS = 3600.0
+OF_USER = "text message of a user"
+OF_ALL = "text message"
 _PLACES = re.compile(r"\{(phone|message|id)\}")
 _NUMBER = re.compile(r"\+?[0-9]{2,20}")
 _FILLING = str.maketrans("", "", " -./()\u00a0")
@@ -64,31 +66,46 @@ class Sms:
         http: OutgoingHttp,
         gateway: SmsGateway | None = None,
         monotonic: Callable[[], float] = trio.current_time,
+        shared: SharedAttempts | None = None,
     ) -> None:
-        """`monotonic` is the clock of the limits."""
+        """`monotonic` is the clock of the limits; `shared` counts for all servers of a cluster."""
         self._http = http
         self._gateway = gateway
         limits = gateway or SmsGateway
-        self._of_user = RateLimit(limits.per_user, HOUR_SECONDS, monotonic)
-        self._of_all = RateLimit(limits.per_hour, HOUR_SECONDS, monotonic)
+        self._rates = SharedRates(
+            {OF_USER: limits.per_user, OF_ALL: limits.per_hour}, HOUR_SECONDS, monotonic, shared
+        )
 
     @property
     def enabled(self) -> bool:
         """Whether a gateway is configured."""
         return self._gateway is not None
 
-    def admit(self, user_id: int, messages: int = 1) -> None:
+    async def admit(self, user_id: int, messages: int = 1) -> None:
         """Count messages that a user is about to send by a command, a test or an announcement.
 
         Raises:
             LimitExceeded: too many were sent within the last hour; these are not counted.
         """
+        self.admit_here(user_id, messages)
+        await self.admit_together(user_id, messages)
+
+    def admit_here(self, user_id: int, messages: int = 1) -> None:
+        """As `admit`, by what this server has counted; `admit_together` is to follow."""
+        self._check(self._rates.hit_here(_keys(user_id), messages))
+
+    async def admit_together(self, user_id: int, messages: int = 1) -> None:
+        """Count for all servers of a cluster what `admit_here` has admitted; as `admit`."""
+        self._check(await self._rates.hit_together(_keys(user_id), messages))
+
+    def _check(self, exceeded: tuple[str, float] | None) -> None:
+        if exceeded is None:
+            return
+        kind, seconds = exceeded
         limits = self._gateway or SmsGateway
-        if seconds := self._of_all.wait("", messages):
-            raise LimitExceeded(f"all users may send {limits.per_hour} text messages an hour", seconds)
-        if seconds := self._of_user.hit(str(user_id), messages):
+        if kind == OF_USER:
             raise LimitExceeded(f"a user may send {limits.per_user} text messages an hour", seconds)
-        self._of_all.hit("", messages)
+        raise LimitExceeded(f"all users may send {limits.per_hour} text messages an hour", seconds)
 
     async def send(self, message: OutgoingMessage, *, message_id: str) -> None:
         """Hand a text message to the gateway.
@@ -142,6 +159,11 @@ class Sms:
         except DeliveryRefused:
             return False
         return True
+
+
+def _keys(user_id: int) -> dict[str, str]:
+    # In this order the row that all users have is locked last, and for the shortest time.
+    return {OF_USER: str(user_id), OF_ALL: ""}
 
 
 def _filled(template: str, values: Mapping[str, str], escape: Callable[[str], str]) -> str:

@@ -49,7 +49,7 @@ class TextChannel(Actor[SendText]):
             message.reply.answer(CommandRefused("too many text messages wait for the SMS gateway"))
             return
         try:
-            self._sms.admit(message.user_id)
+            self._sms.admit_here(message.user_id)
         except LimitExceeded as error:
             message.reply.answer(CommandRefused(str(error)))
             return
@@ -66,16 +66,23 @@ class TextChannel(Actor[SendText]):
         while True:
             while self._waiting:
                 waiting = self._waiting.popleft()
-                elapsed = self.context.clock.monotonic() - waiting.arrived
-                waiting.message.reply.answer(await self._send(waiting.message, elapsed))
+                waiting.message.reply.answer(await self._send(waiting))
             self._arrived = trio.Event() if self._arrived.is_set() else self._arrived
             await self._arrived.wait()
 
-    async def _send(self, message: SendText, elapsed: float) -> CommandOutcome:
-        if elapsed > START_SECONDS:
+    async def _send(self, waiting: _Waiting) -> CommandOutcome:
+        start_until = waiting.arrived + START_SECONDS
+        if self.context.clock.monotonic() > start_until:
             return CommandRefused("the SMS gateway is too slow: the text message was not sent")
-        with trio.move_on_after(OUTCOME_SECONDS - elapsed):
-            return await self._attempt(message)
+        with trio.move_on_at(start_until) as admission:
+            try:
+                await self._sms.admit_together(waiting.message.user_id)
+            except LimitExceeded as error:
+                return CommandRefused(str(error))
+        if admission.cancelled_caught:
+            return CommandRefused("the database is too slow: the text message was not sent")
+        with trio.move_on_at(waiting.arrived + OUTCOME_SECONDS):
+            return await self._attempt(waiting.message)
         return CommandRefused(
             "the SMS gateway did not answer in time: the text message may have been sent or not",
             uncertain=True,

@@ -6,8 +6,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from motorpool.actors.shared_attempts import Limit, SharedAttempts
 from motorpool.api.auth.login_throttle import MAX_KEYS, Attempt, LoginLocked, LoginThrottle
-from motorpool.api.auth.shared_attempts import Limit, SharedAttempts
 from motorpool.api.program.settings import LoginSettings
 from motorpool.runtime import Clock
 
@@ -82,7 +82,8 @@ class LoginLimits:
         """Clear the failed passwords of an account, from wherever: its owner has authenticated otherwise."""
         self._throttle.reset_failures(account)
         if self._shared is not None:
-            await self._shared.clear_account(account)
+            await self._shared.clear("account", f"{account} ")
+            await self._shared.clear_beginning("known place", f"{account}  ")
 
     async def _begin(self, local: Attempt) -> LoginAttempt:
         if self._shared is None:
@@ -100,16 +101,18 @@ class LoginLimits:
         if not times and not self._throttle.has_others(local):
             return None
         result = await shared.count(limits, self._window)
-        if isinstance(result, tuple):
+        if isinstance(result, Limit):
             raise self._refusal(result, times)
         return result
 
     def _limits(self, attempt: Attempt) -> list[Limit]:
         per_account, per_address = self._settings.failures_per_account, self._settings.failures_per_address
-        return [(kind, key, per_address if kind == "address" else per_account) for kind, key in attempt.keys]
+        return [
+            Limit(kind, key, per_address if kind == "address" else per_account) for kind, key in attempt.keys
+        ]
 
     def _refusal(self, limit: Limit, times: dict[tuple[str, str], list[datetime]]) -> LoginLocked:
-        kind, key, _ = limit
+        kind, key = limit.kind, limit.key
         now = self._clock.now()
         ends = times.get((kind, key), [now])[0] + self._window
         begins = self._locked.get((kind, key), now) <= now

@@ -11,8 +11,8 @@ import msgspec
 
 from motorpool.actors.outgoing.mail import Mail
 from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.shared_attempts import SharedAttempts, SharedRate
 from motorpool.actors.user_rights import may_log_in
-from motorpool.api.auth.shared_attempts import SharedAttempts, SharedRate
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.program.settings import Settings
@@ -41,20 +41,26 @@ PASSWORD_RESETS: Kind[None, PasswordResetRequested] = Kind("password_resets")
 class PasswordResets(Actor[PasswordResetRequested]):
     """Mails links to users who may log in, at a limited rate."""
 
-    def __init__(self, database: Database, mail: Mail, token_keys: SigningKeys, settings: Settings) -> None:
+    def __init__(
+        self,
+        database: Database,
+        mail: Mail,
+        token_keys: SigningKeys,
+        settings: Settings,
+        shared: SharedAttempts | None,
+    ) -> None:
         self._database = database
         self._mail = mail
         self._token_keys = token_keys
         self._settings = settings
+        self._shared = shared
         self._lifetime = timedelta(minutes=settings.users.reset_minutes)
 
     async def start(self) -> None:
         """Create the rate limit, and warn if links lead to an address that is only assumed."""
         limit = self._settings.users.resets_per_account
-        clock = self.context.clock
-        clustered = self._settings.cluster.name is not None
-        shared = SharedAttempts(self._database, clock) if clustered else None
-        self._rate = SharedRate("reset account", limit, self._lifetime.total_seconds(), clock, shared)
+        seconds = self._lifetime.total_seconds()
+        self._rate = SharedRate("reset account", limit, seconds, self.context.clock.monotonic, self._shared)
         if self._mail.enabled and self._settings.public.url is None:
             self.context.log.warning(
                 "links in mails lead to %s; [public] url is unset", self._settings.public_url
@@ -112,11 +118,15 @@ def _reset_mail(user: User, link: str, minutes: int) -> OutgoingMessage:
 
 
 def password_resets_spec(
-    database: Database, mail: Mail, token_keys: SigningKeys, settings: Settings
+    database: Database,
+    mail: Mail,
+    token_keys: SigningKeys,
+    settings: Settings,
+    shared: SharedAttempts | None = None,
 ) -> ChildSpec[PasswordResetRequested]:
-    """Return the child spec of the actor that mails password resets."""
+    """Return the child spec of the actor that mails password resets; `shared` counts for all servers."""
     return ChildSpec(
         kind=PASSWORD_RESETS,
-        factory=lambda: PasswordResets(database, mail, token_keys, settings),
+        factory=lambda: PasswordResets(database, mail, token_keys, settings, shared),
         mailbox_size=WAITING,
     )

@@ -12,6 +12,7 @@ from motorpool.actors.outgoing import (
 )
 from motorpool.actors.outgoing.guard import OwnServer
 from motorpool.actors.outgoing.smtp import Security
+from motorpool.actors.shared_attempts import SharedAttempts
 from motorpool.api.program.settings import (
     GeocoderSettings,
     MailSettings,
@@ -26,8 +27,10 @@ from motorpool.runtime import Clock
 __all__ = ["build_outgoing_services"]
 
 
-def build_outgoing_services(settings: Settings, clock: Clock) -> OutgoingServices:
-    """The one OutgoingServices of a server."""
+def build_outgoing_services(
+    settings: Settings, clock: Clock, shared: SharedAttempts | None = None
+) -> OutgoingServices:
+    """The one OutgoingServices of a server; `shared` counts text messages for all servers of a cluster."""
     return OutgoingServices(
         allow=settings.webhook.allow,
         own=_own_server(settings),
@@ -38,6 +41,7 @@ def build_outgoing_services(settings: Settings, clock: Clock) -> OutgoingService
         pushover=_pushover(settings.pushover),
         version=program_version(),
         monotonic=clock.monotonic,
+        shared=shared,
     )
 
 

@@ -16,6 +16,7 @@ import trio
 
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
+from motorpool.actors.shared_attempts import SharedAttempts
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
@@ -124,7 +125,9 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             waits_for_user = not await server.is_initialised(database)
             fleet = await with_retention(database, fleet_settings(settings, record))
 
-            outgoing = build_outgoing_services(settings, clock)
+            clustered = settings.cluster.name is not None
+            shared_attempts = SharedAttempts(database, clock) if clustered else None
+            outgoing = build_outgoing_services(settings, clock, shared_attempts)
             quota = DeviceQuota(fleet.files.device_quota_bytes or 0, exempt=None)
 
             def create_served_app(system: System) -> ServedApp:
@@ -139,6 +142,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     setup_token=setup_token,
                     restart_requested=state.restart_requested,
                     outgoing=outgoing,
+                    shared_attempts=shared_attempts,
                     home_finder=None if nodes is None else HomeFinder(database, node, clock.monotonic),
                     file_quota=quota,
                     loop_stalls=loop_stalls,
@@ -146,7 +150,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 return ServedApp(app=create_app(context), closing=context.closing, changes=context.changes)
 
             services: list[ChildSpec[Any]] = [
-                password_resets_spec(database, outgoing.mail, token_keys, settings),
+                password_resets_spec(database, outgoing.mail, token_keys, settings, shared_attempts),
                 *(() if nodes is None else (home_requests_spec(database),)),
                 http_spec(create_served_app, sockets, settings.http, nodes),
             ]
@@ -162,7 +166,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     services=tuple(services),
                     server_key=server_key,
                     node=node,
-                    clustered=settings.cluster.name is not None,
+                    clustered=clustered,
                     quota=quota,
                 )
             except ValueError as error:

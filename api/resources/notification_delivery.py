@@ -185,7 +185,7 @@ async def _queue(
         raise BadRequest(f"none of the users has a {missing}")
     if name == "sms" and not call.caller.administrator:
         try:
-            call.context.outgoing.sms.admit(call.caller.id, len(messages))
+            await call.context.outgoing.sms.admit(call.caller.id, len(messages))
         except LimitExceeded as error:
             raise TooManyRequests(str(error), min(error.seconds, MAX_WAIT_SECONDS)) from None
     async with call.context.database.transaction() as transaction:
@@ -245,7 +245,7 @@ async def _test(call: Call, name: str, user: User) -> None:
         return
     try:
         if name == "sms":
-            outgoing.sms.admit(user.id)
+            await outgoing.sms.admit(user.id)
         message = message_for(name, user, rendered, facts)
         if message is None:
             raise BadRequest(f"{name}: {_MISSING[name]}")

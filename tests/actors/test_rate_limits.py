@@ -37,6 +37,21 @@ def test_what_is_refused_does_not_count():
     assert rate.hit("a") == 0
 
 
+def test_the_latest_events_can_be_taken_back():
+    time = Time()
+    rate = RateLimit(3, 60, time)
+    assert rate.hit("a") == 0
+    time.now += 10
+    assert rate.hit("a", 2) == 0
+    rate.uncount("a", 2)
+    rate.uncount("b")
+    time.now += 20
+    assert rate.hit("a", 2) == 0
+    assert rate.hit("a") == 30
+    rate.uncount("a", 9)
+    assert rate.hit("a", 3) == 0
+
+
 def test_several_events_count_together_or_not_at_all():
     time = Time()
     rate = RateLimit(5, 60, time)

@@ -13,6 +13,7 @@ from werkzeug.routing import Map
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.messages.topics import POSITIONS
+from motorpool.actors.shared_attempts import SharedAttempts
 from motorpool.actors.tree import fleet_tree
 from motorpool.api import app as app_module
 from motorpool.api.app import create_app
@@ -208,6 +209,7 @@ async def start(
             token_keys=keys,
             server=row,
             outgoing=outgoing,
+            shared_attempts=shared_attempts,
             home_finder=HomeFinder(database, node, clock.monotonic) if nodes is not None else None,
         )
         contexts.append(context)
@@ -215,9 +217,10 @@ async def start(
         RoutedOnce.rules = apps[0].url_map
         return ServedApp(app=apps[0], closing=context.closing, changes=context.changes)
 
-    outgoing = build_outgoing_services(chosen, clock)
+    shared_attempts = SharedAttempts(database, clock) if chosen.cluster.name is not None else None
+    outgoing = build_outgoing_services(chosen, clock, shared_attempts)
     sockets = bind("127.0.0.1", 0) if listen else ()
-    resets = password_resets_spec(database, outgoing.mail, keys, chosen)
+    resets = password_resets_spec(database, outgoing.mail, keys, chosen, shared_attempts)
     services = (
         resets,
         *((home_requests_spec(database),) if nodes is not None else ()),

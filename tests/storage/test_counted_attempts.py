@@ -35,6 +35,16 @@ async def test_the_limit_holds_within_the_window_and_for_each_key(database):
     assert await recent(database, 300) == {KEY: [10, 20, 300]}
 
 
+async def test_several_at_once_are_counted_all_or_none(database):
+    assert not await add(database, 0, attempts=4)
+    assert await add(database, 0, attempts=2)
+    assert not await add(database, 10, attempts=2)
+    assert await add(database, 10)
+    assert await recent(database, 10) == {KEY: [0, 0, 10]}
+    assert await add(database, 300, attempts=2)
+    assert await recent(database, 300) == {KEY: [10, 300, 300]}
+
+
 async def test_what_has_failed_is_counted_past_the_limit_in_place_of_the_oldest(database):
     for seconds in range(6):
         assert await add(database, seconds, always=True)

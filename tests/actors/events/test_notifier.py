@@ -18,8 +18,9 @@ from motorpool.actors.messages.topics import (
     WebhookDisabled,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
-from motorpool.actors.outgoing import OutgoingServices, SmtpAccount
+from motorpool.actors.outgoing import OutgoingServices, SmsGateway, SmtpAccount
 from motorpool.actors.outgoing.outbox import OUTBOX
+from motorpool.actors.shared_attempts import SharedAttempts
 from motorpool.runtime import ChildSpec, DynamicSpec, Restart
 from motorpool.runtime.testing import Probe
 from motorpool.storage import commands, links, notifications, plain_tables, receivers, users
@@ -468,3 +469,25 @@ async def test_more_recipients_than_fit_at_once_are_notified_of_one_event_after_
     expected = [everybody[0], *everybody, *everybody, everybody[0], everybody[0]]
     assert [to for to, _ in await mails()] == expected
     assert await left(database) == 0
+
+
+async def test_text_messages_past_the_limit_are_discarded_whichever_server_sent_the_others(
+    database, tree, time, clock, make_device, make_user, make_notification, sees, caplog
+):
+    def services():
+        gateway = SmsGateway(url="http://127.0.0.1:9", per_user=3)
+        return OutgoingServices(
+            sms=gateway, monotonic=clock.monotonic, shared=SharedAttempts(database, clock)
+        )
+
+    device, ann, ben = await make_device("1"), await make_user("ann"), await make_user("ben")
+    await sees(device, ann, ben)
+    await make_notification("deviceStopped", ann, ben, notificators="sms", always=True)
+    await services().sms.admit(ann.id, 2)
+    async with tree(position_writer_spec(database), *notifying(database, services())) as system:
+        await store(system, event(device), event(device))
+        await time.settle()
+    rows = await database.fetch("select user_id from outbox order by user_id")
+    assert [row[0] for row in rows] == [ann.id, ben.id, ben.id]
+    (discarded,) = [record for record in caplog.records if "is discarded" in record.getMessage()]
+    assert "a user may send 3 text messages an hour" in discarded.getMessage()

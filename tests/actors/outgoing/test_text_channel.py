@@ -16,6 +16,7 @@ from motorpool.actors.outgoing.text_channel import (
     START_SECONDS,
     text_channel_spec,
 )
+from motorpool.actors.shared_attempts import SharedAttempts
 
 IN_TIME = "the SMS gateway did not answer in time: the text message may have been sent or not"
 
@@ -37,7 +38,10 @@ class SlowSms:
         self.free = trio.Event()
         self.sent = []
 
-    def admit(self, user_id, messages=1):
+    def admit_here(self, user_id, messages=1):
+        pass
+
+    async def admit_together(self, user_id, messages=1):
         pass
 
     async def send(self, message, *, message_id):
@@ -112,6 +116,54 @@ async def test_a_user_and_all_together_send_so_many_within_an_hour(tree, time):
         await time.passes(3601)
         assert await outcomes_of(3, 2) == [CommandSent(), CommandSent()]
     assert len(sent) == 7
+
+
+async def test_the_servers_of_a_cluster_send_no_more_together(tree, database, clock, time, until):
+    sent = []
+
+    async def send(message, *, message_id):
+        sent.append(message.text)
+
+    def channel():
+        shared = SharedAttempts(database, clock)
+        gateway = SmsGateway(url="http://127.0.0.1:9", per_user=3, per_hour=5)
+        sms = Sms(OutgoingHttp(()), gateway, clock.monotonic, shared)
+        sms.send = send
+        return text_channel_spec(sms)
+
+    async with tree(channel()) as one, tree(channel()) as other:
+
+        async def outcomes_of(user_id, *systems):
+            replies = []
+            for system in systems:
+                (message,) = texts(1, user_id)
+                await system.ref(TEXT_CHANNEL).tell(message)
+                replies.append(message.reply.answers)
+                await until(lambda: replies[-1])
+            return [answer for (answer,) in replies]
+
+        of_user = CommandRefused("a user may send 3 text messages an hour")
+        assert await outcomes_of(1, one, other, one, other, one) == [CommandSent()] * 3 + [of_user] * 2
+        of_all = CommandRefused("all users may send 5 text messages an hour")
+        assert await outcomes_of(2, other, other, other) == [CommandSent(), CommandSent(), of_all]
+        assert len(sent) == 5
+        await time.passes(3601)
+        assert await outcomes_of(1, other, other, one) == [CommandSent()] * 3
+
+
+async def test_a_text_that_cannot_be_counted_in_time_is_not_sent(tree, time):
+    sms = SlowSms()
+
+    async def admit_together(user_id, messages=1):
+        await trio.sleep_forever()
+
+    sms.admit_together = admit_together
+    (message,) = texts(1)
+    async with tree(text_channel_spec(sms)) as system:
+        await system.ref(TEXT_CHANNEL).tell(message)
+        await time.passes(START_SECONDS)
+    slow = CommandRefused("the database is too slow: the text message was not sent")
+    assert (message.reply.answers, sms.sent) == ([slow], [])
 
 
 async def test_a_gateway_that_is_silent_ends_each_message_in_time(tree, time):

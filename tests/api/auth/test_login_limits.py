@@ -5,10 +5,10 @@ import random
 import pytest
 import trio
 
-from motorpool.api.auth import shared_attempts
+from motorpool.actors import shared_attempts
+from motorpool.actors.shared_attempts import SharedAttempts
 from motorpool.api.auth.login_limits import LoginLimits
 from motorpool.api.auth.login_throttle import LoginLocked, LoginThrottle
-from motorpool.api.auth.shared_attempts import SharedAttempts, SharedRate
 from motorpool.api.program.settings import LoginSettings
 from motorpool.runtime.testing import TestClock
 from motorpool.storage.errors import StorageUnavailable
@@ -149,25 +149,10 @@ async def test_without_the_database_each_server_counts_for_itself(clock):
         await one.begin_attempt("", "10.0.0.9", account=1)
 
 
-async def test_a_rate_of_all_servers(database, clock):
-    one, other = (
-        SharedRate("registration", 3, 3600, clock, SharedAttempts(database, clock)) for _ in range(2)
-    )
-    assert [await rate.hit("net") for rate in (one, other, one)] == [0, 0, 0]
-    clock.move_wall(600)
-    assert await other.hit("net") == 3000
-    assert await one.hit("other net") == 0
-    clock.move_wall(3000)
-    assert await other.hit("net") == 0
-
-
 async def test_a_server_that_is_alone_writes_nothing(database, clock):
     throttle = LoginThrottle(LIMITS, lambda: clock.now().timestamp())
     alone = LoginLimits(throttle, LIMITS, clock, None)
     await fail(alone, "10.0.0.1")
-    rate = SharedRate("registration", 1, 3600, clock, None)
-    assert await rate.hit("net") == 0
-    assert await rate.hit("net") > 0
     assert await count_rows(database) == 0
 
 

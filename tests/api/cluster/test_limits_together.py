@@ -3,7 +3,13 @@
 from tests.api.cluster.conftest import member
 
 from motorpool.actors.settings import ReportSettings
-from motorpool.api.program.settings import ClusterSettings, MailSettings, UserSettings, WebhookSettings
+from motorpool.api.program.settings import (
+    ClusterSettings,
+    MailSettings,
+    SmsSettings,
+    UserSettings,
+    WebhookSettings,
+)
 from motorpool.api.server_context import WEBHOOK_TESTS
 
 
@@ -37,3 +43,32 @@ async def test_what_was_done_at_one_server_counts_at_the_other(database, tmp_pat
                 answer = await server.admin.call(*path)
                 assert answer.status == 429, path
                 assert 0 < int(answer.headers["Retry-After"]) <= seconds
+
+
+async def test_text_messages_that_a_user_causes_at_one_server_count_at_the_other(
+    database, tmp_path, web_server
+):
+    gateway = web_server()
+    settings = {
+        "cluster": ClusterSettings(name="north"),
+        "sms": SmsSettings(url=gateway.url, per_user=3),
+    }
+    async with (
+        member(database, tmp_path / "1", **settings) as one,
+        member(database, tmp_path / "2", is_first=False, **settings) as other,
+    ):
+        await one.user("boss", userLimit=-1, phone="111")
+        bosses = [await server.log_in("boss@example.org", "boss") for server in (one, other)]
+        ann = {"name": "ann", "email": "ann@example.org", "password": "ann", "phone": "222"}
+        assert (await bosses[0].post("/users", json=ann)).status == 200
+        for boss in (*bosses, bosses[0]):
+            assert (await boss.post("/notifications/test/sms")).status == 204
+        for boss in bosses:
+            for path in ("/notifications/test/sms", "/notifications/send/sms"):
+                answer = await boss.post(path, json={"body": "Hello"})
+                assert (answer.status, "a user may send 3 text messages an hour" in answer.text) == (
+                    429,
+                    True,
+                )
+                assert 0 < int(answer.headers["Retry-After"]) <= 3600
+    assert len(gateway.asked) == 3
