@@ -51,7 +51,10 @@ def test_where_a_vehicle_is_takes_one_click_or_three_keys(server, visitor, fleet
     expect(page.get_by_role("link", name=re.compile("Van 40 "))).to_be_in_viewport(ratio=0.99)
     guest.open("/fleet")
 
+    # Keys work once the place is there.
+    expect(page.get_by_text("60 vehicles")).to_be_visible()
     page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
     page.keyboard.type("no06")
     expect(page.get_by_text("1 of 60")).to_be_visible()
     page.keyboard.press("Enter")
