@@ -304,7 +304,10 @@ class DeviceActor(BaseDevice):
 
     def _command_answered(self, message: CommandAnswered) -> object:
         result = message.result
-        self._commands.answered(result)
+        if self._commands.answered(result) and result.ok and result.receipt is None:
+            # A stream began or ended with its readers, who see that.
+            self._presence.mark_seen(self._now())
+            return None
         text = result.text or ("ok" if result.ok else "failed")
         report = PositionReport({"result": text}, located=False, receipt=result.receipt)
         event = self._event("commandResult", {"result": text})

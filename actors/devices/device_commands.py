@@ -18,13 +18,13 @@ from motorpool.actors.devices.command_validation import (
     text_refusal,
 )
 from motorpool.actors.devices.device_session import DeviceSession
+from motorpool.actors.devices.expected_answers import FOR_READERS, ExpectedAnswers
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.messages.downlink import (
     ConnectionMessage,
     EncodingRefused,
     Transmit,
     TransmitOutcome,
-    Transmitted,
 )
 from motorpool.actors.messages.live_stream import (
     STREAM,
@@ -69,8 +69,6 @@ VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
 """The purpose of the media that each of these commands requests."""
 MEDIA_COMMANDS = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
 """Commands of which streams and playbacks are notified."""
-MAX_REFERENCES = 32
-"""Commands of tickets whose answers are expected; the oldest is forgotten first."""
 MAX_ANSWER = 1000
 """Characters of an answer that the history of a ticket has."""
 CONNECTION_ENDED = "the device's connection has just ended ({})"
@@ -89,9 +87,9 @@ class DeviceCommands:
     __slots__ = (
         "_context",
         "_device_id",
+        "_expected",
         "_options",
         "_session",
-        "_ticket_references",
         "queue",
     )
 
@@ -109,8 +107,7 @@ class DeviceCommands:
         self._session = session
         self._options = options
         self._context = context
-        self._ticket_references: dict[int, int] | None = None
-        """Commands of tickets by what their answers repeat, the oldest first; None: there are none."""
+        self._expected = ExpectedAnswers()
         self.queue = CommandQueue(device_id, database, context, publish, options.node)
 
     def types(self) -> tuple[str, ...]:
@@ -244,7 +241,7 @@ class DeviceCommands:
         try:
             outcome = await connection.ask(Transmit(command))
             not_sent = NotSent(outcome.reason) if isinstance(outcome, EncodingRefused) else None
-            self._expect_answer(outcome, ticket_command_id)
+            self._expected.add(outcome, FOR_READERS if by_reader else ticket_command_id)
         except ActorError as error:
             not_sent = NotSent(CONNECTION_ENDED.format(error), connection_ended=True)
         if kind == "videoPlayback":
@@ -314,29 +311,21 @@ class DeviceCommands:
                 return
 
     def _command_outcome(self, outcome: TransmitOutcome, ticket_command_id: int) -> CommandOutcome:
-        self._expect_answer(outcome, ticket_command_id)
+        self._expected.add(outcome, ticket_command_id)
         return CommandRefused(outcome.reason) if isinstance(outcome, EncodingRefused) else CommandSent()
 
-    def _expect_answer(self, outcome: TransmitOutcome, ticket_command_id: int) -> None:
-        if ticket_command_id and isinstance(outcome, Transmitted) and outcome.reference is not None:
-            known = self._ticket_references or {}
-            known[outcome.reference] = ticket_command_id
-            if len(known) > MAX_REFERENCES:
-                del known[next(iter(known))]
-            self._ticket_references = known
-
-    def answered(self, result: CommandResult) -> None:
-        """Report the answer to a command that was sent for a ticket; others concern no ticket."""
-        known = self._ticket_references
-        if known is None or result.reference is None or result.reference not in known:
-            return
-        answer = TicketCommandAnswered(known[result.reference], result.ok, result.text[:MAX_ANSWER])
-        if not self._context.system.ref(TICKET_COMMANDS).offer(answer):
-            self._context.log.warning("an answer to a command of a ticket is not entered in its history")
+    def answered(self, result: CommandResult) -> bool:
+        """Report an answer that a ticket waits for; return whether the command was one for readers."""
+        command_id = self._expected.command_of(result.reference)
+        if command_id > 0:
+            answer = TicketCommandAnswered(command_id, result.ok, result.text[:MAX_ANSWER])
+            if not self._context.system.ref(TICKET_COMMANDS).offer(answer):
+                self._context.log.warning("an answer to a command of a ticket is not entered in its history")
+        return command_id == FOR_READERS
 
     def connection_changed(self) -> None:
         """Expect no answers to what was sent on an earlier connection: their numbers begin again."""
-        self._ticket_references = None
+        self._expected.clear()
 
     def response_text(self, queued: QueuedCommand, protocol: str) -> str:
         """Return the text of a queued command for the response to a request; raises UnsupportedCommand."""

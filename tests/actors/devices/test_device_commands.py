@@ -405,6 +405,35 @@ class TestForTickets:
         await device.ask(GetCommandTypes())
         assert len(reported) == 2
 
+    async def test_an_answer_to_a_stream_is_an_event_only_where_the_device_refuses(self, running, row):
+        references = iter((7, 8, 9, 7))
+
+        class Connection(Probe):
+            def handle(self, message):
+                super().handle(message)
+                return Transmitted(next(references)) if isinstance(message, Transmit) else None
+
+        ref = await running.system.start(CONNECTION, 70, lambda: Connection({Transmit: Transmitted(None)}))
+        await running.device(row).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+        device = running.device(row)
+
+        async def results(*answers):
+            before = len(running.appended)
+            for result in answers:
+                await device.tell(CommandAnswered(result, "jt808", ref))
+            await device.ask(GetCommandTypes())
+            return [append.position.attributes["result"] for append in running.appended[before:]]
+
+        for by_reader in (True, True, False):
+            start = SendCommand("videoStart", {"channel": 1}, no_queue=True, by_reader=by_reader)
+            assert await device.ask(start) == CommandSent()
+        answers = (CommandResult(7, True), CommandResult(8, False), CommandResult(9, True, "filming"))
+        assert await results(*answers) == ["failed", "filming"]
+        # The number of one for readers, used again by somebody's command.
+        assert await device.ask(SendCommand("positionSingle")) == CommandSent()
+        assert await results(CommandResult(7, True)) == ["ok"]
+        assert running.ticket_commands.messages == []
+
     async def test_a_queued_command_is_delivered_or_refused_for_its_ticket(self, running, row, database):
         rows = [await ticket_commands.add(database, 1, 1, {"deviceId": row.id}, now=NOW) for _ in range(2)]
         for number in rows:
