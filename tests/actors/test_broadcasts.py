@@ -57,11 +57,13 @@ class Firewall:
         self._server = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432"
         self._address = str(folder / ".s.PGSQL.5432")
         self.url = f"postgresql://motorpool@{parts.path}?host={quote(str(folder), safe='')}"
-        self._dropped = trio.Event()
+        self._passing, self._dropped = set(), set()
 
     def drop(self):
-        self._dropped.set()
-        self._dropped = trio.Event()
+        # What has arrived by now, and is to be passed on next, is lost as well.
+        for passing in self._passing:
+            passing.cancel()
+        self._dropped |= self._passing
 
     async def run(self, task_status):
         with trio.socket.socket(trio.socket.AF_UNIX) as listener:
@@ -75,17 +77,17 @@ class Firewall:
         task_status.started()
         while True:
             client, _ = await listener.accept()
-            nursery.start_soon(self._forward, trio.SocketStream(client), self._dropped)
+            nursery.start_soon(self._forward, trio.SocketStream(client))
 
-    async def _forward(self, client, dropped):
+    async def _forward(self, client):
         async with client, await trio.open_unix_socket(self._server) as server:
             with trio.CancelScope() as passing:
+                self._passing.add(passing)
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._pass_on, client, server, passing)
                     nursery.start_soon(self._pass_on, server, client, passing)
-                    await dropped.wait()
-                    passing.cancel()
-            if dropped.is_set():
+            self._passing.remove(passing)
+            if passing in self._dropped:
                 await trio.sleep_forever()
 
     async def _pass_on(self, source, sink, passing):
