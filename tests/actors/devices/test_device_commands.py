@@ -375,17 +375,22 @@ class TestDelivery:
         assert (await running.run(run_id))[:2] == ("skipped", "device_not_found")
 
 
+async def connect_with(running, row, answers):
+    """Connect the device, and answer what is to be sent to it with these."""
+
+    class Connection(Probe):
+        def handle(self, message):
+            super().handle(message)
+            return next(answers) if isinstance(message, Transmit) else None
+
+    ref = await running.system.start(CONNECTION, 70, lambda: Connection({Transmit: Transmitted(None)}))
+    await running.device(row).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+    return ref
+
+
 class TestForTickets:
     async def test_answers_to_commands_of_tickets_are_reported_and_no_others(self, running, row):
-        references = iter((7, 8, 9))
-
-        class Connection(Probe):
-            def handle(self, message):
-                super().handle(message)
-                return Transmitted(next(references)) if isinstance(message, Transmit) else None
-
-        ref = await running.system.start(CONNECTION, 70, lambda: Connection({Transmit: Transmitted(None)}))
-        await running.device(row).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+        ref = await connect_with(running, row, map(Transmitted, (7, 8, 9)))
         device = running.device(row)
         for kind, number in (("positionSingle", 31), ("videoStop", 32), ("positionSingle", 0)):
             command = SendCommand(kind, {"channel": 1}, ticket_command_id=number)
@@ -406,15 +411,7 @@ class TestForTickets:
         assert len(reported) == 2
 
     async def test_an_answer_to_a_stream_is_an_event_only_where_the_device_refuses(self, running, row):
-        references = iter((7, 8, 9, 7))
-
-        class Connection(Probe):
-            def handle(self, message):
-                super().handle(message)
-                return Transmitted(next(references)) if isinstance(message, Transmit) else None
-
-        ref = await running.system.start(CONNECTION, 70, lambda: Connection({Transmit: Transmitted(None)}))
-        await running.device(row).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+        ref = await connect_with(running, row, map(Transmitted, (7, 8, 9, 7)))
         device = running.device(row)
 
         async def results(*answers):
@@ -441,15 +438,8 @@ class TestForTickets:
             assert isinstance(queued, CommandQueued)
         states = "select status from ticket_commands order by id"
         assert [each[0] for each in await database.fetch(states)] == ["queued", "queued"]
-        answers = iter((Transmitted(5), EncodingRefused("too long")))
-
-        class Connection(Probe):
-            def handle(self, message):
-                super().handle(message)
-                return next(answers) if isinstance(message, Transmit) else None
-
-        ref = await running.system.start(CONNECTION, 70, lambda: Connection({Transmit: Transmitted(None)}))
-        await running.device(row).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+        answers = (Transmitted(5), EncodingRefused("too long"))
+        ref = await connect_with(running, row, iter(answers))
         await running.device(row).tell(CommandAnswered(CommandResult(5, True, "ok"), "jt808", ref))
         await running.device(row).ask(GetCommandTypes())
         news = await database.fetch("select command_id, attributes from ticket_command_news order by id")
