@@ -6,7 +6,7 @@ from typing import Never
 
 import trio
 
-from motorpool.runtime import ActorError
+from motorpool.runtime import ActorError, first_error
 from motorpool.storage.broadcast import BroadcastChannel, open_broadcast
 from motorpool.storage.database import Database
 from motorpool.storage.errors import StorageError
@@ -36,7 +36,7 @@ async def serve_broadcast(
                 await serve(channel)
                 nursery.cancel_scope.cancel()
         except* (StorageError, ActorError) as errors:
-            log.warning("no connection to other servers, trying again: %s", _first(errors))
+            log.warning("no connection to other servers, trying again: %s", first_error(errors))
         await trio.sleep(RETRY_SECONDS)
 
 
@@ -44,9 +44,3 @@ async def _check(channel: BroadcastChannel) -> Never:
     while True:
         await trio.sleep(CHECK_SECONDS)
         await channel.check(ANSWER_SECONDS)
-
-
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

@@ -14,6 +14,7 @@ from motorpool.runtime.errors import (
     MailboxFull,
     RestartIntensityExceeded,
     UnknownKind,
+    first_error,
 )
 from motorpool.runtime.kind import Kind, NodeLocal, Request
 from motorpool.runtime.loop_stalls import LoopStalls
@@ -68,5 +69,6 @@ __all__ = [
     "TopicName",
     "TopicStatistics",
     "UnknownKind",
+    "first_error",
     "open_system",
 ]

@@ -1,6 +1,13 @@
 """Errors between actors. Values are attributes; the text is one sentence."""
 
 
+def first_error(error: BaseException) -> BaseException:
+    """Return the first error in a group, and in the groups within it; an error that is no group itself."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
 class ActorError(Exception):
     """Root of everything this package raises on purpose."""
 

@@ -1,5 +1,6 @@
 """Errors that end the program with one line."""
 
+from motorpool.runtime import first_error
 from motorpool.storage.errors import StorageError
 
 __all__ = ["SettingsError", "StartFailed", "error_line"]
@@ -15,13 +16,9 @@ class StartFailed(Exception):
 
 def error_line(error: BaseException) -> str:
     """Return one line that names the root cause of an error, a group of errors, or a chain of causes."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    root = error
+    root = first_error(error)
     while root.__cause__ is not None and not isinstance(root, StorageError | OSError | StartFailed):
-        root = root.__cause__
-        while isinstance(root, BaseExceptionGroup):
-            root = root.exceptions[0]
+        root = first_error(root.__cause__)
     if isinstance(root, OSError) and root.strerror:
         text = root.strerror if root.filename is None else f"{root.filename}: {root.strerror}"
     else:

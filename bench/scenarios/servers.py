@@ -23,6 +23,7 @@ from motorpool.bench.load.program import LoadFailed
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.server import start_process
 from motorpool.bench.vehicles import media_loop
+from motorpool.runtime import first_error
 
 NAME = "servers"
 TITLE = "two servers on one database for --minutes: killed, frozen, cut off; lost or repeated, take-over"
@@ -98,7 +99,7 @@ def _run(call: Callable[[], Awaitable[T]], *, clock: Clock | None = None) -> T:
         if group.subgroup(KeyboardInterrupt) is not None:
             raise KeyboardInterrupt from None
         if group.split((LoadFailed, BenchError))[1] is None:
-            raise BenchError(f"{_first(group)}") from None
+            raise BenchError(f"{first_error(group)}") from None
         raise
 
 
@@ -133,10 +134,3 @@ async def _run_histories(options: Options, report: Report, step: Step) -> None:
 def _tell(text: str) -> None:
     """Show at once what is wrong."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
-
-
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    found: BaseException = errors
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found
