@@ -15,6 +15,7 @@ __all__ = [
     "LIFE_SECONDS",
     "SILENT_SECONDS",
     "declare_dead",
+    "is_dead",
     "is_live",
     "join",
     "leave",
@@ -54,8 +55,12 @@ _RENEW = f"""
 """  # noqa: S608 - constants
 _DECLARE_DEAD = f"""
     update nodes set state = 'dead' where state <> 'dead' and seen_until < clock_timestamp()
-        and exists (select from nodes as own where own.id = $1 and {_RESPONDS.replace("nodes.", "own.")})
+        and exists (select from nodes where nodes.id = $1 and {_RESPONDS})
     returning id
+"""  # noqa: S608 - constants
+_RETIRE = f"""
+    update nodes set state = 'dead'
+    where state <> 'dead' and not ({_LIVE}) and not exists (select from nodes where {_LIVE})
 """  # noqa: S608 - constants
 
 
@@ -164,10 +169,12 @@ async def declare_dead(q: Queries, node: int) -> list[int]:
 
 
 async def retire(q: Queries) -> str | None:
-    """Return the host of a server that has renewed its row in time; if there is none, declare all dead."""
-    host: str | None = await q.fetch_value(f"select host from nodes where {_LIVE} limit 1")  # noqa: S608 - constants
-    if host is None:
-        await q.execute(f"update nodes set state = 'dead' where state <> 'dead' and not ({_LIVE})")  # noqa: S608 - constants
+    """Declare all servers dead if none has renewed its row in time; return the host of one that is not."""
+    await q.execute(_RETIRE)
+    # One that has just renewed its row after all is not dead.
+    host: str | None = await q.fetch_value(
+        "select host from nodes where state <> 'dead' order by seen_until desc limit 1"
+    )
     return host
 
 
