@@ -149,6 +149,8 @@ class Visitor:
         self.complaints = []
         self.expected = {NOBODY_YET}
         """Refusals that the journey causes: status and path."""
+        self.session_ends = False
+        """Whether the session of the page ends: what is under way then is refused with 401."""
         self.server_restarts = False
         """Whether the journey stops the server: what it does not answer then is no complaint."""
         self.context = chromium.new_context(
@@ -207,13 +209,15 @@ class Visitor:
             return
         if self.server_restarts and f"{SOCKET}' failed: " in message.text:
             return
-        if (401, SOCKET) in self.expected and f"{SOCKET}' failed: HTTP Authentication" in message.text:
+        if self.session_ends and f"{SOCKET}' failed: HTTP Authentication" in message.text:
             return
         self.complaints.append(message.text)
 
     def _answered(self, response):
         path = response.url.removeprefix(self.server.url).partition("?")[0]
         if self.server_restarts and response.status >= 500:
+            return
+        if self.session_ends and response.status == 401:
             return
         if response.status >= 400 and (response.status, path) not in self.expected:
             self.complaints.append(f"{response.status} {path}")

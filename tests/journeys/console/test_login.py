@@ -74,7 +74,6 @@ def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_n
     server, visitor, clerk
 ):
     guest = visitor(server, webgl=False)
-    guest.expected.add((401, SESSION))
     page = guest.page
     guest.log_in("/account", *clerk)
     page.get_by_role("button", name="Set up").click()
@@ -88,6 +87,7 @@ def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_n
 
     page.get_by_role("link", name="Fleet").click()
     expect(page.get_by_text("No vehicles yet")).to_be_visible()
+    guest.session_ends = True
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("button", name="Log in")).to_be_visible()
     assert page.url.endswith("/login")
@@ -104,6 +104,37 @@ def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_n
     page.get_by_label("One-time code").fill(one_time_code(secret))
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", name="Account")).to_be_visible()
+
+
+def test_who_logs_out_is_not_asked_to_log_in_for_what_was_under_way(server, visitor):
+    guest = visitor(server, webgl=False)
+    guest.session_ends = True
+    page = guest.page
+    reading, dialogs = [], []
+
+    def read(route):
+        reading.append(route)
+
+    def end(route):
+        if route.request.method != "DELETE":
+            route.continue_()
+            return
+        answer = route.fetch()
+        for each in tuple(reading):
+            with page.expect_response(each.request.url):
+                each.continue_()
+        page.evaluate("() => new Promise((done) => setTimeout(done))")
+        dialogs.append(page.get_by_role("dialog").count())
+        route.fulfill(response=answer)
+
+    page.route("**/api/devices?*", read)
+    page.route("**/api/session", end)
+    with page.expect_request("**/api/devices?*"):
+        guest.log_in()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
+    assert reading
+    assert dialogs == [0]
 
 
 def test_a_token_logs_in_and_leaves_the_address(server, visitor):

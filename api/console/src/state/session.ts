@@ -94,15 +94,20 @@ async function readInvited(token: string): Promise<User | null> {
 
 /** Follow the share link of `invitation`, as its guest. */
 export async function acceptInvitation(): Promise<void> {
+  await endSession(() => readSession(invitation.value));
+  location.replace("/share");
+}
+
+/** Do what ends the session of this page. Throws a `Problem` if the session goes on. */
+async function endSession(end: () => Promise<unknown>): Promise<void> {
   // Requests under way belong to the session that ends here: their refusal is no news.
   onUnauthorized(() => {});
   try {
-    await readSession(invitation.value);
+    await end();
   } catch (problem) {
     onUnauthorized(showExpired);
     throw problem;
   }
-  location.replace("/share");
 }
 
 /** The user of the session, or null. */
@@ -136,7 +141,7 @@ export async function login(email: string, password: string, code = ""): Promise
 
 /** Log out, and leave nothing of the fleet in the page's memory. Throws a `Problem` if the session goes on. */
 export async function logout(): Promise<void> {
-  await remove("/session");
+  await endSession(() => remove("/session"));
   closeSocket();
   location.replace("/login");
 }
