@@ -161,6 +161,7 @@ def test_a_login_at_the_provider_leads_to_the_address_that_was_asked_for(server,
     # Where the session ends under the page, that page is gone on with.
     page.get_by_role("link", name="Account").click()
     expect(page.get_by_label("E-mail")).to_have_value("bea@example.org")
+    guest.session_ends = True
     with server.client() as client:
         (user,) = client.get("/users", params={"keyword": "bea@example.org", "all": True}).json()
         for session in client.get("/sessions", params={"userId": user["id"]}).json():
@@ -206,6 +207,7 @@ def test_a_session_that_ended_is_asked_for_over_the_page_which_then_goes_on(serv
     page = guest.page
     guest.log_in("/account", *clerk)
     page.get_by_label("Name").fill("Clerk of the night")
+    guest.session_ends = True
     with server.client() as client:
         users = client.get("/users", params={"keyword": clerk[0], "all": True}).json()
         for session in client.get("/sessions", params={"userId": users[0]["id"]}).json():
