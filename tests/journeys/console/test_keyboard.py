@@ -189,3 +189,31 @@ def test_vehicles_that_arrive_while_one_types_are_found(server, visitor):
     for route in held:
         route.continue_()
     expect(options).to_have_text(["Van 1702 · Live"])
+
+
+def test_keys_that_are_pressed_while_a_place_is_loaded_are_its_keys(server, visitor):
+    with server.client() as client:
+        made = client.post("/devices", json={"name": "Van 1703", "uniqueId": "1703"})
+        assert made.status_code == 200
+    guest = visitor(server, webgl=False)
+    page = guest.page
+    guest.log_in(f"/vehicles/{made.json()['id']}/events")
+    expect(page.get_by_role("heading", name="Van 1703")).to_be_visible()
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/assets/History-*.js", hold)
+    with page.expect_request("**/assets/History-*.js"):
+        page.keyboard.press("h")
+    # A key of nobody is no hindrance.
+    for key in "qye":
+        page.keyboard.press(key)
+    expect(page).to_have_url(re.compile("/history$"))
+    with page.expect_download() as download:
+        for route in held:
+            route.continue_()
+    expect(page).to_have_url(re.compile("from=now-1d/d"))
+    # The file of that day, and not of the one that was shown first.
+    assert download.value.url.endswith(page.get_by_role("link", name="Excel").get_attribute("href"))

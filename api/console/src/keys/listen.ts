@@ -1,4 +1,7 @@
-/** Listens for the keys of the table. Of several places that take a key the one that was opened last gets it. */
+/**
+ * Listens for the keys of the table. Of several places that take a key the one that was opened last gets it, and of
+ * a place that is still being loaded when it is there.
+ */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Act, actOf, begins, type KeyPlace, keyName } from "./table";
@@ -12,18 +15,33 @@ interface Listener {
   handlers: () => Handlers;
 }
 
+interface Pressed {
+  name: string;
+  /** The key before it, of a sequence. */
+  first: string;
+  event: KeyboardEvent;
+}
+
 /** The second key of a sequence comes within this time. */
 const SEQUENCE_MS = 1500;
+/** A place that is shown later than this takes no keys that were pressed before. */
+const AHEAD_MS = 3000;
 
 const listeners: Listener[] = [];
 let before = "";
 let timer = 0;
+/** What nothing has taken, since the last key or click that did something. */
+let ahead: Pressed[] = [];
+let aheadTimer = 0;
+/** They are offered to the listeners next. */
+let offering = false;
 let enabled: () => boolean = () => true;
 
 /** Begin to listen. Keys without a modifier are ignored while `single` says false (WCAG 2.2, 2.1.4). */
 export function startKeys(single: () => boolean): void {
   enabled = single;
   document.addEventListener("keydown", pressed);
+  document.addEventListener("pointerdown", forget, { capture: true });
 }
 
 /** Take the keys of a place while the component is shown. */
@@ -34,6 +52,7 @@ export function useKeys<P extends KeyPlace>(place: P, handlers: Partial<Record<A
   useLayoutEffect(() => {
     const listener: Listener = { place, handlers: () => latest.current };
     listeners.push(listener);
+    offerSoon();
     return () => {
       listeners.splice(listeners.indexOf(listener), 1);
     };
@@ -44,22 +63,68 @@ function pressed(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || isModifier(event.key)) return;
   const name = keyName(event);
   const single = !name.startsWith("Ctrl+");
-  if (single && (!enabled() || isTyping(event.target))) return;
-  // An open dialog keeps the keys to itself.
-  if (document.querySelector("dialog[open]:modal")) return;
+  if ((single && (!enabled() || isTyping(event.target))) || isDialogOpen()) {
+    forget();
+    return;
+  }
   const first = before;
   before = "";
   clearTimeout(timer);
-  if (run(name, first, event)) return;
-  if (single && !first && begins(name)) {
+  const key = { name, first, event };
+  // Each after those before it.
+  if (offering && single) ahead.push(key);
+  else if (run(key)) forget();
+  else if (single && !first && begins(name)) {
     before = name;
     timer = window.setTimeout(() => {
       before = "";
     }, SEQUENCE_MS);
-  }
+  } else if (name.length === 1 && name !== " ") {
+    ahead.push(key);
+    clearTimeout(aheadTimer);
+    aheadTimer = window.setTimeout(forget, AHEAD_MS);
+  } else forget();
 }
 
-function run(name: string, first: string, event: KeyboardEvent): boolean {
+function forget(): void {
+  ahead = [];
+}
+
+function offerSoon(): void {
+  if (offering || ahead.length === 0) return;
+  offering = true;
+  setTimeout(offer);
+}
+
+/** Do the first thing that was asked for before its place was there; what it does is drawn before the next one. */
+function offer(): void {
+  offering = false;
+  if (isDialogOpen()) forget();
+  const taken = ahead.findIndex(takeLate);
+  if (taken < 0) return;
+  ahead = ahead.slice(taken + 1);
+  offerSoon();
+}
+
+function takeLate(key: Pressed): boolean {
+  const field = document.activeElement;
+  if (!(field instanceof HTMLInputElement && isTyping(field))) return run(key);
+  enter(field, key.name);
+  return true;
+}
+
+/** Type a character. */
+function enter(field: HTMLInputElement, character: string): void {
+  field.value += character;
+  field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+}
+
+/** An open dialog keeps the keys to itself. */
+function isDialogOpen(): boolean {
+  return document.querySelector("dialog[open]:modal") !== null;
+}
+
+function run({ name, first, event }: Pressed): boolean {
   // Enter and Space belong to the button or link that has the focus.
   if ((name === "Enter" || name === " ") && isPressable(event.target)) return false;
   for (const { place, handlers } of [...listeners].reverse()) {
