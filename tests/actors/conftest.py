@@ -159,11 +159,16 @@ def database(database, time):
 def outage(postgres, database_url):
     """`with outage():` the database refuses everybody meanwhile."""
     name = database_url.rpartition("/")[2].partition("?")[0]
+    sessions = f"from pg_stat_activity where datname = '{name}'"
 
     @contextmanager
     def cut():
         postgres.run(f"alter database {name} with allow_connections false")
-        postgres.run(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{name}'")
+        for _ in range(100):
+            postgres.run(f"select pg_terminate_backend(pid, 5000) {sessions}")
+            # One that was being opened before is allowed in, and names its database only then.
+            if postgres.run(f"select count(*) {sessions} or state = 'starting'") == "0":
+                break
         try:
             yield
         finally:
