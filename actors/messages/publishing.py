@@ -20,6 +20,7 @@ __all__ = [
     "PublisherLeft",
     "PublisherMessage",
     "StreamEnded",
+    "StreamReplaced",
     "Subscribe",
     "SubscriberMessage",
     "UnitsPublished",
@@ -96,5 +97,12 @@ class StreamEnded(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """It has ended because the server does."""
 
 
-SubscriberMessage = FragmentsReady | StreamEnded
+class StreamReplaced(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """The subscription goes on with the playback that it was meant for.
+
+    What came before was of another one.
+    """
+
+
+SubscriberMessage = FragmentsReady | StreamEnded | StreamReplaced
 """What a subscriber receives."""

@@ -23,6 +23,7 @@ from motorpool.actors.messages.publishing import (
     SERVER_STOPPED,
     FragmentsReady,
     StreamEnded,
+    StreamReplaced,
     Subscribe,
     Unsubscribe,
 )
@@ -73,7 +74,7 @@ class _CheckDeadlines(msgspec.Struct, frozen=True, gc=False):
     pass
 
 
-CaptureMessage = FragmentsReady | StreamEnded | EndCapture | _CheckDeadlines
+CaptureMessage = FragmentsReady | StreamEnded | StreamReplaced | EndCapture | _CheckDeadlines
 CAPTURE: Kind[str, CaptureMessage] = Kind("capture")
 
 
@@ -141,6 +142,8 @@ class Capture(Actor[CaptureMessage]):
                 return self._check_deadlines()
             case StreamEnded():
                 return self._stream_ended(message)
+            case StreamReplaced():
+                return self._begin_anew()
             case EndCapture():
                 return self._end_for(message)
             case _:
@@ -238,6 +241,17 @@ class Capture(Actor[CaptureMessage]):
             ended.answer(None)
 
     # The file
+
+    async def _begin_anew(self) -> None:
+        """Drop what came of a playback that was replaced by the one that is to be captured."""
+        writer = self._writer
+        if writer is None or self._has_ended:
+            return
+        self._writer = self._span = self._received_at = None
+        self._started_at = self.context.clock.monotonic()
+        self._sound = SoundTranscoder(self.context.system)
+        await trio.to_thread.run_sync(writer.discard)
+        self.context.system.ref(CAPTURE_RECORDS).offer(CaptureGrew(self._id, 0))
 
     async def _write(self, fragments: Sequence[MediaFragment]) -> None:
         """Write fragments; further ones wait in the mailbox meanwhile."""

@@ -110,6 +110,13 @@ class CaptureWriter:
             self._file.close()
             self._file = None
 
+    def discard(self) -> None:
+        """Remove the file, so that another one can have its name."""
+        if self._capture_file is not None:
+            with suppress(OSError):
+                self.path.unlink()
+        self.close()
+
     def _open(self, size: int) -> None:
         """Have the file, and room for so many bytes."""
         try:

@@ -56,7 +56,7 @@ CLOSE_SECONDS = 5.0
 COMMAND_SECONDS = 15.0
 """Longer than a command takes to be sent or refused."""
 EARLY_SUBSCRIBER_SECONDS = 30.0
-"""A capture that subscribed this shortly before a new session is of that one, not of the one before."""
+"""A capture that subscribed while a session ran, and this shortly before the next one, is of that one."""
 STORE_SECONDS = 60.0
 """For the disk to take a segment; longer is a failure."""
 WAITING_MESSAGES = 64
@@ -257,7 +257,10 @@ class Playback(Actor[PlaybackMessage]):
         self.context.log.info("ended after %.0f s of film: %s", session.playlist.seconds, reason)
         await self._store.tell(EndSession(session.name))
         if superseded:
-            self._subscribers.end(ended, lambda joined_at: now - joined_at >= EARLY_SUBSCRIBER_SECONDS)
+            await self._subscribers.replace(
+                ended,
+                lambda joined_at: session.started_at < joined_at > now - EARLY_SUBSCRIBER_SECONDS,
+            )
         else:
             self._subscribers.end(ended)
         self._reads.settle(now)

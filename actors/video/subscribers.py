@@ -4,7 +4,12 @@ from collections.abc import Callable, Iterable
 
 import trio
 
-from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, SubscriberMessage
+from motorpool.actors.messages.publishing import (
+    FragmentsReady,
+    StreamEnded,
+    StreamReplaced,
+    SubscriberMessage,
+)
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import ActorStopped, MailboxFull, Ref
 
@@ -60,22 +65,28 @@ class Subscribers:
         self, full: Iterable[Ref[SubscriberMessage]], fragments: tuple[MediaFragment, ...]
     ) -> list[Ref[SubscriberMessage]]:
         """Wait for room and send; return those that had none for WAIT_SECONDS, which miss the fragments."""
-        missed = []
-        for subscriber in full:
-            with trio.move_on_after(WAIT_SECONDS) as patience:
-                try:
-                    await subscriber.tell(FragmentsReady(fragments))
-                except ActorStopped:
-                    self.remove(subscriber)
-            if patience.cancelled_caught:
-                missed.append(subscriber)
-        return missed
+        message = FragmentsReady(fragments)
+        return [subscriber for subscriber in full if not await self._send_patiently(subscriber, message)]
 
-    def end(self, ended: StreamEnded, among: Callable[[float], bool] = lambda joined_at: True) -> None:
-        """Remove those whose time of subscribing is `among`, and send them the end."""
+    def end(self, ended: StreamEnded) -> None:
+        """Remove all, and send them the end."""
+        for subscriber in list(self.members):
+            self.remove(subscriber, ended)
+
+    async def replace(self, ended: StreamEnded, stays: Callable[[float], bool]) -> None:
+        """Go on with another playback for those whose time of subscribing `stays`; end the others."""
         for subscriber, joined_at in list(self.members.items()):
-            if among(joined_at):
+            if not (stays(joined_at) and await self._send_patiently(subscriber, StreamReplaced())):
                 self.remove(subscriber, ended)
+
+    async def _send_patiently(self, subscriber: Ref[SubscriberMessage], message: SubscriberMessage) -> bool:
+        """Send a message, or return False where there was no room for WAIT_SECONDS."""
+        with trio.move_on_after(WAIT_SECONDS) as patience:
+            try:
+                await subscriber.tell(message)
+            except ActorStopped:
+                self.remove(subscriber)
+        return not patience.cancelled_caught
 
     def send_ends(self) -> None:
         """Send the end again to those that had no room."""

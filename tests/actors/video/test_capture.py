@@ -20,6 +20,7 @@ from motorpool.actors.messages.publishing import (
     SERVER_STOPPED,
     FragmentsReady,
     StreamEnded,
+    StreamReplaced,
     Subscribe,
     Unsubscribe,
 )
@@ -186,6 +187,38 @@ async def test_a_record_says_when_what_it_holds_was_recorded(house, film):
 
 
 class TestPlayback:
+    async def test_what_came_of_a_playback_before_the_wanted_one_is_not_in_the_file(self, house, film, time):
+        first, wanted = (datetime(2026, 5, 1, hour, tzinfo=UTC) for hour in (9, 14))
+
+        async def show(captures, recorded_at):
+            for unit in film(3):
+                fragment = captures.segmenter.push(unit, 0.0)
+                if fragment is not None:
+                    await captures.ref.tell(FragmentsReady((replace(fragment, recorded_at=recorded_at),)))
+            await time.passes(3)
+
+        async with house() as captures:
+            for has_pictures in (True, False):
+                await captures.start()
+                await show(captures, first)
+                captures.segmenter.flush()
+                assert (await captures.record()).start_time == first
+                await captures.ref.tell(StreamReplaced())
+                await time.passes(3)
+                assert (await captures.record()).size == 0
+                if has_pictures:
+                    await show(captures, wanted)
+                await captures.end()
+                record = await captures.record()
+                if has_pictures:
+                    (path,) = captures.files
+                    assert count(path) == 15
+                    assert (record.status, record.size) == ("COMPLETE", path.stat().st_size)
+                    assert (record.start_time, record.end_time) == (wanted, wanted + timedelta(seconds=1))
+                    path.unlink()
+                else:
+                    assert (record.status, record.size, captures.files) == ("FAILED", 0, [])
+
     async def test_what_comes_after_its_creation_is_a_file_when_the_stream_ends(self, house, film, time):
         async with house() as captures:
             created = await captures.start()

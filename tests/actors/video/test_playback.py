@@ -22,6 +22,7 @@ from motorpool.actors.messages.publishing import (
     Publish,
     PublisherLeft,
     StreamEnded,
+    StreamReplaced,
     Subscribe,
     UnitsPublished,
     Unsubscribe,
@@ -575,10 +576,24 @@ class TestTakers:
             await playback.send(camera, film(1))
             await time.passes(35, step=5)
             camera, _ = await playback.begin(2)
-            await playback.send(camera, film(1))
+            await time.passes(1)
             fresh = await playback.take("fresh")
+            await playback.send(camera, film(2))
             camera, _ = await playback.begin(3)
             await playback.send(camera, film(2, start=5_000))
-            assert fresh.messages[-1].fragments[0].discontinuity
-            assert not any(isinstance(told, StreamEnded) for told in fresh.messages)
+            before, rest, told, after = fresh.messages
+            assert [len(each.fragments[0].pictures) for each in (before, rest, after)] == [5, 5, 5]
+            assert told == StreamReplaced()
+            assert after.fragments[0].discontinuity
             assert isinstance(old.messages[-1], StreamEnded)
+
+    async def test_a_taker_of_a_playback_that_began_after_it_is_ended_with_that(self, house, film):
+        async with house() as playback:
+            own = await playback.take("own")
+            camera, _ = await playback.begin(1)
+            await playback.send(camera, film(2))
+            camera, _ = await playback.begin(2)
+            await playback.send(camera, film(2, start=5_000))
+            *taken, ended = own.messages
+            assert [len(each.fragments[0].pictures) for each in taken] == [5, 5]
+            assert ended == StreamEnded("replaced by a new playback")

@@ -3,7 +3,7 @@
 import pytest
 import trio
 
-from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
+from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, StreamReplaced
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import Actor, DynamicSpec, Kind, Restart
@@ -140,12 +140,26 @@ async def test_the_end_is_told_as_soon_as_there_is_room(joined, time):
         assert slow.messages[2:] == [OVER]
 
 
-async def test_the_end_may_be_told_to_the_older_ones_alone(joined, time):
+async def test_another_playback_is_told_to_those_that_stay_and_the_end_to_the_others(joined, time):
     async with joined(3, slow=False) as (takers, _, actors):
         assert takers.joined_at == 2.0
-        takers.end(OVER, lambda joined_at: joined_at < 2)
-        assert [actor.messages for actor in actors] == [[OVER]] * 2 + [[]]
+        await takers.replace(OVER, lambda joined_at: joined_at >= 2)
+        assert [actor.messages for actor in actors] == [[OVER], [OVER], [StreamReplaced()]]
         assert len(takers) == 1
+
+
+async def test_who_has_no_room_for_another_playback_is_ended(joined, time):
+    async with joined() as (takers, _, (slow,)):
+        takers.send(CUTS[:1])
+        takers.send(CUTS[1:2])
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(takers.replace, OVER, lambda joined_at: True)
+            await time.passes(10.1, step=1)
+        assert not len(takers)
+        slow.free.set()
+        await time.settle()
+        takers.send_ends()
+        assert slow.messages[2:] == [OVER]
 
 
 async def test_one_that_has_gone_is_forgotten(joined, time):
