@@ -305,6 +305,7 @@ class DeviceCommands:
                 queued.type,
                 queued.attributes,
                 ticket_command_id=claimed.ticket_command_id,
+                user_id=claimed.user_id,
             )
             await self.queue.settle(claimed, "" if not_sent is None else not_sent.reason)
             if not_sent is not None and not_sent.connection_ended:

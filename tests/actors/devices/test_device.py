@@ -67,9 +67,9 @@ from motorpool.codecs.reports import (
 )
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import commands, device_states, devices, groups, positions, recordings
+from motorpool.storage import commands, device_states, devices, groups, positions, recordings, users
 from motorpool.storage.errors import StatementRejected
-from motorpool.storage.records import Group, Position
+from motorpool.storage.records import Group, Position, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -777,14 +777,17 @@ class TestCommands:
             assert running.streams == {}
 
     async def test_a_video_start_from_the_queue_holds_its_stream_as_well(
-        self, make_known_device, device_harness, time
+        self, make_known_device, device_harness, time, database
     ):
         row = await make_known_device()
+        sender = await users.TABLE.insert(database, User(email="a@example.com", administrator=True))
         async with device_harness() as running:
             device = running.device(row)
             queued = [
                 SendCommand("videoStart", {"channel": 3}),
-                SendCommand("videoPlayback", {"channel": 4, "startTime": "2026-06-15T10:00:00Z"}),
+                SendCommand(
+                    "videoPlayback", {"channel": 4, "startTime": "2026-06-15T10:00:00Z"}, user_id=sender.id
+                ),
                 SendCommand("videoPlaybackControl", {"channel": 4, "control": "pause"}),
             ]
             for command in queued:
@@ -795,7 +798,7 @@ class TestCommands:
             assert running.streams[(row.id, 3)].messages == [HoldStream()]
             messages = running.playbacks[(row.id, 4)].messages
             assert messages == [
-                PlaybackRequested(datetime(2026, 6, 15, 10, tzinfo=UTC)),
+                PlaybackRequested(datetime(2026, 6, 15, 10, tzinfo=UTC), None, sender.id),
                 PlaybackCommandCompleted(sent=True),
                 PlaybackControlSent(1),
             ]
