@@ -38,7 +38,7 @@ def test_the_five_calls_work_as_they_are_shown(forks):
         script = block_after("The API in five calls")
         assert script.count("curl -sf") == 5
         script = script.replace("http://localhost:8082", server.url)
-        script = script.replace("me@example.com:secret", f"{EMAIL}:{server.password}")
+        script = script.replace("me@example.com:my-password", f"{EMAIL}:{server.password}")
         # Each answer in a line of its own.
         script = re.sub(r"^(curl .*?[^\\])$", r"\1; echo", script, flags=re.MULTILINE | re.DOTALL)
         done = shell(script)
