@@ -144,9 +144,10 @@ class CaptureWriter:
         self.duration = self._capture_file.duration
 
     def _give_up(self) -> None:
-        self.close()
-        if self._capture_file is not None and not self.size:
-            self.path.unlink(missing_ok=True)
+        if self.size:
+            self.close()
+        else:
+            self.discard()
 
 
 class RepairedFile(NamedTuple):

@@ -257,10 +257,7 @@ class Playback(Actor[PlaybackMessage]):
         self.context.log.info("ended after %.0f s of film: %s", session.playlist.seconds, reason)
         await self._store.tell(EndSession(session.name))
         if superseded:
-            await self._subscribers.replace(
-                ended,
-                lambda joined_at: session.started_at < joined_at > now - EARLY_SUBSCRIBER_SECONDS,
-            )
+            await self._subscribers.replace(ended, max(session.started_at, now - EARLY_SUBSCRIBER_SECONDS))
         else:
             self._subscribers.end(ended)
         self._reads.settle(now)

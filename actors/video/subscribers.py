@@ -1,6 +1,6 @@
 """The subscribers of a stream or playback: captures, which take its fragments besides its viewers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import trio
 
@@ -73,10 +73,10 @@ class Subscribers:
         for subscriber in list(self.members):
             self.remove(subscriber, ended)
 
-    async def replace(self, ended: StreamEnded, stays: Callable[[float], bool]) -> None:
-        """Go on with another playback for those whose time of subscribing `stays`; end the others."""
+    async def replace(self, ended: StreamEnded, since: float) -> None:
+        """Go on with another playback for those who subscribed after `since`; end the others."""
         for subscriber, joined_at in list(self.members.items()):
-            if not (stays(joined_at) and await self._send_patiently(subscriber, StreamReplaced())):
+            if not (joined_at > since and await self._send_patiently(subscriber, StreamReplaced())):
                 self.remove(subscriber, ended)
 
     async def _send_patiently(self, subscriber: Ref[SubscriberMessage], message: SubscriberMessage) -> bool:

@@ -143,7 +143,7 @@ async def test_the_end_is_told_as_soon_as_there_is_room(joined, time):
 async def test_another_playback_is_told_to_those_that_stay_and_the_end_to_the_others(joined, time):
     async with joined(3, slow=False) as (takers, _, actors):
         assert takers.joined_at == 2.0
-        await takers.replace(OVER, lambda joined_at: joined_at >= 2)
+        await takers.replace(OVER, 1.0)
         assert [actor.messages for actor in actors] == [[OVER], [OVER], [StreamReplaced()]]
         assert len(takers) == 1
 
@@ -153,7 +153,7 @@ async def test_who_has_no_room_for_another_playback_is_ended(joined, time):
         takers.send(CUTS[:1])
         takers.send(CUTS[1:2])
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(takers.replace, OVER, lambda joined_at: True)
+            nursery.start_soon(takers.replace, OVER, -1.0)
             await time.passes(10.1, step=1)
         assert not len(takers)
         slow.free.set()
