@@ -32,7 +32,7 @@ def test_what_users_set_about_themselves_is_kept(server, visitor, clerk):
 
     # A second session, which the change of the password ends; the first one goes on.
     other = visitor(server)
-    other.session_ends = True
+    other.expect_end_of_session()
     other.log_in("/account", clerk, PASSWORD)
     expect(other.page.get_by_label("Speed")).to_have_value("mph")
     card = page.get_by_role("region", name="Password")

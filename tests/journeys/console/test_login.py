@@ -74,6 +74,7 @@ def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_n
     server, visitor, clerk
 ):
     guest = visitor(server, webgl=False)
+    guest.expected.add((401, SESSION))
     page = guest.page
     guest.log_in("/account", *clerk)
     page.get_by_role("button", name="Set up").click()
@@ -87,7 +88,7 @@ def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_n
 
     page.get_by_role("link", name="Fleet").click()
     expect(page.get_by_text("No vehicles yet")).to_be_visible()
-    guest.session_ends = True
+    guest.expect_end_of_session()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("button", name="Log in")).to_be_visible()
     assert page.url.endswith("/login")
@@ -108,7 +109,7 @@ def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_n
 
 def test_who_logs_out_is_not_asked_to_log_in_for_what_was_under_way(server, visitor):
     guest = visitor(server, webgl=False)
-    guest.session_ends = True
+    guest.expect_end_of_session()
     page = guest.page
     reading, dialogs = [], []
 
@@ -161,7 +162,7 @@ def test_a_login_at_the_provider_leads_to_the_address_that_was_asked_for(server,
     # Where the session ends under the page, that page is gone on with.
     page.get_by_role("link", name="Account").click()
     expect(page.get_by_label("E-mail")).to_have_value("bea@example.org")
-    guest.session_ends = True
+    guest.expect_end_of_session()
     with server.client() as client:
         (user,) = client.get("/users", params={"keyword": "bea@example.org", "all": True}).json()
         for session in client.get("/sessions", params={"userId": user["id"]}).json():
@@ -207,7 +208,7 @@ def test_a_session_that_ended_is_asked_for_over_the_page_which_then_goes_on(serv
     page = guest.page
     guest.log_in("/account", *clerk)
     page.get_by_label("Name").fill("Clerk of the night")
-    guest.session_ends = True
+    guest.expect_end_of_session()
     with server.client() as client:
         users = client.get("/users", params={"keyword": clerk[0], "all": True}).json()
         for session in client.get("/sessions", params={"userId": users[0]["id"]}).json():
