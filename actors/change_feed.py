@@ -56,8 +56,8 @@ from motorpool.actors.messages.homes import HOMES
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.tickets import TICKET_RECALCULATIONS
 from motorpool.actors.messages.uplink import DEVICE, DeliverQueued, DeviceMessage
-from motorpool.actors.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS
 from motorpool.actors.timed_events.timed_events import TIMED_EVENTS
+from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS
 from motorpool.runtime import ActorError, Kind, System
 
 __all__ = ["FOLLOWERS", "Follower", "apply_changes", "publish_changes"]
@@ -185,7 +185,7 @@ async def publish_changes(system: System, *changes: Change) -> None:
     """Have everything in memory follow a commit of this server; returns when it has.
 
     Call it once for a transaction, after the commit, shielded from cancellation. Other servers of the
-    database follow within milliseconds (actors/change_relay.py).
+    database follow within milliseconds (actors/cluster/change_relay.py).
     """
     system.topic(LOCAL_CHANGES).publish(changes)
     await apply_changes(system, *changes)

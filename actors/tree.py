@@ -10,18 +10,22 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from motorpool.actors.access.access import access_spec
-from motorpool.actors.change_relay import change_relay_spec
-from motorpool.actors.devices.cluster_statuses import ClusterStatuses
+from motorpool.actors.accounts.access import access_spec
+from motorpool.actors.cluster.change_relay import change_relay_spec
+from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
+from motorpool.actors.cluster.duties import Duties
+from motorpool.actors.cluster.homes import homes_spec
+from motorpool.actors.cluster.live_relay import live_relay_spec
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.outbox import outbox_spec
+from motorpool.actors.deliveries.text_channel import text_channel_spec
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.directory import directory_spec
-from motorpool.actors.devices.homes import homes_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import position_writer_spec
 from motorpool.actors.devices.protocol_attributes import read_assignments
 from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
-from motorpool.actors.duties import Duties
 from motorpool.actors.events.notifier import notifier_spec
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import media_folder
@@ -34,36 +38,31 @@ from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
 from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
-from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
-from motorpool.actors.live_relay import live_relay_spec
+from motorpool.actors.geocoding.position_addresses import position_addresses_spec
+from motorpool.actors.helpdesk.batches import TicketBatches
+from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
+from motorpool.actors.helpdesk.recalculations import ticket_recalculations_spec
+from motorpool.actors.helpdesk.rule_follower import ticket_rules_spec
+from motorpool.actors.helpdesk.rule_tickets import RuleTickets
+from motorpool.actors.helpdesk.ticket_captures import ticket_captures_spec
+from motorpool.actors.helpdesk.ticket_clock import ticket_clock_spec
+from motorpool.actors.helpdesk.ticket_commands import ticket_commands_spec
+from motorpool.actors.helpdesk.ticket_creator import ticket_creator_spec
+from motorpool.actors.helpdesk.ticket_pictures import PictureFiles, ticket_pictures_spec
+from motorpool.actors.helpdesk.webhook_sender import webhook_sender_spec
+from motorpool.actors.helpdesk.zone_follower import ticket_zones_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
 from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
-from motorpool.actors.outgoing import OutgoingServices
-from motorpool.actors.outgoing.outbox import outbox_spec
-from motorpool.actors.outgoing.position_addresses import position_addresses_spec
-from motorpool.actors.outgoing.text_channel import text_channel_spec
 from motorpool.actors.reports.mailer import report_mailer_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.schedules.timetable_kinds import SCHEDULED_REPORTS
 from motorpool.actors.settings import DeviceSettings, FleetSettings
-from motorpool.actors.tickets.batches import TicketBatches
-from motorpool.actors.tickets.business_calendars import BusinessCalendars
-from motorpool.actors.tickets.recalculations import ticket_recalculations_spec
-from motorpool.actors.tickets.rule_follower import ticket_rules_spec
-from motorpool.actors.tickets.rule_tickets import RuleTickets
-from motorpool.actors.tickets.ticket_captures import ticket_captures_spec
-from motorpool.actors.tickets.ticket_clock import ticket_clock_spec
-from motorpool.actors.tickets.ticket_commands import ticket_commands_spec
-from motorpool.actors.tickets.ticket_creator import ticket_creator_spec
-from motorpool.actors.tickets.ticket_pictures import PictureFiles, ticket_pictures_spec
-from motorpool.actors.tickets.webhook_sender import webhook_sender_spec
-from motorpool.actors.tickets.zone_follower import ticket_zones_spec
 from motorpool.actors.timed_events.timed_events import timed_events_spec
 from motorpool.actors.upkeep.file_retention import file_retention_spec
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
@@ -79,6 +78,7 @@ from motorpool.actors.video.segment_store import segment_store_spec
 from motorpool.actors.video.snapshot import snapshot_spec
 from motorpool.actors.video.sound import sound_spec
 from motorpool.actors.video.stream import stream_spec
+from motorpool.actors.work.networks import Networks
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
@@ -91,7 +91,7 @@ from motorpool.runtime import (
     Strategy,
     SupervisorSpec,
 )
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
 
 __all__ = ["fleet_tree", "schedule_spec"]
@@ -119,8 +119,8 @@ def fleet_tree(
     quota: DeviceQuota | None = None,
 ) -> SupervisorSpec:
     """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
-    message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`),
-    `node` the number of this server in the database (storage/nodes.py); `clustered` says that there may be
+    message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`), `node`
+    the number of this server in the database (storage/database/nodes.py); `clustered` says that there may be
     others.
 
     Raises:

@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import EverythingChanged
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
-from motorpool.api import metrics, websocket
+from motorpool.api import metrics
 from motorpool.api.auth.authentication import authenticate
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
@@ -32,6 +32,7 @@ from motorpool.api.program.version import program_version
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.files import OVERRIDE
 from motorpool.api.server_context import ServerContext
+from motorpool.api.sockets import websocket
 from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
 from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageError, StorageUnavailable
 

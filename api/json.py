@@ -1,6 +1,6 @@
 """Conversion of records from JSON: names, times, and lenient parsing
 (docs/http-api.md#json-conventions). The other direction, `encode` and `format_time`, is in
-actors/record_json.py.
+actors/words/record_json.py.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from motorpool.actors.record_json import encode, format_time
+from motorpool.actors.words.record_json import encode, format_time
 from motorpool.api.http.errors import BadRequest
 
 __all__ = ["camel", "decode", "encode", "format_time", "parse_time", "read_fields"]

@@ -10,8 +10,8 @@ from quart import Request, Response
 from quart import request as current_request
 from quart_trio import QuartTrio
 
-from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.messages.counters import COUNTERS
+from motorpool.actors.work.networks import Networks
 from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Forbidden
 from motorpool.api.http.responses import as_bytes

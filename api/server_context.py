@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 
 import trio
 
+from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRate
+from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.files.file_retention import DeviceQuota
-from motorpool.actors.gateway.limits import MemoryBudget
-from motorpool.actors.gateway.networks import Networks
+from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.changes import (
     CHANGES,
@@ -27,13 +28,12 @@ from motorpool.actors.messages.changes import (
     TokenRevoked,
     UserChanged,
 )
-from motorpool.actors.outgoing import OutgoingServices
-from motorpool.actors.rate_limits import RateLimit
 from motorpool.actors.reports.limits import RunningLimit
 from motorpool.actors.reports.sources import Sources
-from motorpool.actors.row_cache import RowCache
-from motorpool.actors.shared_attempts import SharedAttempts, SharedRate
-from motorpool.actors.tickets.business_calendars import BusinessCalendars
+from motorpool.actors.work.connection_limits import MemoryBudget
+from motorpool.actors.work.networks import Networks
+from motorpool.actors.work.rate_limits import RateLimit
+from motorpool.actors.work.row_cache import RowCache
 from motorpool.api.auth.accounts import Accounts
 from motorpool.api.auth.login_audit import LoginAudit
 from motorpool.api.auth.login_limits import LoginLimits
@@ -42,16 +42,17 @@ from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.cluster.home_finder import HomeFinder
-from motorpool.api.open_sockets import OpenSockets
+from motorpool.api.http.search_limit import SearchLimit
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.program.settings import Settings
-from motorpool.api.search_limit import SearchLimit
+from motorpool.api.sockets.open_sockets import OpenSockets
 from motorpool.runtime import Clock, LoopStalls, System
-from motorpool.storage import devices, server
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import server
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.tables import Versioned
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Device, ServerSettings
-from motorpool.storage.tables import Versioned
 
 __all__ = ["ServerContext"]
 

@@ -1,6 +1,7 @@
 """Tables of plain resources: rows that users write, visible to the users linked to them."""
 
-from motorpool.storage import links
+from motorpool.storage.accounts import links
+from motorpool.storage.database.tables import Table
 from motorpool.storage.records import (
     Calendar,
     ComputedAttribute,
@@ -10,7 +11,6 @@ from motorpool.storage.records import (
     Notification,
     Order,
 )
-from motorpool.storage.tables import Table
 
 __all__ = [
     "CALENDARS",

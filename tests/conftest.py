@@ -49,9 +49,9 @@ from asyncpg.protocol import Protocol
 
 from motorpool.bench.free_ports import free_port
 from motorpool.bench.server import LOG_FILE, Server, run_server
-from motorpool.storage import migrations
-from motorpool.storage.connections import Connection
-from motorpool.storage.database import Database, open_database
+from motorpool.storage.database import migrations
+from motorpool.storage.database.connections import Connection
+from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from motorpool.actors.outgoing import GeocoderService, OutgoingServices
+from motorpool.actors.deliveries import GeocoderService, OutgoingServices
 from motorpool.actors.settings import FleetSettings, ForwardSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS

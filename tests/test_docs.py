@@ -127,13 +127,6 @@ def test_every_decision_is_in_the_index():
     assert not missing
 
 
-def test_modules_were_renamed_to_ones_that_exist():
-    modules = (ROOT / "docs/renames.md").read_text(encoding="utf-8").partition("## Names")[0]
-    renamed = re.findall(r"^\| `[^`]+\.py` \| `([^`]+)` \|$", modules, re.MULTILINE)
-    assert renamed
-    assert not [path for path in renamed if not (ROOT / path).is_file()]
-
-
 @pytest.mark.parametrize(
     ("heading", "anchor"),
     [("Who may do what", "who-may-do-what"), ("`bench --json`: its format", "bench---json-its-format")],

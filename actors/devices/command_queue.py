@@ -10,14 +10,18 @@ from typing import Any
 from motorpool.actors.messages.changes import LOCAL_CHANGES, QueueFilled
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsChanged
 from motorpool.actors.messages.uplink import DeviceMessage, SendCommand
-from motorpool.actors.record_json import format_time
+from motorpool.actors.words.record_json import format_time
 from motorpool.runtime import Context
-from motorpool.storage import audit, commands, homes, runs, ticket_commands
-from motorpool.storage.commands import ClaimedCommand
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import audit
+from motorpool.storage.cluster import homes
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import commands
+from motorpool.storage.devices.commands import ClaimedCommand
 from motorpool.storage.errors import StorageError
+from motorpool.storage.helpdesk import ticket_commands
 from motorpool.storage.records import AuditAction, QueuedCommand
-from motorpool.storage.runs import Outcome
+from motorpool.storage.schedules import runs
+from motorpool.storage.schedules.runs import Outcome
 
 __all__ = ["CommandQueue"]
 

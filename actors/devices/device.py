@@ -50,8 +50,8 @@ from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
 from motorpool.runtime import DynamicSpec, Restart
-from motorpool.storage import devices
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
 

@@ -57,7 +57,7 @@ from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import CommandResult, DeviceCommand
 from motorpool.runtime import ActorError, ActorStopped, Context, Deferred, Failure, Ref
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, QueuedCommand
 

@@ -5,15 +5,16 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.actors.batching import BatchingActor
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
 from motorpool.actors.rules.rebuild import MAX_LOOK_BACK, rebuild_state, window_start
+from motorpool.actors.work.batching import BatchingActor
 from motorpool.runtime import ChildSpec, Kind, NodeLocal, Request
-from motorpool.storage import commands, device_states, devices, fold_rows, positions
-from motorpool.storage.database import Database
-from motorpool.storage.fold_rows import Wanted
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import commands, device_states, devices, positions
 from motorpool.storage.records import Device
+from motorpool.storage.rules import fold_rows
+from motorpool.storage.rules.fold_rows import Wanted
 
 __all__ = ["DEVICE_LOADER", "DeviceLoader", "LoadDevice", "StoredDevice", "device_loader_spec"]
 

@@ -23,10 +23,10 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.codecs.reports import ALARM_LABEL, REQUEST_ALARM_FILES, PositionReport
 from motorpool.runtime import Context, Ref
-from motorpool.storage import recordings
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
+from motorpool.storage.video import recordings
 
 __all__ = ["DeviceUploads", "StoreReport"]
 

@@ -11,7 +11,7 @@ from typing import assert_never
 
 import msgspec
 
-from motorpool.actors.devices.cluster_statuses import ClusterStatuses, apply_updates
+from motorpool.actors.cluster.cluster_statuses import ClusterStatuses, apply_updates
 from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.homes import LivingServers
 from motorpool.actors.messages.remote import ApplyRemoteUpdates, GetLoadedDevices
@@ -25,8 +25,8 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.rules.fold import is_latest
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
-from motorpool.storage import device_states, positions
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import device_states, positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
 

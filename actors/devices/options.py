@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from motorpool.actors.devices.cluster_statuses import ClusterStatuses
+from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.codecs.reports import MediaAddress
 from motorpool.storage.records import Position

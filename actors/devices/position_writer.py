@@ -17,15 +17,15 @@ from motorpool.actors.messages.counters import POSITION_FLUSHES, POSITIONS_DROPP
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, UNMATCHED_EVENTS
 from motorpool.actors.rules.trip_detection import TrackPoint
-from motorpool.actors.storage_retry import StorageRetry
+from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref
-from motorpool.storage import positions
-from motorpool.storage.cleaning import json_bytes
-from motorpool.storage.database import Database
+from motorpool.storage.database.cleaning import json_bytes
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
-from motorpool.storage.report_days import LATE
+from motorpool.storage.reports.report_days import LATE
 
 __all__ = [
     "POSITION_WRITER",

@@ -34,12 +34,14 @@ from motorpool.actors.rules.computed import Failure as ComputationFailure
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, NodeLocal, Request
-from motorpool.storage import devices, rule_rows, server
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import server
+from motorpool.storage.accounts.links import LinkType
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
-from motorpool.storage.links import LinkType
 from motorpool.storage.records import Device
-from motorpool.storage.rule_rows import RULE_LINKS
+from motorpool.storage.rules import rule_rows
+from motorpool.storage.rules.rule_rows import RULE_LINKS
 
 __all__ = ["RULE_CACHE", "GetRules", "RuleCache", "concerns_rules", "rule_cache_spec"]
 

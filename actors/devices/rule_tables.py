@@ -12,14 +12,15 @@ from motorpool.actors.rules.computed import CompiledAttribute
 from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence
 from motorpool.actors.rules.rule_settings import RULE_KEYS, RuleSettings, read_rule_settings
-from motorpool.storage.links import LinkType
+from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.records import Device
-from motorpool.storage.rule_rows import RULE_LINKS, GroupRow
+from motorpool.storage.rules.rule_rows import RULE_LINKS, GroupRow
 
 __all__ = ["RuleTables"]
 
 LEVELS: Final = 3
-"""How far up groups count: that of the device, its parent and its grandparent, as in storage/access.py."""
+"""How far up groups count: that of the device, its parent and its grandparent, as in
+storage/accounts/access.py."""
 _SCALARS: Final = frozenset({str, bool, int, float})
 _DEVICE_LINKS: Final = tuple(kind.property for kind in RULE_LINKS if kind.owner == "device")
 

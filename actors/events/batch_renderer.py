@@ -8,7 +8,7 @@ from motorpool.actors.events.deliveries import BatchPlan
 from motorpool.actors.events.notificators import lane_of, message_for
 from motorpool.actors.events.rendering import EventFacts, Reader, RenderedMessage, reader_of, render
 from motorpool.actors.messages.topics import WebEvent
-from motorpool.storage.outbox import OutgoingMessage
+from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
 __all__ = ["BatchRenderer"]

@@ -8,20 +8,15 @@ import msgspec
 
 from motorpool.actors.events.matching import concerns, notificators_of
 from motorpool.actors.events.rendering import EventFacts
-from motorpool.actors.stored_calendars import StoredCalendars, zone_of
+from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import CalendarError
-from motorpool.storage import (
-    commands,
-    devices,
-    notifications,
-    plain_tables,
-    positions,
-    receivers,
-    server,
-    users,
-)
-from motorpool.storage.notifications import Match, UnmatchedEvent
-from motorpool.storage.queries import Queries
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import server, users
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.deliveries import receivers
+from motorpool.storage.devices import commands, devices, positions
+from motorpool.storage.events import notifications
+from motorpool.storage.events.notifications import Match, UnmatchedEvent
 from motorpool.storage.records import Command, Event, Notification, Position, ServerSettings, User
 
 __all__ = ["BatchPlan", "CommandDelivery", "EventDelivery", "plan_batch"]

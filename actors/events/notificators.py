@@ -4,13 +4,13 @@ import secrets
 from datetime import datetime
 from typing import assert_never
 
+from motorpool.actors.deliveries import Mail, OutgoingServices, Sms
+from motorpool.actors.deliveries.push import PUSHOVER_DEVICES, PUSHOVER_USER, TELEGRAM_CHAT
+from motorpool.actors.deliveries.sms import MAX_TEXT_LENGTH
+from motorpool.actors.deliveries.webhook import WEBHOOK_SECRET, WEBHOOK_URL
 from motorpool.actors.events.rendering import EventFacts, RenderedMessage
-from motorpool.actors.outgoing import Mail, OutgoingServices, Sms
-from motorpool.actors.outgoing.push import PUSHOVER_DEVICES, PUSHOVER_USER, TELEGRAM_CHAT
-from motorpool.actors.outgoing.sms import MAX_TEXT_LENGTH
-from motorpool.actors.outgoing.webhook import WEBHOOK_SECRET, WEBHOOK_URL
-from motorpool.actors.record_json import encode
-from motorpool.storage.outbox import OutgoingMessage
+from motorpool.actors.words.record_json import encode
+from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
 __all__ = [

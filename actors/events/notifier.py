@@ -12,6 +12,8 @@ from itertools import islice
 import msgspec
 import trio
 
+from motorpool.actors.deliveries import LimitExceeded, OutgoingServices
+from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.events.batch_renderer import BatchRenderer
 from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_batch
 from motorpool.actors.events.notificators import lane_of, message_for
@@ -27,16 +29,17 @@ from motorpool.actors.messages.topics import (
     WebhookDisabled,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
-from motorpool.actors.outgoing import LimitExceeded, OutgoingServices
-from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import NotificationSettings
-from motorpool.actors.stored_calendars import StoredCalendars
+from motorpool.actors.work.stored_calendars import StoredCalendars
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Lagged
-from motorpool.storage import commands, notifications, outbox, server, users
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import server, users
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.deliveries import outbox
+from motorpool.storage.deliveries.outbox import OutgoingMessage
+from motorpool.storage.devices import commands
 from motorpool.storage.errors import StatementRejected, StorageError
-from motorpool.storage.outbox import OutgoingMessage
-from motorpool.storage.queries import Queries
+from motorpool.storage.events import notifications
 from motorpool.storage.records import Event, QueuedCommand
 
 __all__ = ["NOTIFIER", "notifier_spec"]

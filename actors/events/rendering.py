@@ -1,6 +1,6 @@
 """Renders an event as text, in a user's language, units and time zone (docs/events.md#texts).
 
-The texts are those of the catalogs (`actors/catalog.py`). A type without a text is named by its type.
+The texts are those of the catalogs (`actors/words/catalog.py`). A type without a text is named by its type.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,10 +12,10 @@ from typing import Any
 import jinja2
 import msgspec
 
-from motorpool.actors.catalog import FALLBACK, Catalog, catalog_of, read_catalog
 from motorpool.actors.events.coordinates import coordinate_format, format_coordinates
-from motorpool.actors.preferences import Preferences, Unit, preferences_for
-from motorpool.actors.printable import printable_line
+from motorpool.actors.words.catalog import FALLBACK, Catalog, catalog_of, read_catalog
+from motorpool.actors.words.preferences import Preferences, Unit, preferences_for
+from motorpool.actors.words.printable import printable_line
 from motorpool.storage.records import (
     Device,
     Event,

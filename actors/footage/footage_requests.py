@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 import msgspec
 import trio
 
+from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
-from motorpool.actors.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures
 from motorpool.actors.video.recording_capture import (
@@ -25,11 +25,13 @@ from motorpool.actors.video.recording_capture import (
     is_playing,
 )
 from motorpool.runtime import ActorError, ChildSpec
-from motorpool.storage import audit, captures, devices, footage_requests, server, users
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import audit, server, users
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
-from motorpool.storage.footage_requests import FootageRequest, Status
 from motorpool.storage.records import AuditAction
+from motorpool.storage.video import captures, footage_requests
+from motorpool.storage.video.footage_requests import FootageRequest, Status
 
 __all__ = ["FootageRequests", "footage_requests_spec"]
 

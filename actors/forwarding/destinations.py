@@ -13,9 +13,9 @@ from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.http_destination import HttpDestination
 from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
 from motorpool.actors.forwarding.settings import ForwardSettings
-from motorpool.actors.outgoing.errors import one_line
-from motorpool.actors.outgoing.http import OutgoingHttp
-from motorpool.actors.outgoing.http_connection import HttpConnection
+from motorpool.actors.http.errors import one_line
+from motorpool.actors.http.http import OutgoingHttp
+from motorpool.actors.http.http_connection import HttpConnection
 from motorpool.storage.records import Device
 
 __all__ = ["DEVICE_URL", "Destinations"]

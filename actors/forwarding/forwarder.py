@@ -17,6 +17,7 @@ from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.destinations import Destinations
 from motorpool.actors.forwarding.queue import ForwardMessage
 from motorpool.actors.forwarding.settings import ForwardSettings
+from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.changes import (
     COMMITTED_CHANGES,
     CalendarChanged,
@@ -26,12 +27,11 @@ from motorpool.actors.messages.changes import (
     GroupChanged,
 )
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, DeviceStatus
-from motorpool.actors.outgoing.http import OutgoingHttp
-from motorpool.actors.record_json import encode
-from motorpool.actors.row_cache import RowCache
+from motorpool.actors.words.record_json import encode
+from motorpool.actors.work.row_cache import RowCache
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Listener
-from motorpool.storage import devices, positions
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices, positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, Event, Position
 

@@ -6,8 +6,8 @@ import trio
 
 from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
-from motorpool.actors.outgoing.errors import DeliveryRefused, Unreachable
-from motorpool.actors.outgoing.http_connection import HttpConnection
+from motorpool.actors.http.errors import DeliveryRefused, Unreachable
+from motorpool.actors.http.http_connection import HttpConnection
 from motorpool.runtime import BackOff
 
 __all__ = ["HttpDestination"]

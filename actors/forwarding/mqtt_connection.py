@@ -12,7 +12,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from motorpool.actors.outgoing.errors import Unreachable, root_cause
+from motorpool.actors.http.errors import Unreachable, root_cause
 
 __all__ = ["MqttConnection"]
 

@@ -10,7 +10,7 @@ import trio
 from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.mqtt_connection import MqttConnection
 from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
-from motorpool.actors.outgoing.errors import Unreachable
+from motorpool.actors.http.errors import Unreachable
 from motorpool.runtime import BackOff
 
 __all__ = ["MqttDestination", "MqttService"]

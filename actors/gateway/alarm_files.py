@@ -28,8 +28,8 @@ from motorpool.codecs.reports import (
     UploadReport,
 )
 from motorpool.runtime import ActorError, Context, Ref
-from motorpool.storage import devices
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 
 __all__ = ["AlarmFiles"]

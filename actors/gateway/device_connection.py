@@ -51,7 +51,7 @@ from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import PositionReport, Receipt, Report
 from motorpool.runtime import MailboxFull
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 
 __all__ = ["DeviceConnection"]
 

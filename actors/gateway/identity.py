@@ -10,13 +10,14 @@ from collections.abc import Sequence
 import msgspec
 import trio
 
-from motorpool.actors.batching import BatchingActor
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.settings import RegisterSettings
+from motorpool.actors.work.batching import BatchingActor
 from motorpool.runtime import ChildSpec, Kind, Request
-from motorpool.storage import devices, users
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import users
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.records import Device
 
 __all__ = ["IDENTIFICATION", "Identification", "Identify", "identification_spec"]

@@ -11,7 +11,6 @@ import trio
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub
-from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxied_socket import (
@@ -27,6 +26,7 @@ from motorpool.actors.messages.counters import (
 )
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
+from motorpool.actors.work.networks import Networks
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
 from motorpool.runtime import Actor, ChildSpec, Kind

@@ -7,8 +7,8 @@ import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from motorpool.actors.gateway.limits import client_network
 from motorpool.actors.messages.counters import LOG_LINES_SUPPRESSED
+from motorpool.actors.work.connection_limits import client_network
 
 __all__ = ["PeerLog"]
 

@@ -3,9 +3,9 @@
 import resource
 from dataclasses import dataclass, field
 
-from motorpool.actors.gateway.limits import ConnectionLimits, MemoryBudget
 from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.gateway.traffic_log import TrafficLog
+from motorpool.actors.work.connection_limits import ConnectionLimits, MemoryBudget
 
 __all__ = [
     "DEVICE_SHARE",

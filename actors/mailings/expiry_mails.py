@@ -5,20 +5,22 @@ from datetime import timedelta
 
 import trio
 
+from motorpool.actors.accounts.user_rights import may_log_in
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, write
-from motorpool.actors.outgoing import OutgoingServices
-from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.preferences import preferences_for
 from motorpool.actors.settings import ExpirationSettings
-from motorpool.actors.user_rights import may_log_in
+from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import access, devices, expirations, outbox, server, users
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import access, expirations, server, users
+from motorpool.storage.accounts.expirations import Expiration
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.deliveries import outbox
+from motorpool.storage.deliveries.outbox import OutgoingMessage
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
-from motorpool.storage.expirations import Expiration
-from motorpool.storage.outbox import OutgoingMessage
-from motorpool.storage.queries import Queries
 from motorpool.storage.records import ServerSettings, User
 
 __all__ = ["EXPIRY_MAILS", "expiry_mails_spec"]

@@ -7,20 +7,22 @@ restarts and with several servers on one database.
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
+from motorpool.actors.accounts.user_rights import may_log_in, may_read_reports
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, write
 from motorpool.actors.messages.scheduling import SCHEDULED_REPORT_MAILS, EventsEnded
-from motorpool.actors.outgoing import OutgoingServices
-from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.preferences import preferences_for
-from motorpool.actors.user_rights import may_log_in, may_read_reports
+from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import Actor, ChildSpec
-from motorpool.storage import audit, links, outbox, scheduled_reports, server, users
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import audit, links, server, users
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.deliveries import outbox
+from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.errors import StorageError
-from motorpool.storage.outbox import OutgoingMessage
-from motorpool.storage.queries import Queries
 from motorpool.storage.records import AuditAction, ScheduledReport, User
+from motorpool.storage.reports import scheduled_reports
 
 __all__ = ["scheduled_report_mails_spec"]
 

@@ -1,12 +1,12 @@
-"""Mails in words: the entries `[mails]` of the catalog of a language (`actors/catalog.py`)."""
+"""Mails in words: the entries `[mails]` of the catalog of a language (`actors/words/catalog.py`)."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from html import escape
 
-from motorpool.actors.catalog import mail_templates
-from motorpool.actors.preferences import Preferences
-from motorpool.actors.printable import printable_line
+from motorpool.actors.words.catalog import mail_templates
+from motorpool.actors.words.preferences import Preferences
+from motorpool.actors.words.printable import printable_line
 
 __all__ = ["local_time", "write"]
 

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from motorpool.actors.accounts.user_rights import may_log_in
+from motorpool.actors.deliveries import Mail
 from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, write
-from motorpool.actors.outgoing import Mail
-from motorpool.actors.preferences import preferences_for
-from motorpool.actors.user_rights import may_log_in
-from motorpool.storage import outbox, server, users
-from motorpool.storage.outbox import OutgoingMessage
-from motorpool.storage.queries import Queries
+from motorpool.actors.words.preferences import preferences_for
+from motorpool.storage.accounts import server, users
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.deliveries import outbox
+from motorpool.storage.deliveries.outbox import OutgoingMessage
 
 __all__ = ["SWITCH", "TicketMail", "TicketMails", "wants_mails"]
 

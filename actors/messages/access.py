@@ -1,4 +1,4 @@
-"""Questions to the actor that knows which user may see which device (actors/access/access.py)."""
+"""Questions to the actor that knows which user may see which device (actors/accounts/access.py)."""
 
 import msgspec
 

@@ -145,7 +145,7 @@ class LinkChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A link between two objects was added or removed, or perhaps left as it was."""
 
     owner: str
-    """Type of the owner: "user", "device" or "group" (storage/links.py)."""
+    """Type of the owner: "user", "device" or "group" (storage/accounts/links.py)."""
     owner_id: int
     property: str
     """Type of what is owned: "device", "group", "geofence" ..."""

@@ -31,7 +31,7 @@ class LivingServers(msgspec.Struct, frozen=True, gc=False):
     """The servers of the cluster that are not dead."""
 
     numbers: frozenset[int]
-    """As of storage/nodes.py."""
+    """As of storage/database/nodes.py."""
 
 
 HomesMessage = DeviceConnected | DeviceDisconnected | ApplyChanges

@@ -10,9 +10,10 @@ import msgspec
 from motorpool.actors.reports.items import GeofenceVisit
 from motorpool.actors.reports.names import Visible, names_by_id, visible_ids
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
-from motorpool.storage import positions, report_rows
+from motorpool.storage.devices import positions
 from motorpool.storage.plain_tables import GEOFENCES, MAINTENANCE
 from motorpool.storage.records import Device, Event, Position
+from motorpool.storage.reports import report_rows
 
 __all__ = ["ALL_EVENTS", "EventRow", "event_rows", "events", "events_of", "geofence_visits"]
 

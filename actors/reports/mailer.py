@@ -8,24 +8,26 @@ from typing import Final
 import msgspec
 import trio
 
-from motorpool.actors.outgoing import OutgoingServices
-from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.polling import PollingActor
-from motorpool.actors.preferences import Preferences, preferences_for
+from motorpool.actors.accounts.user_rights import may_log_in, may_read_reports
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.render import TooManyRows, render
 from motorpool.actors.reports.sources import ReportQuery, Sources
 from motorpool.actors.reports.visibility import select_devices, visible_of
 from motorpool.actors.reports.workbook import TooManySheets
 from motorpool.actors.settings import ReportSettings
-from motorpool.actors.user_rights import may_log_in, may_read_reports
+from motorpool.actors.words.preferences import Preferences, preferences_for
+from motorpool.actors.work.polling import PollingActor
 from motorpool.runtime import ChildSpec, Kind
-from motorpool.storage import outbox, requested_reports, server, users
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import server, users
+from motorpool.storage.database.database import Database
+from motorpool.storage.deliveries import outbox
+from motorpool.storage.deliveries.outbox import Attachment, OutgoingMessage
 from motorpool.storage.errors import StatementRejected
-from motorpool.storage.outbox import Attachment, OutgoingMessage
 from motorpool.storage.records import ServerSettings, User
-from motorpool.storage.requested_reports import MAX_ATTEMPTS, RequestedReport
+from motorpool.storage.reports import requested_reports
+from motorpool.storage.reports.requested_reports import MAX_ATTEMPTS, RequestedReport
 
 __all__ = ["REPORT_MAILER", "XLSX", "MailedReport", "ReportMailRequested", "report_mailer_spec"]
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from motorpool.actors.reports.figures import EndPoint
 from motorpool.actors.reports.sources import Sources, Viewer
-from motorpool.storage.conditions import Condition
-from motorpool.storage.database import Database
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.tables import ListQuery, Table
 from motorpool.storage.plain_tables import DRIVERS, GEOFENCES, MAINTENANCE
 from motorpool.storage.records import Geofence, Maintenance
-from motorpool.storage.tables import ListQuery, Table
 
 __all__ = ["Visible", "driver_names", "names_by_id", "visible_ids", "with_addresses"]
 Visible = tuple[frozenset[int], frozenset[int]] | None

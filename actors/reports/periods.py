@@ -13,8 +13,8 @@ from motorpool.actors.reports.days import Piece, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.reports.track import FINISHED, is_covered
-from motorpool.storage import report_days, report_rows
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.reports import report_days, report_rows
 
 __all__ = ["Period", "find_periods"]
 

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from motorpool.actors.reports.items import Presence
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
-from motorpool.storage import report_places
 from motorpool.storage.records import Device
-from motorpool.storage.report_places import Step
+from motorpool.storage.reports import report_places
+from motorpool.storage.reports.report_places import Step
 
 __all__ = ["Circle", "Interval", "IntervalFinder", "presences"]
 

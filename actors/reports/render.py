@@ -10,7 +10,7 @@ from typing import IO
 from motorpool.actors.reports.columns import Report
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer
 from motorpool.actors.reports.workbook import WorkbookWriter
-from motorpool.storage import groups
+from motorpool.storage.devices import groups
 from motorpool.storage.records import Device
 
 __all__ = ["TooManyRows", "render"]

@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 from motorpool.actors.reports.events import events_of
 from motorpool.actors.reports.names import visible_ids
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
-from motorpool.storage import positions, report_rows
+from motorpool.storage.devices import positions
 from motorpool.storage.records import Device, Position
+from motorpool.storage.reports import report_rows
 
 __all__ = ["CombinedPart", "combined", "route"]
 

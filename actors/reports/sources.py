@@ -10,12 +10,12 @@ import msgspec
 import trio
 
 from motorpool.actors.devices.rule_cache import RULE_CACHE, GetRules
-from motorpool.actors.outgoing.geocoder import Geocoder
-from motorpool.actors.preferences import Preferences
+from motorpool.actors.geocoding.geocoder import Geocoder
 from motorpool.actors.rules.trip_detection import TripSettings
+from motorpool.actors.words.preferences import Preferences
 from motorpool.runtime import System
-from motorpool.storage import devices
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.records import Device, User
 
 _log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from motorpool.actors.reports.figures import compare, knots
 from motorpool.actors.reports.items import SummaryItem
 from motorpool.actors.reports.periods import Period, find_periods
 from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, Viewer
-from motorpool.storage import report_rows
 from motorpool.storage.records import Device
+from motorpool.storage.reports import report_rows
 
 __all__ = ["summary"]
 

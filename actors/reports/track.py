@@ -17,8 +17,8 @@ from motorpool.actors.reports.figures import EndPoint, end_point
 from motorpool.actors.reports.segments import Carry, Fix, Segment, Segmenter
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.rules.trip_detection import TripSettings, TripState, advance
-from motorpool.storage import report_days, report_rows
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.reports import report_days, report_rows
 
 __all__ = ["FINISHED", "Ends", "find_segments", "is_covered"]
 

@@ -11,8 +11,8 @@ from xlsxwriter import Workbook  # type: ignore[import-untyped]  # it ships no t
 from xlsxwriter.format import Format  # type: ignore[import-untyped]  # as above
 from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # as above
 
-from motorpool.actors.preferences import Preferences
 from motorpool.actors.reports.columns import Column, Form
+from motorpool.actors.words.preferences import Preferences
 
 __all__ = ["MAX_SHEETS", "SHEET_ROWS", "TooManySheets", "WorkbookWriter", "safe_name"]
 

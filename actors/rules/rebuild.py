@@ -12,8 +12,8 @@ from motorpool.actors.rules.overspeed import OverspeedState, check_speed
 from motorpool.actors.rules.proximity import proximity_events
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.rules.trip_detection import TripSettings, TripState, advance, track_point
-from motorpool.storage.fold_rows import Motion
 from motorpool.storage.records import Position
+from motorpool.storage.rules.fold_rows import Motion
 
 __all__ = ["MAX_LOOK_BACK", "rebuild_state", "window_start"]
 

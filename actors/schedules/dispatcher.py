@@ -19,7 +19,7 @@ from typing import TypeVar, assert_never
 
 import trio
 
-from motorpool.actors.duties import Duty
+from motorpool.actors.cluster.duties import Duty
 from motorpool.actors.messages.scheduling import (
     DISPATCHER,
     CheckDue,
@@ -41,14 +41,16 @@ from motorpool.actors.schedules.step_recovery import (
     recently_connected,
 )
 from motorpool.actors.schedules.step_sender import StepSender
-from motorpool.actors.storage_retry import StorageRetry
+from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.runtime import Actor, ChildSpec, Failure, Timer
-from motorpool.storage import commands, edge_occurrences, runs, server
-from motorpool.storage.database import Database
-from motorpool.storage.edge_occurrences import EdgeOccurrence, StartedStep
+from motorpool.storage.accounts import server
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices import commands
 from motorpool.storage.errors import DutyLost, StorageError, StorageUnavailable
-from motorpool.storage.queries import Queries
-from motorpool.storage.runs import DelayedStep
+from motorpool.storage.schedules import edge_occurrences, runs
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence, StartedStep
+from motorpool.storage.schedules.runs import DelayedStep
 
 __all__ = ["Dispatcher", "dispatcher_spec"]
 

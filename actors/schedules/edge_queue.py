@@ -5,7 +5,7 @@ from collections import deque
 import trio
 
 from motorpool.actors.messages.scheduling import EdgeReached
-from motorpool.storage.edge_occurrences import EdgeOccurrence
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
 __all__ = ["MAX_QUEUED_EDGES", "EdgeQueue"]
 

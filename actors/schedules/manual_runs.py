@@ -6,8 +6,8 @@ from typing import NamedTuple
 from motorpool.actors.messages.scheduling import RunNow
 from motorpool.actors.schedules.pending_run_replies import Reply
 from motorpool.runtime import Clock, Deferred, Failure
-from motorpool.storage.edge_occurrences import EdgeOccurrence
 from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
 __all__ = ["MAX_QUEUED_RUNS", "ManualRun", "ManualRuns"]
 

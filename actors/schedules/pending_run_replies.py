@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import trio
 
 from motorpool.runtime import Deferred, Failure
-from motorpool.storage import runs
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ScheduledCommandRun
+from motorpool.storage.schedules import runs
 
 __all__ = ["PendingRunReplies", "Reply"]
 

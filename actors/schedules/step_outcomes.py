@@ -10,12 +10,12 @@ import trio
 from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import QueueExpired
 from motorpool.actors.messages.uplink import HANDOVER_MINUTES
-from motorpool.actors.storage_retry import StorageRetry
+from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.runtime import Context
-from motorpool.storage import runs
-from motorpool.storage.database import Database
-from motorpool.storage.edge_occurrences import MISSED_AFTER, StartedStep
-from motorpool.storage.runs import DelayedStep, Outcome
+from motorpool.storage.database.database import Database
+from motorpool.storage.schedules import runs
+from motorpool.storage.schedules.edge_occurrences import MISSED_AFTER, StartedStep
+from motorpool.storage.schedules.runs import DelayedStep, Outcome
 
 __all__ = ["StepOutcomes", "count_outcome"]
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from motorpool.actors.schedules.step_outcomes import count_outcome
 from motorpool.runtime import Context
-from motorpool.storage import commands, device_states, runs, server
-from motorpool.storage.database import Database
-from motorpool.storage.queries import Queries
-from motorpool.storage.runs import DelayedStep
+from motorpool.storage.accounts import server
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices import commands, device_states
+from motorpool.storage.schedules import runs
+from motorpool.storage.schedules.runs import DelayedStep
 
 __all__ = [
     "DELIVERY_SECONDS",

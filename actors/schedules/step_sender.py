@@ -15,9 +15,9 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
 )
 from motorpool.runtime import ActorError, System
-from motorpool.storage.edge_occurrences import StartedStep
 from motorpool.storage.errors import StorageError
-from motorpool.storage.runs import Outcome
+from motorpool.storage.schedules.edge_occurrences import StartedStep
+from motorpool.storage.schedules.runs import Outcome
 
 __all__ = ["StepSender", "send_step"]
 

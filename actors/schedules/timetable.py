@@ -24,15 +24,16 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.messages.scheduling import CheckDue, EdgesDue, TimetableMessage
 from motorpool.actors.schedules.timetable_kinds import SCHEDULED_COMMANDS, Occasion, TimetableKind
-from motorpool.actors.storage_retry import StorageRetry
-from motorpool.actors.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
+from motorpool.actors.work.storage_retry import StorageRetry
+from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import Calendar, CalendarError
 from motorpool.runtime import Actor, ChildSpec, Timer
-from motorpool.storage import plain_tables, server
-from motorpool.storage.database import Database
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import server
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Calendar as CalendarRow
-from motorpool.storage.scheduled_commands import WatchedSchedule
+from motorpool.storage.schedules.scheduled_commands import WatchedSchedule
 
 __all__ = ["Timetable", "timetable_spec"]
 

@@ -17,9 +17,10 @@ from motorpool.actors.messages.scheduling import (
 )
 from motorpool.codecs.calendars.calendar import Calendar, Edge, Window
 from motorpool.runtime import Kind
-from motorpool.storage import scheduled_commands, scheduled_reports
-from motorpool.storage.queries import Queries
-from motorpool.storage.scheduled_commands import WatchedSchedule
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.reports import scheduled_reports
+from motorpool.storage.schedules import scheduled_commands
+from motorpool.storage.schedules.scheduled_commands import WatchedSchedule
 
 __all__ = ["SCHEDULED_COMMANDS", "SCHEDULED_REPORTS", "Occasion", "TimetableKind"]
 

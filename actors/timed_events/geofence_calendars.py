@@ -14,14 +14,16 @@ from motorpool.actors.messages.changes import (
     GeofenceChanged,
     ServerChanged,
 )
-from motorpool.actors.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
+from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import Calendar, CalendarError, Edge
 from motorpool.runtime import System
-from motorpool.storage import access, plain_tables, server, timed_events
-from motorpool.storage.database import Database
-from motorpool.storage.links import DEVICE_GEOFENCE, GROUP_GEOFENCE
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import access, server
+from motorpool.storage.accounts.links import DEVICE_GEOFENCE, GROUP_GEOFENCE
+from motorpool.storage.database.database import Database
 from motorpool.storage.records import Event
+from motorpool.storage.rules import timed_events
 
 __all__ = ["GeofenceCalendars"]
 

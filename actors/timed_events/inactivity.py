@@ -16,10 +16,11 @@ from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.timed_events.timed_rule import MIN_PERIOD, Batch, TimedRule, newest_instant
 from motorpool.runtime import ActorError, System
-from motorpool.storage import device_states, timed_events
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import device_states
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
+from motorpool.storage.rules import timed_events
 
 __all__ = ["Inactivity"]
 

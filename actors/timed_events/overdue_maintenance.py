@@ -14,10 +14,11 @@ from motorpool.actors.timed_events.timed_rule import (
     instant_of,
     newest_instant,
 )
-from motorpool.storage import access, timed_events
-from motorpool.storage.database import Database
-from motorpool.storage.links import DEVICE_MAINTENANCE, GROUP_MAINTENANCE
+from motorpool.storage.accounts import access
+from motorpool.storage.accounts.links import DEVICE_MAINTENANCE, GROUP_MAINTENANCE
+from motorpool.storage.database.database import Database
 from motorpool.storage.records import Event
+from motorpool.storage.rules import timed_events
 
 __all__ = ["OverdueMaintenance"]
 

@@ -14,16 +14,16 @@ import trio
 from motorpool.actors.messages.changes import ApplyChanges, Change
 from motorpool.actors.messages.topics import DEVICES, EVENTS, UNMATCHED_EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
-from motorpool.actors.storage_retry import BACK_OFF, StorageRetry
 from motorpool.actors.timed_events.geofence_calendars import GeofenceCalendars
 from motorpool.actors.timed_events.inactivity import Inactivity
 from motorpool.actors.timed_events.overdue_maintenance import OverdueMaintenance
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
+from motorpool.actors.work.storage_retry import BACK_OFF, StorageRetry
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Timer
-from motorpool.storage import timed_events
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
+from motorpool.storage.rules import timed_events
 
 __all__ = ["TIMED_EVENTS", "TimedEvents", "TimedEventsMessage", "timed_events_spec"]
 

@@ -73,7 +73,7 @@ class TimedRule(ABC):
     """A rule whose events come at instants. Methods that wait may raise StorageError and ActorError."""
 
     kind: ClassVar[str]
-    """Type of the marks in `storage/timed_events.py`."""
+    """Type of the marks in `storage/rules/timed_events.py`."""
 
     def __init__(self) -> None:
         self.instants = InstantHeap()

@@ -16,9 +16,9 @@ from motorpool.actors.files.file_retention import MEDIA_NAMES, DeviceQuota, swee
 from motorpool.actors.files.media_files import remove_drafts
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import ticket_files
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
+from motorpool.storage.helpdesk import ticket_files
 
 __all__ = ["FILE_RETENTION", "FileRetention", "FilesHeld", "file_retention_spec"]
 

@@ -10,20 +10,14 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import (
-    captures,
-    expired_rows,
-    idempotency,
-    known_addresses,
-    positions,
-    runs,
-    sessions,
-    signing_keys,
-    tokens,
-    users,
-)
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import known_addresses, sessions, signing_keys, tokens, users
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import positions
 from motorpool.storage.errors import StorageError
+from motorpool.storage.helpdesk import idempotency
+from motorpool.storage.schedules import runs
+from motorpool.storage.upkeep import expired_rows
+from motorpool.storage.video import captures
 
 __all__ = ["RETENTION", "Retention", "RetentionDays", "retention_spec"]
 

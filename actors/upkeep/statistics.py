@@ -17,10 +17,10 @@ import trio
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS, MAIL_SENT, MESSAGES_RECEIVED, SMS_SENT
 from motorpool.actors.messages.topics import POSITIONS
 from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request
-from motorpool.storage import statistics
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
+from motorpool.storage.upkeep import statistics
 
 __all__ = [
     "DAYS_KEPT",

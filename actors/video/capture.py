@@ -44,10 +44,10 @@ from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
-from motorpool.storage import devices
-from motorpool.storage.captures import CaptureStatus
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
+from motorpool.storage.video.captures import CaptureStatus
 
 __all__ = ["CAPTURE", "Capture", "CaptureMessage", "EndCapture", "capture_spec"]
 

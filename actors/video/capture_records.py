@@ -1,4 +1,5 @@
-"""The rows of the captures that this server makes (storage/captures.py): begun at once, then written behind.
+"""The rows of the captures that this server makes (storage/video/captures.py): begun at once, then written
+behind.
 
 Each capture is an actor of its own (actors/video/capture.py) that reports here. How much all of them have
 grown is one statement every few seconds, and ends are written at once. While the database is away captures go
@@ -13,13 +14,13 @@ from typing import assert_never
 import msgspec
 import trio
 
-from motorpool.actors.storage_retry import BACK_OFF
 from motorpool.actors.video.capture_files import new_file_name
+from motorpool.actors.work.storage_retry import BACK_OFF
 from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request
-from motorpool.storage import captures
-from motorpool.storage.captures import CaptureChange, CaptureRecord, CaptureStatus
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
+from motorpool.storage.video import captures
+from motorpool.storage.video.captures import CaptureChange, CaptureRecord, CaptureStatus
 
 __all__ = [
     "CAPTURE_RECORDS",

@@ -18,10 +18,12 @@ from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind
-from motorpool.storage import captures, devices, ticket_files
-from motorpool.storage.captures import CaptureChange, CaptureRecord
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
+from motorpool.storage.helpdesk import ticket_files
+from motorpool.storage.video import captures
+from motorpool.storage.video.captures import CaptureChange, CaptureRecord
 
 __all__ = ["CAPTURE_RETENTION", "CaptureRetention", "capture_retention_spec"]
 

@@ -5,7 +5,7 @@ import trio
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.capture_records import CAPTURE_RECORDS, CaptureEnded, OpenCapture
 from motorpool.runtime import System
-from motorpool.storage.captures import CaptureRecord
+from motorpool.storage.video.captures import CaptureRecord
 
 __all__ = ["start_capture"]
 

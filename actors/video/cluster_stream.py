@@ -8,7 +8,7 @@ from motorpool.actors.messages.publishing import Publish, Subscribe
 from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.stream import Stream, stream_spec
 from motorpool.runtime import DynamicSpec
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 
 __all__ = ["cluster_stream_spec"]
 

@@ -1,14 +1,14 @@
-"""Captures that rows ask for, which servers share under leases (storage/leased_rows.py)."""
+"""Captures that rows ask for, which servers share under leases (storage/database/leased_rows.py)."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar, Generic, TypeVar
 
-from motorpool.actors.polling import PollingActor
 from motorpool.actors.video.recording_capture import end_capture
-from motorpool.storage.database import Database
-from motorpool.storage.leased_rows import LeasedRow, LeasedRows
+from motorpool.actors.work.polling import PollingActor
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.leased_rows import LeasedRow, LeasedRows
 
 __all__ = ["LEASE", "LeasedCaptures"]
 

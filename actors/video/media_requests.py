@@ -15,8 +15,8 @@ import msgspec
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
-from motorpool.storage import devices
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
 

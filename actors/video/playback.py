@@ -45,7 +45,7 @@ from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import Actor, ActorError, DynamicSpec, Ref, Restart
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 
 __all__ = ["Playback", "playback_spec"]
 

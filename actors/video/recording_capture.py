@@ -9,8 +9,8 @@ from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_records import OpenCapture
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.runtime import ActorError, ActorStopped, System
-from motorpool.storage.captures import CaptureRecord
 from motorpool.storage.errors import StorageError
+from motorpool.storage.video.captures import CaptureRecord
 
 __all__ = ["NotCaptured", "begin_capture", "capture_recording", "end_capture", "is_playing"]
 

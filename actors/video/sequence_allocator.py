@@ -4,9 +4,9 @@ That holds for several servers on one database as well.
 """
 
 from motorpool.runtime.actor import ActorLog
-from motorpool.storage import stream_marks
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
+from motorpool.storage.video import stream_marks
 
 __all__ = ["FIRST_INDEX_OF_PARTS", "RESERVED_INDICES", "NumbersTaken", "SequenceAllocator"]
 

@@ -48,7 +48,7 @@ from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.runtime import Actor, Clock, DynamicSpec, Ref, Restart
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
 
 __all__ = ["Stream", "stream_spec"]
 

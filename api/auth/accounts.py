@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import assert_never
 
 from motorpool.actors.messages.changes import SessionEnded, TokenRevoked, UserChanged
-from motorpool.actors.row_cache import RowCache
-from motorpool.storage import known_addresses, sessions, tokens, users
-from motorpool.storage.queries import Queries
+from motorpool.actors.work.row_cache import RowCache
+from motorpool.storage.accounts import known_addresses, sessions, tokens, users
+from motorpool.storage.accounts.users import Account
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import Session
-from motorpool.storage.users import Account
 
 __all__ = ["Accounts"]
 

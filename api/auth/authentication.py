@@ -13,9 +13,9 @@ import msgspec
 from quart import Request, Response, Websocket
 from quart.globals import websocket_ctx
 
+from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import SessionEnded
-from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.credentials import Credential, find_caller
 from motorpool.api.auth.known_places import remember_address, remember_device
@@ -26,7 +26,7 @@ from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Forbidden, Unauthorized
 from motorpool.api.http.node_gate import Sender, sender_of
 from motorpool.api.server_context import ServerContext
-from motorpool.storage import sessions
+from motorpool.storage.accounts import sessions
 from motorpool.storage.records import Session, User
 
 __all__ = [

@@ -6,13 +6,13 @@ from datetime import datetime
 
 import msgspec
 
+from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.messages.access import ACCESS, CoversGuest
-from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.caller import Caller
 from motorpool.api.server_context import ServerContext
-from motorpool.storage import links
+from motorpool.storage.accounts import links
+from motorpool.storage.accounts.users import Account
 from motorpool.storage.records import Session, User
-from motorpool.storage.users import Account
 
 __all__ = ["Credential", "find_caller", "may_act_as"]
 

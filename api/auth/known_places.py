@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 from quart import Request, Response, Websocket
 
-from motorpool.actors.gateway.limits import client_network
+from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.tokens import DEVICE, InvalidToken, Token, issue, read
 from motorpool.api.http.addresses import client_address
 from motorpool.api.server_context import ServerContext
-from motorpool.storage import known_addresses
-from motorpool.storage.users import Account
+from motorpool.storage.accounts import known_addresses
+from motorpool.storage.accounts.users import Account
 
 __all__ = ["COOKIE", "find_known_place", "network_of", "remember_address", "remember_device"]
 

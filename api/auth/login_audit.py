@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from motorpool.actors.gateway.limits import client_network
-from motorpool.actors.rate_limits import RateLimit
+from motorpool.actors.work.connection_limits import client_network
+from motorpool.actors.work.rate_limits import RateLimit
 from motorpool.api.auth.login_throttle import LoginLocked
-from motorpool.storage import audit
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import audit
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import AuditAction, User
 
 __all__ = ["LoginAudit"]

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from motorpool.actors.shared_attempts import Limit, SharedAttempts
+from motorpool.actors.cluster.shared_attempts import Limit, SharedAttempts
 from motorpool.api.auth.login_throttle import MAX_KEYS, Attempt, LoginLocked, LoginThrottle
 from motorpool.api.program.settings import LoginSettings
 from motorpool.runtime import Clock

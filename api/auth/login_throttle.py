@@ -83,7 +83,7 @@ class LoginThrottle:
 
         Args:
             name: what was typed as the account's name; used only where there is no such account.
-            network: the client's, from `client_network` (actors/gateway/limits.py).
+            network: the client's, from `client_network` (actors/work/connection_limits.py).
             account: the id of the account; 0: there is none of that name.
             known_place: what identifies the device or network if it is known to the account.
             factor: which secret is tried, if not the password; each has a count of its own.

@@ -1,7 +1,7 @@
 """One-time codes of authenticator apps: six digits each thirty seconds (docs/authentication.md#login).
 
-Each code is accepted once, so that a code seen by someone else is useless: storage/used_codes.py keeps the
-step of the last one for all servers.
+Each code is accepted once, so that a code seen by someone else is useless: storage/accounts/used_codes.py
+keeps the step of the last one for all servers.
 """
 
 import binascii

@@ -15,8 +15,8 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 import jwt
 import msgspec
 
-from motorpool.actors.outgoing.errors import one_line
-from motorpool.actors.outgoing.http import OutgoingHttp
+from motorpool.actors.http.errors import one_line
+from motorpool.actors.http.http import OutgoingHttp
 from motorpool.api.auth.openid_documents import Metadata, ProviderDocuments, ProviderUnavailable, decode
 from motorpool.api.program.settings import OpenIdSettings
 

@@ -1,6 +1,6 @@
 """The documents of the OpenID provider: metadata and keys (OpenID Connect Discovery 1.0, RFC 7517).
 
-Each is cached for an hour; requests use actors/outgoing/http.py, with its deadlines and limits.
+Each is cached for an hour; requests use actors/http/http.py, with its deadlines and limits.
 """
 
 import logging
@@ -12,8 +12,8 @@ import jwt
 import msgspec
 import trio
 
-from motorpool.actors.outgoing.errors import OutgoingError, one_line
-from motorpool.actors.outgoing.http import HttpResponse, OutgoingHttp
+from motorpool.actors.http.errors import OutgoingError, one_line
+from motorpool.actors.http.http import HttpResponse, OutgoingHttp
 
 __all__ = ["Metadata", "ProviderDocuments", "ProviderUnavailable", "decode"]
 

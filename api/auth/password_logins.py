@@ -11,9 +11,9 @@ from motorpool.api.auth.one_time_codes import step_of
 from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import Unavailable
 from motorpool.api.server_context import ServerContext
-from motorpool.storage import used_codes, users
+from motorpool.storage.accounts import used_codes, users
+from motorpool.storage.accounts.users import Account
 from motorpool.storage.records import User
-from motorpool.storage.users import Account
 
 __all__ = ["check_code", "check_password", "record_denied"]
 

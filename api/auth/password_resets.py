@@ -9,18 +9,19 @@ from html import escape
 
 import msgspec
 
-from motorpool.actors.outgoing.mail import Mail
-from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.shared_attempts import SharedAttempts, SharedRate
-from motorpool.actors.user_rights import may_log_in
+from motorpool.actors.accounts.user_rights import may_log_in
+from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRate
+from motorpool.actors.deliveries.mail import Mail
+from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage import outbox, users
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import users
+from motorpool.storage.database.database import Database
+from motorpool.storage.deliveries import outbox
+from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.errors import StorageError
-from motorpool.storage.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
 __all__ = ["PASSWORD_RESETS", "PasswordResetRequested", "PasswordResets", "password_resets_spec"]

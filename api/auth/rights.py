@@ -2,8 +2,9 @@
 
 This table depends on the caller alone: on their role, and on the restrictions that they or the whole server
 are under. Access to the record itself comes from links: `access` of each table in storage/ says which rows a
-user sees, and storage/links.py which kinds of links there are. A caller with the right and with access may
-act; only the limits on users and devices are checked beside that, in the policies of their resources.
+user sees, and storage/accounts/links.py which kinds of links there are. A caller with the right and with
+access may act; only the limits on users and devices are checked beside that, in the policies of their
+resources.
 """
 
 from collections.abc import Callable, Mapping

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from quart import Request
 
-from motorpool.actors.gateway.networks import Networks
+from motorpool.actors.work.networks import Networks
 from motorpool.api.engine.call import Call
 from motorpool.api.http.addresses import client_address, peer_address
-from motorpool.storage import tokens
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import tokens
+from motorpool.storage.database.queries import Queries
 
 __all__ = ["HEADER", "REFUSAL", "fetch_setup_token", "may_set_up"]
 

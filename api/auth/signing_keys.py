@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 
-from motorpool.storage import signing_keys
-from motorpool.storage.queries import Queries
-from motorpool.storage.signing_keys import SigningKey
+from motorpool.storage.accounts import signing_keys
+from motorpool.storage.accounts.signing_keys import SigningKey
+from motorpool.storage.database.queries import Queries
 
 __all__ = ["SigningKeys", "new_key", "open_keys"]
 

@@ -10,7 +10,7 @@ from motorpool.api.cluster.home_requests import ANSWER_SECONDS, HOME_REQUESTS, H
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import Unavailable
 from motorpool.api.http.node_gate import Sender, sender_of
-from motorpool.storage.homes import Home
+from motorpool.storage.cluster.homes import Home
 
 __all__ = ["RETRY_SECONDS", "answer_of_home", "answer_of_server"]
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import trio
 
-from motorpool.storage import homes
-from motorpool.storage.database import Database
+from motorpool.storage.cluster import homes
+from motorpool.storage.cluster.homes import Home
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.homes import Home
 
 __all__ = ["HomeFinder"]
 

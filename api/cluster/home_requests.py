@@ -13,10 +13,10 @@ import trio
 from motorpool.api.cluster.answer_cache import Answer, AnswerCache
 from motorpool.api.http.node_gate import CALLER_HEADER, CLIENT_HEADER, KEY_HEADER, Sender
 from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Request
-from motorpool.storage import nodes
-from motorpool.storage.database import Database
+from motorpool.storage.cluster.homes import Home
+from motorpool.storage.database import nodes
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.homes import Home
 
 if TYPE_CHECKING:
     import httpx
@@ -149,7 +149,7 @@ class HomeRequests(Actor[HomeRequest]):
 
     async def run(self) -> None:
         """Send what is added, each request in a task of its own."""
-        # Not before it is needed, as in actors/outgoing/http.py.
+        # Not before it is needed, as in actors/http/http.py.
         import httpx  # noqa: PLC0415
 
         limits = httpx.Limits(

@@ -7,8 +7,8 @@ import msgspec
 
 from motorpool.api.engine.call import Call
 from motorpool.api.json import camel
-from motorpool.storage import audit
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import audit
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import AuditAction, User
 
 __all__ = ["privileged_values", "record_action"]

@@ -14,11 +14,12 @@ from motorpool.api.engine.list_parameters import ListParameters
 from motorpool.api.engine.resource import ResourcePolicy, id_of
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
-from motorpool.storage import groups, links, users
-from motorpool.storage.conditions import Condition, all_of, any_of
-from motorpool.storage.links import LinkType
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery, Table
+from motorpool.storage.accounts import links, users
+from motorpool.storage.accounts.links import LinkType
+from motorpool.storage.database.conditions import Condition, all_of, any_of
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery, Table
+from motorpool.storage.devices import groups
 
 __all__ = ["LinkedPolicy", "may_see", "may_see_user"]
 

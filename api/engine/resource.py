@@ -17,8 +17,8 @@ from motorpool.api.engine.audit import privileged_values
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import BodyRules
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery, Table, Versioned
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery, Table, Versioned
 
 __all__ = ["Resource", "ResourcePolicy", "id_of", "plural", "spaced"]
 

@@ -8,8 +8,8 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.masking import restore_secrets
 from motorpool.actors.messages.changes import changed_fields
+from motorpool.actors.words.masking import restore_secrets
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -24,8 +24,8 @@ from motorpool.api.engine.versions import (
 )
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, no_content
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery, Versioned
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery, Versioned
 
 __all__ = ["add_resource_operations", "fetch_readable"]
 

@@ -9,8 +9,8 @@ import msgspec
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage.links import LinkType
-from motorpool.storage.tables import Table
+from motorpool.storage.accounts.links import LinkType
+from motorpool.storage.database.tables import Table
 
 __all__ = ["ValidatedPolicy"]
 

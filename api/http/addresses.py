@@ -2,7 +2,7 @@
 
 from quart import Request, Websocket
 
-from motorpool.actors.gateway.networks import Networks
+from motorpool.actors.work.networks import Networks
 
 __all__ = ["client_address", "peer_address"]
 

@@ -15,10 +15,10 @@ from contextlib import suppress
 
 import trio
 
-from motorpool.actors.gateway.limits import ConnectionLimits
-from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.messages.counters import CONNECTIONS_REFUSED
+from motorpool.actors.work.connection_limits import ConnectionLimits
+from motorpool.actors.work.networks import Networks
 
 __all__ = ["AbortableStream", "Admission", "ConnectionListener", "bind"]
 

@@ -10,7 +10,7 @@ from quart import Request, Websocket
 __all__ = ["CALLER_HEADER", "CLIENT_HEADER", "KEY_HEADER", "NodeGate", "Sender", "sender_of"]
 
 KEY_HEADER = "Motorpool-Key"
-"""Holds the key of the server that is asked (storage/nodes.py)."""
+"""Holds the key of the server that is asked (storage/database/nodes.py)."""
 CALLER_HEADER = "Motorpool-Caller"
 """Holds a `Sender` as JSON."""
 CLIENT_HEADER = "Motorpool-Client"

@@ -18,8 +18,8 @@ from hypercorn.typing import ASGIFramework, ConnectionState
 from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
-from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.port_guard import HTTP_SHARE, descriptor_share
+from motorpool.actors.work.networks import Networks
 from motorpool.api.http.listening_sockets import (
     AbortableStream,
     Admission,

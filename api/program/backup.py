@@ -25,7 +25,7 @@ from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.runtime import SystemClock
-from motorpool.storage import migrations
+from motorpool.storage.database import migrations
 from motorpool.storage.durable_files import move_into_place, sync_folder
 from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageError
 from motorpool.storage.postgres import dumps

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import Clock
-from motorpool.storage.database import Database, open_database
+from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.settings import DatabaseSettings
 
 __all__ = ["open_configured_database"]

@@ -2,7 +2,8 @@
 
 from urllib.parse import urlsplit
 
-from motorpool.actors.outgoing import (
+from motorpool.actors.cluster.shared_attempts import SharedAttempts
+from motorpool.actors.deliveries import (
     GeocoderService,
     OutgoingServices,
     PushoverService,
@@ -10,9 +11,8 @@ from motorpool.actors.outgoing import (
     SmtpAccount,
     TelegramService,
 )
-from motorpool.actors.outgoing.guard import OwnServer
-from motorpool.actors.outgoing.smtp import Security
-from motorpool.actors.shared_attempts import SharedAttempts
+from motorpool.actors.deliveries.smtp import Security
+from motorpool.actors.http.address_guard import OwnServer
 from motorpool.api.program.settings import (
     GeocoderSettings,
     MailSettings,

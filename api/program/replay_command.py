@@ -18,13 +18,14 @@ from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import SystemClock
-from motorpool.storage import devices, fold_rows, replays
-from motorpool.storage.database import Database
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import AlreadyRunning, StorageError
-from motorpool.storage.fold_rows import Wanted
 from motorpool.storage.postgres import dumps
-from motorpool.storage.queries import Queries
 from motorpool.storage.records import Device, Event
+from motorpool.storage.rules import fold_rows, replays
+from motorpool.storage.rules.fold_rows import Wanted
 
 __all__ = ["Differences", "Span", "replay_rules", "replay_span"]
 

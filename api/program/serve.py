@@ -14,9 +14,9 @@ from typing import Any
 
 import trio
 
+from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
-from motorpool.actors.shared_attempts import SharedAttempts
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
@@ -46,10 +46,11 @@ from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ChildSpec, LoopStalls, System, SystemClock, open_system
-from motorpool.storage import installation, server, tokens, users
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import server, tokens, users
+from motorpool.storage.cluster.membership import open_membership
+from motorpool.storage.database import installation
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.membership import open_membership
 from motorpool.storage.records import User
 
 __all__ = ["serve"]

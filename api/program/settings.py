@@ -20,10 +20,10 @@ from typing import Annotated, get_args
 
 from msgspec import Meta
 
-from motorpool.actors.outgoing.addresses import DEFAULT_FORMAT
-from motorpool.actors.outgoing.geocoders import PROVIDERS
-from motorpool.actors.outgoing.sms import SmsGateway
-from motorpool.actors.outgoing.smtp import Security
+from motorpool.actors.deliveries.sms import SmsGateway
+from motorpool.actors.deliveries.smtp import Security
+from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT
+from motorpool.actors.geocoding.geocoders import PROVIDERS
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.settings import (
     AuditSettings,

@@ -12,7 +12,7 @@ from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import SystemClock
-from motorpool.storage import audit, openid_identities, server, users
+from motorpool.storage.accounts import audit, openid_identities, server, users
 from motorpool.storage.errors import AlreadyRunning, StorageError
 from motorpool.storage.postgres import dumps
 from motorpool.storage.records import AuditAction, User

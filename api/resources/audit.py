@@ -7,7 +7,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Span
 from motorpool.api.http.responses import as_json_array
-from motorpool.storage import audit
+from motorpool.storage.accounts import audit
 from motorpool.storage.records import AuditAction
 
 __all__ = ["OPERATIONS"]

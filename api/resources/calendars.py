@@ -8,7 +8,7 @@ import trio
 from quart import Response
 
 from motorpool.actors.messages.changes import CalendarChanged, changed_fields
-from motorpool.actors.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored, zone_of
+from motorpool.actors.work.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored, zone_of
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
@@ -21,9 +21,13 @@ from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.codecs.calendars.calendar import CalendarError, Window
-from motorpool.storage import configuration_uses, links, plain_tables, scheduled_commands, scheduled_reports
-from motorpool.storage.queries import Queries
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import configuration_uses
 from motorpool.storage.records import Calendar
+from motorpool.storage.reports import scheduled_reports
+from motorpool.storage.schedules import scheduled_commands
 
 __all__ = ["OPERATIONS"]
 

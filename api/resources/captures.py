@@ -21,8 +21,8 @@ from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_json
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
-from motorpool.storage import captures
-from motorpool.storage.captures import CaptureRecord, CaptureStatus
+from motorpool.storage.video import captures
+from motorpool.storage.video.captures import CaptureRecord, CaptureStatus
 
 __all__ = ["OPERATIONS"]
 

@@ -33,11 +33,12 @@ from motorpool.api.resources.helpdesk.ticket_commands import (
     settle_ticket_command,
 )
 from motorpool.codecs.devices import CODECS
-from motorpool.storage import access, commands, devices, groups, links
-from motorpool.storage.commands import WaitingCommand
-from motorpool.storage.conditions import Condition, any_of
+from motorpool.storage.accounts import access, links
+from motorpool.storage.database.conditions import Condition, any_of
+from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.devices import commands, devices, groups
+from motorpool.storage.devices.commands import WaitingCommand
 from motorpool.storage.records import Command, QueuedCommand
-from motorpool.storage.tables import ListQuery
 
 __all__ = ["OPERATIONS"]
 

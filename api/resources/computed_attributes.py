@@ -20,7 +20,8 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, as_text, no_content
-from motorpool.storage import links, plain_tables
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links
 from motorpool.storage.records import ComputedAttribute
 
 __all__ = ["OPERATIONS"]

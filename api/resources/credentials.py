@@ -20,8 +20,8 @@ from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
-from motorpool.storage import sessions, tokens
-from motorpool.storage.tokens import IssuedToken, SharedToken
+from motorpool.storage.accounts import sessions, tokens
+from motorpool.storage.accounts.tokens import IssuedToken, SharedToken
 
 __all__ = ["OPERATIONS", "end_token", "issued_token"]
 

@@ -19,11 +19,14 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
-from motorpool.storage import access, devices, groups, links, plain_tables, runs, users
-from motorpool.storage.conditions import Condition, all_of, any_of
-from motorpool.storage.queries import Queries
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import access, links, users
+from motorpool.storage.database.conditions import Condition, all_of, any_of
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery, Table, Versioned
+from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import Device
-from motorpool.storage.tables import ListQuery, Table, Versioned
+from motorpool.storage.schedules import runs
 
 __all__ = ["OPERATIONS"]
 

@@ -17,7 +17,7 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json
 from motorpool.api.resources.reports.requests import CallViewer
-from motorpool.storage import event_lists, events
+from motorpool.storage.events import event_lists, events
 from motorpool.storage.records import Event
 
 __all__ = ["OPERATIONS"]

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.preferences import Preferences, preferences_for
+from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.api.access import confirm_device, require_device
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.call import Call
@@ -17,9 +17,9 @@ from motorpool.api.exports.csv_table import CsvTable
 from motorpool.api.exports.formats import PositionWriter
 from motorpool.api.exports.gpx import Gpx
 from motorpool.api.exports.kml import Kml, Kmz
-from motorpool.api.geofence_filter import find_geofence, positions_inside
 from motorpool.api.http.errors import BadRequest, HttpError, ResourceNotFound
-from motorpool.storage import devices, positions
+from motorpool.api.resources.geofence_filter import find_geofence, positions_inside
+from motorpool.storage.devices import devices, positions
 from motorpool.storage.records import Device, Position
 
 __all__ = ["OPERATIONS"]

@@ -18,9 +18,9 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.codecs.channel_map import CHANNELS
-from motorpool.storage import footage_requests
-from motorpool.storage.footage_requests import FootageRequest, Status
-from motorpool.storage.queries import Queries
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.video import footage_requests
+from motorpool.storage.video.footage_requests import FootageRequest, Status
 
 __all__ = ["OPERATIONS"]
 

@@ -9,8 +9,9 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import groups, links
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import links
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices import groups
 from motorpool.storage.records import Group
 
 __all__ = ["OPERATIONS"]

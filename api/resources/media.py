@@ -28,7 +28,7 @@ from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.file_responses import media_type, send_file
 from motorpool.api.http.responses import as_json, as_text
 from motorpool.codecs.reports import MediaFile
-from motorpool.storage import devices
+from motorpool.storage.devices import devices
 from motorpool.storage.records import Device
 
 __all__ = ["OPERATIONS"]

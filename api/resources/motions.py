@@ -11,7 +11,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
-from motorpool.storage.motions import last_motions
+from motorpool.storage.rules.motions import last_motions
 
 __all__ = ["OPERATIONS"]
 

@@ -10,6 +10,10 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
+from motorpool.actors.accounts.user_rights import may_log_in
+from motorpool.actors.deliveries import LimitExceeded, OutgoingError
+from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.deliveries.sms import MAX_TEXT_LENGTH
 from motorpool.actors.events.notificators import (
     ADDRESSES,
     address_of,
@@ -21,10 +25,6 @@ from motorpool.actors.events.notificators import (
 )
 from motorpool.actors.events.rendering import EventFacts, RenderedMessage, reader_of, render
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
-from motorpool.actors.outgoing import LimitExceeded, OutgoingError
-from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.outgoing.sms import MAX_TEXT_LENGTH
-from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -32,10 +32,11 @@ from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.server_context import ServerContext
-from motorpool.storage import outbox, receivers, users
-from motorpool.storage.receivers import FailingReceiver
+from motorpool.storage.accounts import users
+from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.deliveries import outbox, receivers
+from motorpool.storage.deliveries.receivers import FailingReceiver
 from motorpool.storage.records import Event, User
-from motorpool.storage.tables import ListQuery
 
 __all__ = ["OPERATIONS"]
 

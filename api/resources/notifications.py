@@ -15,8 +15,10 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
-from motorpool.storage import commands, links, plain_tables
-from motorpool.storage.queries import Queries
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices import commands
 from motorpool.storage.records import Notification
 
 __all__ = ["OPERATIONS"]

@@ -10,7 +10,7 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.gateway.limits import client_network
+from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.authentication import begin_session, is_secure, remember_login
 from motorpool.api.auth.login_throttle import LoginLocked
 from motorpool.api.auth.openid import LoginRefused, OpenIdProvider, ProviderUnavailable
@@ -22,7 +22,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, HttpError, Unauthorized, Unavailable
 from motorpool.api.resources.openid_users import find_or_create_user
-from motorpool.storage import tokens
+from motorpool.storage.accounts import tokens
 
 __all__ = ["OPERATIONS"]
 

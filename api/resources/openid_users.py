@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
+from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged, changed_fields
-from motorpool.actors.user_rights import may_log_in
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defaults, with_server_values
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.auth.setup import REFUSAL
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.storage import openid_identities, server, users
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import openid_identities, server, users
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User
 
 __all__ = ["find_or_create_user"]

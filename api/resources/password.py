@@ -6,10 +6,10 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
+from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.gateway.limits import client_network
 from motorpool.actors.messages.changes import UserChanged
-from motorpool.actors.user_rights import may_log_in
+from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.authentication import remember_login
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested
 from motorpool.api.auth.password_rules import require_acceptable
@@ -20,9 +20,9 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.http.responses import as_text
 from motorpool.api.resources.users import MAX_PASSWORD_LENGTH
-from motorpool.storage import tokens, users
-from motorpool.storage.queries import Queries
-from motorpool.storage.users import Account
+from motorpool.storage.accounts import tokens, users
+from motorpool.storage.accounts.users import Account
+from motorpool.storage.database.queries import Queries
 
 __all__ = ["OPERATIONS"]
 

@@ -14,20 +14,15 @@ from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.resources.helpdesk.memberships import MEMBERSHIPS, change_links, managed
-from motorpool.storage import (
-    commands,
-    devices,
-    groups,
-    links,
-    plain_tables,
-    scheduled_commands,
-    scheduled_reports,
-    users,
-)
-from motorpool.storage.conditions import Condition
-from motorpool.storage.links import LINK_TYPES, LinkType
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery, Table
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, users
+from motorpool.storage.accounts.links import LINK_TYPES, LinkType
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery, Table
+from motorpool.storage.devices import commands, devices, groups
+from motorpool.storage.reports import scheduled_reports
+from motorpool.storage.schedules import scheduled_commands
 
 __all__ = ["OPERATIONS"]
 

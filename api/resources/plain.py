@@ -9,7 +9,8 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import links, plain_tables
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links
 from motorpool.storage.records import Driver, Maintenance, Order
 
 __all__ = ["OPERATIONS"]

@@ -13,7 +13,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.responses import as_json
 from motorpool.codecs.channel_map import CHANNELS
-from motorpool.storage import users
+from motorpool.storage.accounts import users
 
 __all__ = ["OPERATIONS"]
 

@@ -17,10 +17,10 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant, Span
-from motorpool.api.geofence_filter import find_geofence, positions_inside
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, no_content
-from motorpool.storage import positions
+from motorpool.api.resources.geofence_filter import find_geofence, positions_inside
+from motorpool.storage.devices import positions
 from motorpool.storage.records import Position
 
 __all__ = ["OPERATIONS"]

@@ -9,7 +9,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.responses import as_json
 from motorpool.codecs.reports import Recording
-from motorpool.storage import recordings
+from motorpool.storage.video import recordings
 
 __all__ = ["OPERATIONS"]
 

@@ -5,7 +5,8 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.validated_policy import ValidatedPolicy
-from motorpool.storage import commands, links
+from motorpool.storage.accounts import links
+from motorpool.storage.devices import commands
 from motorpool.storage.records import Command
 
 __all__ = ["OPERATIONS"]

@@ -23,12 +23,15 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
-from motorpool.storage import commands, links, plain_tables, runs, scheduled_commands
-from motorpool.storage.conditions import Condition
-from motorpool.storage.edge_occurrences import MAX_QUEUE_MINUTES
-from motorpool.storage.queries import Queries
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.devices import commands
 from motorpool.storage.records import ScheduledCommandRun
-from motorpool.storage.tables import ListQuery
+from motorpool.storage.schedules import runs, scheduled_commands
+from motorpool.storage.schedules.edge_occurrences import MAX_QUEUE_MINUTES
 
 __all__ = ["OPERATIONS"]
 

@@ -8,9 +8,11 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import links, plain_tables, scheduled_reports
-from motorpool.storage.queries import Queries
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import ScheduledReport
+from motorpool.storage.reports import scheduled_reports
 
 __all__ = ["OPERATIONS", "TYPES"]
 

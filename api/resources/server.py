@@ -12,9 +12,9 @@ import trio
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.masking import restore_secrets
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
-from motorpool.actors.stored_calendars import TIME_ZONE, ZONE_FIELDS
+from motorpool.actors.words.masking import restore_secrets
+from motorpool.actors.work.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.authentication import refuse_cross_site
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import privileged_values, record_action
@@ -26,9 +26,10 @@ from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
 from motorpool.api.program.version import INTERFACE
 from motorpool.codecs.devices import CODECS
-from motorpool.storage import scheduled_commands, server
+from motorpool.storage.accounts import server
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ServerSettings
+from motorpool.storage.schedules import scheduled_commands
 
 __all__ = ["OPERATIONS"]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 from quart import Response
 
-from motorpool.actors.user_rights import may_log_in
+from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.api.auth.authentication import (
     InvalidToken,
     begin_session,
@@ -28,7 +28,7 @@ from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized
 from motorpool.api.http.responses import as_json, as_text, no_content
 from motorpool.api.resources.credentials import end_token, issued_token
 from motorpool.api.resources.users import User, show
-from motorpool.storage import tokens, users
+from motorpool.storage.accounts import tokens, users
 
 __all__ = ["OPERATIONS"]
 

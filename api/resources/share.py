@@ -22,9 +22,10 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, Forbidden
 from motorpool.api.http.responses import as_text
 from motorpool.api.resources.credentials import issued_token
-from motorpool.storage import devices, groups, links, tokens, users
-from motorpool.storage.links import USER_DEVICE, USER_GROUP, LinkType
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import links, tokens, users
+from motorpool.storage.accounts.links import USER_DEVICE, USER_GROUP, LinkType
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import User
 
 __all__ = ["OPERATIONS"]

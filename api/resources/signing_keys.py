@@ -13,7 +13,7 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.responses import as_json
-from motorpool.storage import sessions, signing_keys
+from motorpool.storage.accounts import sessions, signing_keys
 
 __all__ = ["OPERATIONS"]
 

@@ -11,9 +11,9 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Span
 from motorpool.api.http.responses import as_json
-from motorpool.storage import statistics
-from motorpool.storage.queries import Queries
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import Statistics
+from motorpool.storage.upkeep import statistics
 
 __all__ = ["OPERATIONS"]
 

@@ -6,10 +6,10 @@ from typing import Annotated
 import msgspec
 import pyotp
 
-from motorpool.actors.gateway.limits import client_network
-from motorpool.actors.masking import MASK
-from motorpool.actors.outgoing import DeliveryRefused
-from motorpool.actors.outgoing.webhook import WEBHOOK_SECRET, WEBHOOK_URL, check_url, signing_key
+from motorpool.actors.deliveries import DeliveryRefused
+from motorpool.actors.deliveries.webhook import WEBHOOK_SECRET, WEBHOOK_URL, check_url, signing_key
+from motorpool.actors.words.masking import MASK
+from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.new_users import with_registration_defaults
 from motorpool.api.auth.password_rules import require_acceptable, require_proof
@@ -23,8 +23,8 @@ from motorpool.api.auth.setup import REFUSAL, may_set_up
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.json import camel
-from motorpool.storage import server, users
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import server, users
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User as UserRow
 
 __all__ = [

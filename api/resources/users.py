@@ -8,7 +8,7 @@ import pyotp
 from quart import Response
 
 from motorpool.actors.messages.changes import UserChanged
-from motorpool.actors.stored_calendars import TIME_ZONE
+from motorpool.actors.work.stored_calendars import TIME_ZONE
 from motorpool.api.auth.known_places import network_of
 from motorpool.api.auth.new_users import (
     DISPLAY_FIELDS,
@@ -45,11 +45,12 @@ from motorpool.api.resources.user_rules import (
     prepare_new,
     show,
 )
-from motorpool.storage import known_addresses, links, scheduled_commands, users
-from motorpool.storage.conditions import Condition
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import known_addresses, links, users
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.records import User as UserRow
-from motorpool.storage.tables import ListQuery
+from motorpool.storage.schedules import scheduled_commands
 
 __all__ = ["MAX_PASSWORD_LENGTH", "OPERATIONS", "User", "show"]
 

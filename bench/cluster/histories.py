@@ -19,8 +19,8 @@ from motorpool.bench.cluster.history_server import DUTY, EDGE_SECONDS, DeviceCon
 from motorpool.bench.cluster.history_tables import empty, set_clock
 from motorpool.bench.cluster.notices import Notices
 from motorpool.bench.cluster.statement_scheduler import StatementScheduler
-from motorpool.storage import nodes
-from motorpool.storage.database import Database
+from motorpool.storage.database import nodes
+from motorpool.storage.database.database import Database
 
 __all__ = ["FAULTS", "run_history"]
 

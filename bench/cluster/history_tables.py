@@ -8,7 +8,7 @@ from pathlib import Path
 from motorpool.bench.cluster.noting import NOTE_OWNERS
 from motorpool.bench.cluster.pair import bench_folder
 from motorpool.runtime.clock import SystemClock
-from motorpool.storage.database import Database, open_database
+from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.settings import DatabaseSettings
 
 __all__ = ["empty", "open_histories", "prepare", "set_clock", "settings"]

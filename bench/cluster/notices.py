@@ -27,7 +27,7 @@ class Notices:
 
 
 class NoticeConnection:
-    """Stands for the connection of storage/broadcast.py."""
+    """Stands for the connection of storage/cluster/broadcast.py."""
 
     def __init__(self, notices: Notices, execute: Execute) -> None:
         self.driver = _Driver(self)
@@ -65,7 +65,7 @@ class NoticeConnection:
 
 
 class _Driver:
-    """What storage/broadcast.py uses of asyncpg."""
+    """What storage/cluster/broadcast.py uses of asyncpg."""
 
     def __init__(self, connection: NoticeConnection) -> None:
         self._connection = connection

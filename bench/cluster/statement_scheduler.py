@@ -19,12 +19,12 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from motorpool.bench.cluster.notices import NoticeConnection, Notices
-from motorpool.storage.connections import Connection
-from motorpool.storage.database import Database
-from motorpool.storage.duties import IDLE_SECONDS
+from motorpool.storage.cluster.duties import IDLE_SECONDS
+from motorpool.storage.database.connections import Connection
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.queries import Queries, Row, Value
+from motorpool.storage.database.statements import Session
 from motorpool.storage.errors import StorageUnavailable
-from motorpool.storage.queries import Queries, Row, Value
-from motorpool.storage.statements import Session
 
 __all__ = ["Pace", "PacedDatabase", "StatementScheduler"]
 

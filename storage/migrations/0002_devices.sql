@@ -55,7 +55,7 @@ create table device_states (
 ) with (fillfactor = 50);
 
 -- Positions and events have no reference to devices: a check for each row would cost the writer too much.
--- What a deleted device leaves behind is purged in small steps (storage/positions.py).
+-- What a deleted device leaves behind is purged in small steps (storage/devices/positions.py).
 create table deleted_devices (
     device_id bigint primary key
 );

@@ -1,7 +1,7 @@
 -- Positions by month of their fix time, and events.
 --
 -- The ends are open ranges, not a default partition: so the planner knows the order of all partitions and
--- finds the latest position of a device without sorting. storage/partitions.py makes the months between.
+-- finds the latest position of a device without sorting. storage/devices/partitions.py makes the months between.
 
 create table positions (
     id bigint not null,

@@ -1,4 +1,4 @@
--- What reports found out about days that are over (storage/report_days.py).
+-- What reports found out about days that are over (storage/reports/report_days.py).
 
 create table report_versions (
     device_id bigint primary key,

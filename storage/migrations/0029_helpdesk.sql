@@ -173,7 +173,7 @@ create table tickets (
     attributes jsonb not null default '{}',
     version bigint not null default 1,
 
-    -- What the service levels remember besides (actors/tickets/service_levels.py), one of each for both targets.
+    -- What the service levels remember besides (actors/helpdesk/service_levels.py), one of each for both targets.
     -- Seconds that a change of priority or calendar added to the budget.
     first_response_credit bigint not null default 0,
     resolution_credit bigint not null default 0,

@@ -31,7 +31,7 @@ from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ChildSpec, DynamicSpec, Failure, MailboxFull, Restart
 from motorpool.runtime.testing import Probe, TestClock, open_tree
-from motorpool.storage import devices
+from motorpool.storage.devices import devices
 from motorpool.storage.records import Device
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from motorpool.actors.outgoing import OutgoingServices
-from motorpool.actors.outgoing.geocoder import GeocoderService
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.geocoding.geocoder import GeocoderService
 from motorpool.actors.settings import DeviceSettings, FleetSettings, ForwardSettings, PortSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS

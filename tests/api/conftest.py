@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from werkzeug.routing import Map
 
+from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.messages.topics import POSITIONS
-from motorpool.actors.shared_attempts import SharedAttempts
 from motorpool.actors.tree import fleet_tree
 from motorpool.api import app as app_module
 from motorpool.api.app import create_app
@@ -32,8 +32,8 @@ from motorpool.api.program.settings import LoginSettings, Settings
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import System, open_system
 from motorpool.runtime.testing import TestClock
-from motorpool.storage import server
-from motorpool.storage.database import Database
+from motorpool.storage.accounts import server
+from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

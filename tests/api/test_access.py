@@ -1,7 +1,7 @@
 from motorpool.actors.messages.changes import CHANGES, DeviceChanged, LinkChanged, UserChanged
 from motorpool.api.access import visible_device_ids
 from motorpool.api.auth.caller import Caller
-from motorpool.storage import users
+from motorpool.storage.accounts import users
 
 
 async def test_an_administrator_sees_only_linked_devices_unless_asking_for_all(served):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.masking import MASK
+from motorpool.actors.words.masking import MASK
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel, decode, encode, format_time, parse_time
 from motorpool.storage.records import Device, Group

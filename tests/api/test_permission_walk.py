@@ -20,20 +20,13 @@ from motorpool.actors.messages.changes import EverythingChanged
 from motorpool.api.json import encode
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.users import show
-from motorpool.storage import (
-    commands,
-    company_tables,
-    devices,
-    events,
-    groups,
-    links,
-    plain_tables,
-    scheduled_commands,
-    scheduled_reports,
-    tickets,
-    users,
-)
-from motorpool.storage.helpdesk_records import (
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, users
+from motorpool.storage.database.tables import Table
+from motorpool.storage.devices import commands, devices, groups
+from motorpool.storage.events import events
+from motorpool.storage.helpdesk import company_tables, tickets
+from motorpool.storage.helpdesk.helpdesk_records import (
     Branch,
     Company,
     Contact,
@@ -60,7 +53,8 @@ from motorpool.storage.records import (
     ScheduledReport,
     ScheduledStep,
 )
-from motorpool.storage.tables import Table
+from motorpool.storage.reports import scheduled_reports
+from motorpool.storage.schedules import scheduled_commands
 
 MATRIX = (Path(__file__).parent / "permission_matrix.txt").read_text("utf-8")
 

@@ -8,7 +8,8 @@ import pytest
 import trio
 
 from motorpool.api.engine.examples import BODIES
-from motorpool.storage import groups, server, users
+from motorpool.storage.accounts import server, users
+from motorpool.storage.devices import groups
 
 CONNECTIONS = 8
 """Clients that send at once."""

@@ -20,7 +20,7 @@ from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.engine.examples import BODIES
 from motorpool.api.program.settings import HttpSettings, LoginSettings
 from motorpool.api.resources import OPERATIONS
-from motorpool.storage import links
+from motorpool.storage.accounts import links
 
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
 FOREIGN = {"Origin": "https://evil.example.org"}

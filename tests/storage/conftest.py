@@ -8,17 +8,9 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from motorpool.storage import (
-    commands,
-    devices,
-    edge_occurrences,
-    groups,
-    links,
-    plain_tables,
-    scheduled_commands,
-    users,
-)
-from motorpool.storage.edge_occurrences import EdgeOccurrence
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, users
+from motorpool.storage.devices import commands, devices, groups
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -29,6 +21,8 @@ from motorpool.storage.records import (
     ScheduledStep,
     User,
 )
+from motorpool.storage.schedules import edge_occurrences, scheduled_commands
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 WAITS = """

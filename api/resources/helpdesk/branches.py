@@ -11,10 +11,11 @@ from motorpool.api.resources.helpdesk.company_policy import (
     reference_of,
     require_access,
 )
-from motorpool.storage import company_tables, plain_tables
-from motorpool.storage.helpdesk_records import Branch
-from motorpool.storage.queries import Queries
-from motorpool.storage.zone_pauses import BRANCH_ZONE
+from motorpool.storage import plain_tables
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import company_tables
+from motorpool.storage.helpdesk.helpdesk_records import Branch
+from motorpool.storage.helpdesk.zone_pauses import BRANCH_ZONE
 
 __all__ = ["OPERATIONS"]
 

@@ -4,9 +4,9 @@ import msgspec
 
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import companies
-from motorpool.storage.companies import Membership
-from motorpool.storage.queries import Queries
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import companies
+from motorpool.storage.helpdesk.companies import Membership
 
 __all__ = ["membership_of", "memberships_of", "no_company", "require_linked", "require_manager"]
 

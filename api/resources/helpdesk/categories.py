@@ -12,10 +12,11 @@ from motorpool.api.resources.helpdesk.company_policy import (
     require_access,
     used_by,
 )
-from motorpool.storage import company_tables, configuration_uses, plain_tables
-from motorpool.storage.helpdesk_records import TicketCategory
-from motorpool.storage.queries import Queries
-from motorpool.storage.zone_pauses import BRANCH, CATEGORY_ZONE
+from motorpool.storage import plain_tables
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import company_tables, configuration_uses
+from motorpool.storage.helpdesk.helpdesk_records import TicketCategory
+from motorpool.storage.helpdesk.zone_pauses import BRANCH, CATEGORY_ZONE
 
 __all__ = ["OPERATIONS"]
 

@@ -2,20 +2,20 @@
 (docs/helpdesk.md#branches-teams-and-contacts).
 """
 
-from motorpool.actors.tickets.draft import to_milliseconds
-from motorpool.actors.tickets.edit import edit
-from motorpool.actors.tickets.facts import Author, Change
-from motorpool.actors.tickets.ticket_reader import lock_facts
-from motorpool.actors.tickets.ticket_writer import (
+from motorpool.actors.helpdesk.draft import to_milliseconds
+from motorpool.actors.helpdesk.edit import edit
+from motorpool.actors.helpdesk.facts import Author, Change
+from motorpool.actors.helpdesk.ticket_reader import lock_facts
+from motorpool.actors.helpdesk.ticket_writer import (
     Announcement,
     announcement_of,
     publish_announcement,
     write,
 )
 from motorpool.api.engine.call import Call
-from motorpool.storage import configuration_uses
-from motorpool.storage.configuration_uses import Cleared
-from motorpool.storage.queries import Queries
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import configuration_uses
+from motorpool.storage.helpdesk.configuration_uses import Cleared
 
 __all__ = ["clear_references"]
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import msgspec
 
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.helpdesk.ticket_rules import KEY as RULES
+from motorpool.actors.helpdesk.webhook_settings import KEY as WEBHOOK
+from motorpool.actors.helpdesk.webhook_settings import WebhookRefused, validate_change
 from motorpool.actors.messages.changes import CompanyChanged, LinkChanged
-from motorpool.actors.tickets.ticket_rules import KEY as RULES
-from motorpool.actors.tickets.webhook_settings import KEY as WEBHOOK
-from motorpool.actors.tickets.webhook_settings import WebhookRefused, validate_change
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
@@ -21,11 +21,12 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, memberships_of, require_manager
 from motorpool.api.resources.helpdesk.company_policy import audited_values, narrowed, whole_number
 from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_rules
-from motorpool.storage import companies, company_tables, links, users
-from motorpool.storage.conditions import Condition
-from motorpool.storage.helpdesk_records import Company
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery
+from motorpool.storage.accounts import links, users
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.helpdesk import companies, company_tables
+from motorpool.storage.helpdesk.helpdesk_records import Company
 
 __all__ = ["COMPANIES", "OPERATIONS"]
 

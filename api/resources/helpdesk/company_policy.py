@@ -16,11 +16,12 @@ from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company
-from motorpool.storage import companies, links
-from motorpool.storage.companies import Membership
-from motorpool.storage.conditions import Condition
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery, Table
+from motorpool.storage.accounts import links
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery, Table
+from motorpool.storage.helpdesk import companies
+from motorpool.storage.helpdesk.companies import Membership
 
 __all__ = [
     "COMPANY_PARAMETERS",

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 import msgspec
 from quart import Response
 
+from motorpool.actors.helpdesk.webhook_attempt import send_once
+from motorpool.actors.helpdesk.webhook_body import test_body
+from motorpool.actors.helpdesk.webhook_settings import read_settings
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
-from motorpool.actors.tickets.webhook_attempt import send_once
-from motorpool.actors.tickets.webhook_body import test_body
-from motorpool.actors.tickets.webhook_settings import read_settings
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import Operations
@@ -17,11 +17,11 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.http.responses import as_json
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_manager
-from motorpool.storage import ticket_deliveries
-from motorpool.storage.company_tables import COMPANIES
-from motorpool.storage.helpdesk_records import Company
-from motorpool.storage.ticket_deliveries import Delivery
-from motorpool.storage.ticket_messages import message_id
+from motorpool.storage.deliveries import ticket_deliveries
+from motorpool.storage.deliveries.ticket_deliveries import Delivery
+from motorpool.storage.deliveries.ticket_messages import message_id
+from motorpool.storage.helpdesk.company_tables import COMPANIES
+from motorpool.storage.helpdesk.helpdesk_records import Company
 
 __all__ = ["OPERATIONS"]
 

@@ -12,12 +12,14 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
 from motorpool.codecs.calendars.calendar import find_zone
-from motorpool.storage import companies, company_tables, plain_tables, users
-from motorpool.storage.companies import Membership
-from motorpool.storage.conditions import Condition
-from motorpool.storage.helpdesk_records import Contact
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import users
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.helpdesk import companies, company_tables
+from motorpool.storage.helpdesk.companies import Membership
+from motorpool.storage.helpdesk.helpdesk_records import Contact
 
 __all__ = ["OPERATIONS"]
 

@@ -17,11 +17,11 @@ from motorpool.api.engine.resource import id_of
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company, require_manager
-from motorpool.storage import companies, company_tables
-from motorpool.storage.conditions import Condition
-from motorpool.storage.helpdesk_records import TicketCategory, TicketPriority, TicketStatus
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery, Table
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery, Table
+from motorpool.storage.helpdesk import companies, company_tables
+from motorpool.storage.helpdesk.helpdesk_records import TicketCategory, TicketPriority, TicketStatus
 
 __all__ = ["OPERATIONS"]
 

@@ -13,10 +13,10 @@ from quart import Response
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.ticket_json import json_of
-from motorpool.storage import idempotency, ticket_lists, tickets
-from motorpool.storage.helpdesk_records import Ticket, TicketEvent
-from motorpool.storage.idempotency import StoredAnswer
-from motorpool.storage.queries import Queries
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import idempotency, ticket_lists, tickets
+from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
+from motorpool.storage.helpdesk.idempotency import StoredAnswer
 
 __all__ = ["IDEMPOTENCY_KEY", "RepeatableRequest", "repeatable"]
 

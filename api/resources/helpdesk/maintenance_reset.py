@@ -12,7 +12,8 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.ticket_changes import TicketContext
-from motorpool.storage import plain_tables, positions
+from motorpool.storage import plain_tables
+from motorpool.storage.devices import positions
 from motorpool.storage.records import Maintenance
 
 __all__ = ["MaintenanceReset", "find_reset", "store_reset"]

@@ -8,11 +8,12 @@ from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.resources.helpdesk.caller_membership import memberships_of
-from motorpool.storage import companies, company_tables, links, teams
-from motorpool.storage.conditions import Condition
-from motorpool.storage.links import LinkType
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery
+from motorpool.storage.accounts import links
+from motorpool.storage.accounts.links import LinkType
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.helpdesk import companies, company_tables, teams
 
 __all__ = ["MEMBERSHIPS", "change_links", "managed"]
 

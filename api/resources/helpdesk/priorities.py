@@ -1,8 +1,8 @@
 """Priorities of tickets and their service levels (docs/helpdesk.md#priorities)."""
 
+from motorpool.actors.helpdesk.business_calendars import HOLIDAYS
+from motorpool.actors.helpdesk.escalation import ESCALATE_PRIORITY, ESCALATE_TEAM
 from motorpool.actors.messages.changes import TicketPriorityChanged
-from motorpool.actors.tickets.business_calendars import HOLIDAYS
-from motorpool.actors.tickets.escalation import ESCALATE_PRIORITY, ESCALATE_TEAM
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -17,9 +17,10 @@ from motorpool.api.resources.helpdesk.company_policy import (
     used_by,
     whole_number,
 )
-from motorpool.storage import company_tables, configuration_uses, plain_tables, ticket_setups
-from motorpool.storage.helpdesk_records import TicketPriority
-from motorpool.storage.queries import Queries
+from motorpool.storage import plain_tables
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import company_tables, configuration_uses, ticket_setups
+from motorpool.storage.helpdesk.helpdesk_records import TicketPriority
 
 __all__ = ["OPERATIONS"]
 

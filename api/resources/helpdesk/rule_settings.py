@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from motorpool.actors.tickets.ticket_rules import (
+from motorpool.actors.helpdesk.ticket_rules import (
     KEY,
     RuleRefused,
     TicketRule,
@@ -15,8 +15,9 @@ from motorpool.actors.tickets.ticket_rules import (
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import plain_tables, ticket_rules
-from motorpool.storage.queries import Queries
+from motorpool.storage import plain_tables
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import ticket_rules
 
 __all__ = ["checked_rules", "keep_rules"]
 

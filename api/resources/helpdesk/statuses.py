@@ -14,11 +14,11 @@ from motorpool.api.resources.helpdesk.company_policy import (
     narrowed,
     used_by,
 )
-from motorpool.storage import company_tables, configuration_uses
-from motorpool.storage.conditions import Condition
-from motorpool.storage.helpdesk_records import STATUS_KINDS, TicketStatus
-from motorpool.storage.queries import Queries
-from motorpool.storage.tables import ListQuery
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.helpdesk import company_tables, configuration_uses
+from motorpool.storage.helpdesk.helpdesk_records import STATUS_KINDS, TicketStatus
 
 __all__ = ["OPERATIONS"]
 

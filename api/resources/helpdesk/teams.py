@@ -3,7 +3,7 @@
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.tickets.escalation import ESCALATE_TEAM
+from motorpool.actors.helpdesk.escalation import ESCALATE_TEAM
 from motorpool.api.auth.rights import LINK
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import may_see_user
@@ -15,9 +15,10 @@ from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy
 from motorpool.api.resources.helpdesk.memberships import change_links, managed
-from motorpool.storage import company_tables, configuration_uses, links, teams, users
-from motorpool.storage.helpdesk_records import Team, TeamMember
-from motorpool.storage.queries import Queries
+from motorpool.storage.accounts import links, users
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import company_tables, configuration_uses, teams
+from motorpool.storage.helpdesk.helpdesk_records import Team, TeamMember
 
 __all__ = ["OPERATIONS"]
 

@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 
 from quart import Response
 
-from motorpool.actors.tickets.draft import to_milliseconds
-from motorpool.actors.tickets.facts import Author, Change, Outcome, TicketFacts, TicketRefused
-from motorpool.actors.tickets.ticket_creation import TooManyTickets
-from motorpool.actors.tickets.ticket_reader import lock_facts
-from motorpool.actors.tickets.ticket_writer import announce, write
+from motorpool.actors.helpdesk.draft import to_milliseconds
+from motorpool.actors.helpdesk.facts import Author, Change, Outcome, TicketFacts, TicketRefused
+from motorpool.actors.helpdesk.ticket_creation import TooManyTickets
+from motorpool.actors.helpdesk.ticket_reader import lock_facts
+from motorpool.actors.helpdesk.ticket_writer import announce, write
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.versions import require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_linked
 from motorpool.api.resources.helpdesk.idempotency import RepeatableRequest, repeatable
 from motorpool.api.resources.helpdesk.ticket_json import json_of
-from motorpool.storage import idempotency, tickets
-from motorpool.storage.companies import Membership
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import Conflict
-from motorpool.storage.helpdesk_records import Ticket, TicketEvent
-from motorpool.storage.queries import Queries
+from motorpool.storage.helpdesk import idempotency, tickets
+from motorpool.storage.helpdesk.companies import Membership
+from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 
 __all__ = [
     "TicketContext",

@@ -2,20 +2,20 @@
 
 from typing import Any
 
+from motorpool.actors.helpdesk.draft import to_milliseconds
+from motorpool.actors.helpdesk.evidence import add_evidence
+from motorpool.actors.helpdesk.facts import Change
+from motorpool.actors.helpdesk.ticket_reader import lock_facts
+from motorpool.actors.helpdesk.ticket_writer import announce, write
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsChanged
 from motorpool.actors.messages.uplink import CommandOutcome, CommandQueued, CommandRefused
-from motorpool.actors.record_json import format_time
-from motorpool.actors.tickets.draft import to_milliseconds
-from motorpool.actors.tickets.evidence import add_evidence
-from motorpool.actors.tickets.facts import Change
-from motorpool.actors.tickets.ticket_reader import lock_facts
-from motorpool.actors.tickets.ticket_writer import announce, write
+from motorpool.actors.words.record_json import format_time
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_membership import membership_of
 from motorpool.api.resources.helpdesk.ticket_changes import author_of, require_agent
-from motorpool.storage import ticket_commands, tickets
-from motorpool.storage.queries import Queries
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import ticket_commands, tickets
 from motorpool.storage.records import Command
 
 __all__ = [

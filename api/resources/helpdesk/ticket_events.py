@@ -14,9 +14,9 @@ from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.responses import as_json
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_linked
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
-from motorpool.storage import ticket_lists, tickets
-from motorpool.storage.companies import Membership
-from motorpool.storage.helpdesk_records import TicketEvent
+from motorpool.storage.helpdesk import ticket_lists, tickets
+from motorpool.storage.helpdesk.companies import Membership
+from motorpool.storage.helpdesk.helpdesk_records import TicketEvent
 
 __all__ = ["OPERATIONS", "require_readable"]
 

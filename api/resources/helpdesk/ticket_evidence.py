@@ -8,22 +8,24 @@ import msgspec
 
 from motorpool.actors.files.file_retention import MEDIA_NAMES
 from motorpool.actors.files.media_files import media_folder
+from motorpool.actors.helpdesk.capture_evidence import capture_attributes, file_attributes, measure_file
+from motorpool.actors.helpdesk.rule_tickets import snapshot_of
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
-from motorpool.actors.tickets.capture_evidence import capture_attributes, file_attributes, measure_file
-from motorpool.actors.tickets.rule_tickets import snapshot_of
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld
 from motorpool.actors.video.capture_files import CAPTURE_NAMES
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import captures, positions, ticket_captures, ticket_files
-from motorpool.storage.captures import CaptureRecord
-from motorpool.storage.helpdesk_records import Ticket
-from motorpool.storage.queries import Queries
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices import positions
+from motorpool.storage.helpdesk import ticket_captures, ticket_files
+from motorpool.storage.helpdesk.helpdesk_records import Ticket
+from motorpool.storage.helpdesk.ticket_captures import TicketCapture
+from motorpool.storage.helpdesk.ticket_files import MAX_OF_TICKET, FileFacts
 from motorpool.storage.records import Device
-from motorpool.storage.ticket_captures import TicketCapture
-from motorpool.storage.ticket_files import MAX_OF_TICKET, FileFacts
+from motorpool.storage.video import captures
+from motorpool.storage.video.captures import CaptureRecord
 
 __all__ = ["MAX_FILES", "Evidence", "EvidenceFile", "announce_evidence", "find_evidence", "keep_evidence"]
 

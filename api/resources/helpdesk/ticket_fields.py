@@ -6,17 +6,17 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from motorpool.actors.masking import without_secrets
-from motorpool.actors.tickets.edit import json_name
+from motorpool.actors.helpdesk.edit import json_name
+from motorpool.actors.words.masking import without_secrets
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import check_size
-from motorpool.storage import ticket_references
-from motorpool.storage.companies import Membership
-from motorpool.storage.helpdesk_records import TARGETS, Ticket
-from motorpool.storage.queries import Queries
-from motorpool.storage.ticket_references import Reference
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import ticket_references
+from motorpool.storage.helpdesk.companies import Membership
+from motorpool.storage.helpdesk.helpdesk_records import TARGETS, Ticket
+from motorpool.storage.helpdesk.ticket_references import Reference
 
 __all__ = [
     "LENGTHS",

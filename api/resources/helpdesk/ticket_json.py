@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from motorpool.api.json import encode
-from motorpool.storage.helpdesk_records import Ticket, TicketEvent
+from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 
 __all__ = ["json_of", "whole_seconds"]
 

@@ -17,10 +17,11 @@ from motorpool.api.http.responses import as_json
 from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_membership import memberships_of, no_company
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
-from motorpool.storage import ticket_lists, users
-from motorpool.storage.conditions import ALWAYS, Condition, all_of
+from motorpool.storage.accounts import users
+from motorpool.storage.database.conditions import ALWAYS, Condition, all_of
 from motorpool.storage.errors import TookTooLong
-from motorpool.storage.helpdesk_records import TARGETS, StatusKind, Target, Ticket
+from motorpool.storage.helpdesk import ticket_lists
+from motorpool.storage.helpdesk.helpdesk_records import TARGETS, StatusKind, Target, Ticket
 
 __all__ = ["OPERATIONS", "TicketFilters", "references", "ticket_scope"]
 

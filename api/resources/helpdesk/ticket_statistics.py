@@ -8,13 +8,13 @@ import trio
 from msgspec import Meta
 from quart import Response
 
-from motorpool.actors.tickets.statistics import (
+from motorpool.actors.helpdesk.statistics import (
     Period,
     assemble,
     cut_periods,
     names_wanted,
 )
-from motorpool.actors.tickets.statistics_records import TicketStatistics
+from motorpool.actors.helpdesk.statistics_records import TicketStatistics
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
@@ -24,13 +24,13 @@ from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company
 from motorpool.api.resources.helpdesk.ticket_lists import TicketFilters, references
 from motorpool.codecs.calendars.time_zones import find_zone
-from motorpool.storage import ticket_backlog, ticket_devices, ticket_lists, ticket_statistics
-from motorpool.storage.conditions import all_of
-from motorpool.storage.database import Database
+from motorpool.storage.database.conditions import all_of
+from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
-from motorpool.storage.ticket_backlog import Backlog
-from motorpool.storage.ticket_devices import DeviceCount
-from motorpool.storage.ticket_statistics import Breaches, Count, Span, Times
+from motorpool.storage.helpdesk import ticket_backlog, ticket_devices, ticket_lists, ticket_statistics
+from motorpool.storage.helpdesk.ticket_backlog import Backlog
+from motorpool.storage.helpdesk.ticket_devices import DeviceCount
+from motorpool.storage.helpdesk.ticket_statistics import Breaches, Count, Span, Times
 
 __all__ = ["OPERATIONS"]
 

@@ -6,12 +6,12 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.masking import without_secrets
+from motorpool.actors.helpdesk.assign import assign
+from motorpool.actors.helpdesk.comment import comment
+from motorpool.actors.helpdesk.facts import Outcome
+from motorpool.actors.helpdesk.transition import transition
 from motorpool.actors.messages.changes import MaintenanceChanged
-from motorpool.actors.tickets.assign import assign
-from motorpool.actors.tickets.comment import comment
-from motorpool.actors.tickets.facts import Outcome
-from motorpool.actors.tickets.transition import transition
+from motorpool.actors.words.masking import without_secrets
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import BodyRules, Content, Operations
@@ -28,7 +28,7 @@ from motorpool.api.resources.helpdesk.ticket_evidence import (
     find_evidence,
     keep_evidence,
 )
-from motorpool.storage.helpdesk_records import Ticket, TicketEvent
+from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 
 __all__ = ["OPERATIONS"]
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from quart import Response
 
+from motorpool.actors.helpdesk.draft import to_milliseconds
+from motorpool.actors.helpdesk.edit import EDITABLE, edit, json_name
+from motorpool.actors.helpdesk.facts import Outcome
+from motorpool.actors.helpdesk.ticket_creation import CreateTicket
+from motorpool.actors.helpdesk.ticket_creator import ANSWER_SECONDS, TICKET_CREATOR
+from motorpool.actors.helpdesk.ticket_reader import lock_facts
+from motorpool.actors.helpdesk.ticket_writer import announce_deletion, write_deletion
 from motorpool.actors.messages.changes import TicketChanged
-from motorpool.actors.tickets.draft import to_milliseconds
-from motorpool.actors.tickets.edit import EDITABLE, edit, json_name
-from motorpool.actors.tickets.facts import Outcome
-from motorpool.actors.tickets.ticket_creation import CreateTicket
-from motorpool.actors.tickets.ticket_creator import ANSWER_SECONDS, TICKET_CREATOR
-from motorpool.actors.tickets.ticket_reader import lock_facts
-from motorpool.actors.tickets.ticket_writer import announce_deletion, write_deletion
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
@@ -46,11 +46,11 @@ from motorpool.api.resources.helpdesk.ticket_fields import (
     require_excuser,
 )
 from motorpool.api.resources.helpdesk.ticket_json import json_of
-from motorpool.storage import tickets
-from motorpool.storage.companies import Membership
-from motorpool.storage.helpdesk_records import EPOCH, Ticket, TicketCategory
-from motorpool.storage.queries import Queries
-from motorpool.storage.ticket_references import Reference
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.helpdesk import tickets
+from motorpool.storage.helpdesk.companies import Membership
+from motorpool.storage.helpdesk.helpdesk_records import EPOCH, Ticket, TicketCategory
+from motorpool.storage.helpdesk.ticket_references import Reference
 
 __all__ = ["OPERATIONS"]
 

@@ -37,7 +37,7 @@ from motorpool.api.resources.reports.requests import (
 )
 from motorpool.api.resources.reports.workbooks import answer_workbook, wants_workbook
 from motorpool.storage.records import Event, Position
-from motorpool.storage.report_rows import count_positions
+from motorpool.storage.reports.report_rows import count_positions
 
 __all__ = ["OPERATIONS"]
 

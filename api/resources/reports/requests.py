@@ -9,9 +9,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from motorpool.actors.preferences import Preferences, preferences_for
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.reports.visibility import select_devices, visible_of
+from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.api.auth.authentication import confirm_caller
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.audit import record_action

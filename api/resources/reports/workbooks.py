@@ -25,7 +25,7 @@ from motorpool.api.resources.reports.requests import (
     PeriodQuery,
     begin_report,
 )
-from motorpool.storage import requested_reports
+from motorpool.storage.reports import requested_reports
 
 __all__ = ["OPERATIONS", "answer_workbook", "wants_workbook"]
 

@@ -67,9 +67,11 @@ from motorpool.codecs.reports import (
 )
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import commands, device_states, devices, groups, positions, recordings, users
+from motorpool.storage.accounts import users
+from motorpool.storage.devices import commands, device_states, devices, groups, positions
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Group, Position, User
+from motorpool.storage.video import recordings
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

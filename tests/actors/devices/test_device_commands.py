@@ -33,9 +33,12 @@ from motorpool.actors.messages.uplink import (
 from motorpool.codecs.reports import CommandResult, PositionReport
 from motorpool.runtime import Actor
 from motorpool.runtime.testing import Probe
-from motorpool.storage import commands, devices, runs, ticket_commands, users
+from motorpool.storage.accounts import users
+from motorpool.storage.devices import commands, devices
 from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.helpdesk import ticket_commands
 from motorpool.storage.records import User
+from motorpool.storage.schedules import runs
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

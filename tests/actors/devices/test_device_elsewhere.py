@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from motorpool.actors.devices.cluster_statuses import ClusterStatuses
+from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.devices.position_writer import assign_id
 from motorpool.actors.messages.uplink import (
     ConnectedElsewhere,
@@ -12,7 +12,7 @@ from motorpool.actors.messages.uplink import (
     StoredElsewhere,
 )
 from motorpool.codecs.reports import PositionReport
-from motorpool.storage import positions
+from motorpool.storage.devices import positions
 from motorpool.storage.records import Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)

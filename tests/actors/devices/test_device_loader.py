@@ -14,7 +14,7 @@ from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold import FoldState
 from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState
-from motorpool.storage import commands, device_states, positions
+from motorpool.storage.devices import commands, device_states, positions
 from motorpool.storage.records import Position, QueuedCommand
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)

@@ -17,7 +17,8 @@ from motorpool.actors.devices.position_writer import (
 from motorpool.actors.messages.downlink import AcknowledgeStored
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
 from motorpool.runtime import ChildSpec, Deferred
-from motorpool.storage import events, positions
+from motorpool.storage.devices import positions
+from motorpool.storage.events import events
 from motorpool.storage.records import Event, Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)

@@ -12,7 +12,9 @@ from motorpool.actors.devices.position_writer import Append, assign_id
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold import FoldContext, FoldState, fold
 from motorpool.codecs.reports import PositionReport
-from motorpool.storage import links, plain_tables, positions
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links
+from motorpool.storage.devices import positions
 from motorpool.storage.records import Geofence, Maintenance
 
 MORNING = datetime(2026, 6, 15, 6, 0, tzinfo=UTC)

@@ -29,7 +29,9 @@ from motorpool.actors.messages.changes import (
     ServerChanged,
 )
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
-from motorpool.storage import devices, groups, links, plain_tables, server
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, server
+from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import (
     Calendar,
     ComputedAttribute,

@@ -5,6 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from motorpool.actors.cluster.shared_attempts import SharedAttempts
+from motorpool.actors.deliveries import OutgoingServices, SmsGateway, SmtpAccount
+from motorpool.actors.deliveries.outbox import OUTBOX
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents, position_writer_spec
 from motorpool.actors.events import batch_renderer, deliveries
 from motorpool.actors.events import notifier as notifier_module
@@ -18,12 +21,13 @@ from motorpool.actors.messages.topics import (
     WebhookDisabled,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
-from motorpool.actors.outgoing import OutgoingServices, SmsGateway, SmtpAccount
-from motorpool.actors.outgoing.outbox import OUTBOX
-from motorpool.actors.shared_attempts import SharedAttempts
 from motorpool.runtime import ChildSpec, DynamicSpec, Restart
 from motorpool.runtime.testing import Probe
-from motorpool.storage import commands, links, notifications, plain_tables, receivers, users
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, users
+from motorpool.storage.deliveries import receivers
+from motorpool.storage.devices import commands
+from motorpool.storage.events import notifications
 from motorpool.storage.records import Calendar, Command, Event, Geofence, Notification, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -321,7 +325,7 @@ async def test_an_event_for_ten_thousand_users_takes_few_statements(
 
 
 def count_statements(monkeypatch, counted):
-    from motorpool.storage.connections import Connection
+    from motorpool.storage.database.connections import Connection
 
     call = Connection.call
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.actors.catalog import languages, read_catalog
 from motorpool.actors.events.coordinates import format_coordinates
 from motorpool.actors.events.rendering import EventFacts, Reader, reader_of, render
-from motorpool.actors.preferences import preferences_of
 from motorpool.actors.rules.event_types import EVENT_TYPES
+from motorpool.actors.words.catalog import languages, read_catalog
+from motorpool.actors.words.preferences import preferences_of
 from motorpool.storage.records import (
     Device,
     Event,

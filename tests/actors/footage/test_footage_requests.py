@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from tests.actors.tickets.clock.test_ticket_captures import Directory, Source, show
+from tests.actors.helpdesk.clock.test_ticket_captures import Directory, Source, show
 
 from motorpool.actors.footage.footage_requests import footage_requests_spec
 from motorpool.actors.messages.access import ACCESS, MaySee
@@ -16,9 +16,10 @@ from motorpool.actors.video.capture import CAPTURE, capture_spec
 from motorpool.actors.video.capture_records import SERVER_ENDED, capture_records_spec
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import footage_requests, users
-from motorpool.storage.footage_requests import FootageRequest
+from motorpool.storage.accounts import users
 from motorpool.storage.records import User
+from motorpool.storage.video import footage_requests
+from motorpool.storage.video.footage_requests import FootageRequest
 
 HOUR = timedelta(hours=1)
 

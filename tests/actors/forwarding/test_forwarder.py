@@ -15,12 +15,12 @@ from motorpool.actors.devices.position_writer import (
 from motorpool.actors.forwarding import destinations, forwarder
 from motorpool.actors.forwarding.forwarder import forwarder_spec
 from motorpool.actors.forwarding.settings import ForwardSettings
+from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.changes import COMMITTED_CHANGES, DeviceChanged
 from motorpool.actors.messages.counters import FORWARD_DROPPED
 from motorpool.actors.messages.topics import POSITIONS
-from motorpool.actors.outgoing.http import OutgoingHttp
-from motorpool.actors.record_json import encode
-from motorpool.storage import devices
+from motorpool.actors.words.record_json import encode
+from motorpool.storage.devices import devices
 from motorpool.storage.records import Event, Position
 
 NOON = datetime(2026, 6, 15, 12, tzinfo=UTC)

@@ -10,9 +10,9 @@ import trio
 from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.http_destination import REFUSED_ATTEMPTS, HttpDestination
 from motorpool.actors.forwarding.queue import ForwardQueue
+from motorpool.actors.http.http import OutgoingHttp
+from motorpool.actors.http.http_connection import HttpConnection
 from motorpool.actors.messages.counters import FORWARD_DROPPED, FORWARDED
-from motorpool.actors.outgoing.http import OutgoingHttp
-from motorpool.actors.outgoing.http_connection import HttpConnection
 
 
 def dropped(reason):

@@ -7,10 +7,10 @@ import trio
 
 from motorpool.actors.gateway.datagram_listener import MAX_IGNORED, datagram_listener_spec
 from motorpool.actors.gateway.datagram_peer import MAX_QUEUED, DatagramPeer
-from motorpool.actors.gateway.limits import ConnectionLimits, MemoryBudget
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
 from motorpool.actors.messages.downlink import NOT_KNOWN
+from motorpool.actors.work.connection_limits import ConnectionLimits, MemoryBudget
 from motorpool.codecs.devices import CODECS
 from motorpool.runtime import Actor
 

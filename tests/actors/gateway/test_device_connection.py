@@ -54,7 +54,8 @@ from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.reports import DeviceCommand, PositionReport, Recording
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import devices, users
+from motorpool.storage.accounts import users
+from motorpool.storage.devices import devices
 from motorpool.storage.records import User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)

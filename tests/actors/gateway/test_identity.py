@@ -5,14 +5,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
-from motorpool.actors.batching import BATCH
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.gateway.identity import IDENTIFICATION, Identify, identification_spec
 from motorpool.actors.messages.changes import CHANGES, DeviceChanged
 from motorpool.actors.settings import RegisterSettings
+from motorpool.actors.work.batching import BATCH
 from motorpool.runtime.testing import open_tree
-from motorpool.storage import devices, links, users
-from motorpool.storage.database import open_database
+from motorpool.storage.accounts import links, users
+from motorpool.storage.database.database import open_database
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.records import Device, User
 from motorpool.storage.settings import DatabaseSettings

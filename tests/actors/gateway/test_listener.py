@@ -10,7 +10,6 @@ import pytest
 import trio
 
 from motorpool.actors.gateway import port_guard
-from motorpool.actors.gateway.limits import ConnectionLimits
 from motorpool.actors.gateway.listener import MAX_FAILURES, Listener, listener_spec
 from motorpool.actors.gateway.port_guard import (
     DEVICE_SHARE,
@@ -22,6 +21,7 @@ from motorpool.actors.gateway.port_guard import (
 )
 from motorpool.actors.gateway.recorder import RECORDER
 from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.codecs.traffic_recording import Opened, TrafficRecordingReader
 from motorpool.runtime import Actor, ActorFailed, ChildSpec
 from motorpool.runtime.testing import Probe

@@ -4,14 +4,14 @@ import socket
 
 import pytest
 
-from motorpool.actors.gateway.limits import ConnectionLimits
 from motorpool.actors.gateway.listener import listener_spec
-from motorpool.actors.gateway.networks import Networks
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxied_socket import HEADER_SECONDS
 from motorpool.actors.gateway.recorder import RECORDER
 from motorpool.actors.messages.counters import PROXY_HEADERS_REJECTED
 from motorpool.actors.messages.downlink import CONNECTION
+from motorpool.actors.work.connection_limits import ConnectionLimits
+from motorpool.actors.work.networks import Networks
 from motorpool.codecs.traffic_recording import Opened, Received, TrafficRecordingReader
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.runtime.testing import Probe

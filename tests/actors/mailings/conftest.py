@@ -4,11 +4,12 @@ from functools import partial
 import pytest
 from tests.actors.schedules.icalendar import NOW
 
-from motorpool.actors.outgoing import OutgoingServices, SmtpAccount
-from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.deliveries import OutgoingServices, SmtpAccount
+from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.runtime import ChildSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import outbox, users
+from motorpool.storage.accounts import users
+from motorpool.storage.deliveries import outbox
 from motorpool.storage.records import User
 
 ACCOUNT = SmtpAccount(host="mail.example.org", port=25, security="none", address="fleet@example.org")

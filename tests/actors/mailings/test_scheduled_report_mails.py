@@ -13,8 +13,11 @@ from motorpool.actors.messages.changes import CalendarChanged, ScheduledReportCh
 from motorpool.actors.messages.scheduling import SCHEDULED_REPORT_MAILS, EventsEnded
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.schedules.timetable_kinds import SCHEDULED_REPORTS
-from motorpool.storage import audit, devices, groups, links, plain_tables, scheduled_reports, users
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import audit, links, users
+from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import Calendar, Device, Group, ScheduledReport, User
+from motorpool.storage.reports import scheduled_reports
 
 URL = "https://fleet.example.org"
 

@@ -2,8 +2,8 @@ from datetime import timedelta
 
 from tests.actors.schedules.icalendar import NOW
 
+from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.mailings.ticket_mails import TicketMail, TicketMails
-from motorpool.actors.outgoing import OutgoingServices
 
 
 def mail(user, kind="ticketAssigned"):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.actors.reports.presence import Circle, IntervalFinder
-from motorpool.storage.report_places import Step, StepEnd
+from motorpool.storage.reports.report_places import Step, StepEnd
 
 BEGIN = datetime(2026, 5, 1, tzinfo=UTC)
 METRES = 6_371_000 * math.pi / 180

@@ -18,10 +18,11 @@ from motorpool.actors.reports.sources import Sources
 from motorpool.actors.reports.track import find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.runtime.testing import TestClock
-from motorpool.storage import devices, positions, report_days, report_rows
+from motorpool.storage.devices import devices, positions
+from motorpool.storage.devices.position_rows import copy_data
 from motorpool.storage.errors import VersionFound
-from motorpool.storage.position_rows import copy_data
 from motorpool.storage.records import Device, Position
+from motorpool.storage.reports import report_days, report_rows
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 NOW = MAY + timedelta(days=10)

@@ -19,7 +19,7 @@ from motorpool.codecs.devices.jt808.frames import MAX_BODY_BYTES, Identity, enco
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import PositionReport
-from motorpool.storage.position_rows import pack_row
+from motorpool.storage.devices.position_rows import pack_row
 
 NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 """In JSON; behind an escaped backslash it is another text."""

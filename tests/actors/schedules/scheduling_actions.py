@@ -12,7 +12,9 @@ from tests.actors.schedules.scheduling_model import Event, Model, Owner, Step
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import CalendarChanged, DeviceChanged, ScheduleChanged
 from motorpool.actors.messages.uplink import DEVICE
-from motorpool.storage import commands, devices, groups, links, plain_tables, runs, scheduled_commands, users
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, users
+from motorpool.storage.devices import commands, devices, groups
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -22,6 +24,7 @@ from motorpool.storage.records import (
     ScheduledStep,
     User,
 )
+from motorpool.storage.schedules import runs, scheduled_commands
 
 MINUTE = timedelta(minutes=1)
 

@@ -24,11 +24,11 @@ from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import Actor, ChildSpec, Deferred, DynamicSpec, Kind, Restart
 from motorpool.runtime.testing import TestClock, open_tree
-from motorpool.storage import devices
-from motorpool.storage.database import open_database
+from motorpool.storage.database.database import open_database
+from motorpool.storage.database.statements import Statements
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.settings import DatabaseSettings
-from motorpool.storage.statements import Statements
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 EMPTY = "".join(

@@ -17,8 +17,9 @@ from motorpool.actors.schedules import edge_queue, manual_runs, step_sender
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.step_recovery import OUTCOME_UNKNOWN
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
-from motorpool.storage import commands, edge_occurrences, links, plain_tables, runs, scheduled_commands, users
-from motorpool.storage.edge_occurrences import EdgeOccurrence
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, users
+from motorpool.storage.devices import commands
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import (
     Calendar,
@@ -28,6 +29,8 @@ from motorpool.storage.records import (
     ScheduledStep,
     User,
 )
+from motorpool.storage.schedules import edge_occurrences, runs, scheduled_commands
+from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

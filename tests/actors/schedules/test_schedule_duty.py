@@ -7,12 +7,12 @@ import trio
 from tests.actors.schedules.test_scheduling import Terminal, World
 from tests.actors.test_duties import FreezableDatabase
 
-from motorpool.actors.duties import LOOK_SECONDS, Duties
+from motorpool.actors.cluster.duties import LOOK_SECONDS, Duties
 from motorpool.actors.messages.scheduling import DISPATCHER, TIMETABLE, RunNow
 from motorpool.actors.messages.uplink import DEVICE
 from motorpool.actors.tree import schedule_spec
 from motorpool.runtime import DynamicSpec
-from motorpool.storage import nodes
+from motorpool.storage.database import nodes
 
 
 class Server:

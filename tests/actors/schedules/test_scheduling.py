@@ -21,18 +21,9 @@ from motorpool.actors.messages.scheduling import (
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.tree import schedule_spec
 from motorpool.runtime import Actor, DynamicSpec
-from motorpool.storage import (
-    commands,
-    device_states,
-    devices,
-    groups,
-    links,
-    plain_tables,
-    runs,
-    scheduled_commands,
-    server,
-    users,
-)
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, server, users
+from motorpool.storage.devices import commands, device_states, devices, groups
 from motorpool.storage.records import (
     Calendar,
     Command,
@@ -43,6 +34,7 @@ from motorpool.storage.records import (
     ScheduledStep,
     User,
 )
+from motorpool.storage.schedules import runs, scheduled_commands
 
 
 class Terminal(Actor):

@@ -27,8 +27,10 @@ from tests.actors.schedules.scheduling_harness import Harness
 from tests.actors.schedules.scheduling_model import Schedule, Seen, edges
 
 from motorpool.actors.messages.scheduling import DISPATCHER, EdgeReached, RunNow
-from motorpool.storage import commands, links, scheduled_commands
+from motorpool.storage.accounts import links
+from motorpool.storage.devices import commands
 from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.schedules import scheduled_commands
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 LANDINGS = 25

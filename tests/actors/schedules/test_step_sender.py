@@ -9,10 +9,10 @@ import trio
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.schedules.step_sender import SEND_SECONDS, send_step
 from motorpool.runtime import Actor, DynamicSpec, Failure
-from motorpool.storage.edge_occurrences import StartedStep
 from motorpool.storage.errors import StatementRejected, StorageUnavailable
 from motorpool.storage.records import QueuedCommand
-from motorpool.storage.runs import Outcome
+from motorpool.storage.schedules.edge_occurrences import StartedStep
+from motorpool.storage.schedules.runs import Outcome
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 

@@ -15,8 +15,10 @@ from motorpool.actors.messages.scheduling import (
 from motorpool.actors.schedules import timetable
 from motorpool.actors.schedules.timetable import MAX_PASSED_EDGES, timetable_spec
 from motorpool.runtime import Actor, ChildSpec
-from motorpool.storage import plain_tables, scheduled_commands, server
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import server
 from motorpool.storage.records import Calendar, ScheduledCommand
+from motorpool.storage.schedules import scheduled_commands
 
 
 class RecordingDispatcher(Actor):

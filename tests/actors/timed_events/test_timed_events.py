@@ -13,7 +13,10 @@ from motorpool.actors.messages.changes import DeviceChanged, MaintenanceChanged,
 from motorpool.actors.messages.topics import EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.timed_events.timed_events import timed_events_spec
-from motorpool.storage import device_states, devices, events, groups, links, plain_tables, positions, server
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import links, server
+from motorpool.storage.devices import device_states, devices, groups, positions
+from motorpool.storage.events import events
 from motorpool.storage.records import Calendar, Event, Geofence, Group, Maintenance, Position
 
 MINUTE = timedelta(minutes=1)

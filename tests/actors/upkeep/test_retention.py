@@ -5,10 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
-from motorpool.storage import devices, expired_rows, idempotency, positions, runs, users
+from motorpool.storage.accounts import users
+from motorpool.storage.devices import devices, positions
 from motorpool.storage.errors import StorageUnavailable
-from motorpool.storage.idempotency import StoredAnswer
+from motorpool.storage.helpdesk import idempotency
+from motorpool.storage.helpdesk.idempotency import StoredAnswer
 from motorpool.storage.records import Position, User
+from motorpool.storage.schedules import runs
+from motorpool.storage.upkeep import expired_rows
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -10,9 +10,9 @@ import trio.testing
 from motorpool.actors.messages.counters import MAIL_SENT, MESSAGES_RECEIVED
 from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.upkeep.statistics import DAYS_KEPT, STATISTICS, RequestServed, SaveNow, statistics_spec
-from motorpool.storage import statistics
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Position
+from motorpool.storage.upkeep import statistics
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 ALWAYS = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))

@@ -39,8 +39,8 @@ from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec, Failure
 from motorpool.runtime.testing import Probe
-from motorpool.storage import captures as storage
-from motorpool.storage import devices
+from motorpool.storage.devices import devices
+from motorpool.storage.video import captures as storage
 
 
 class Source(Probe):

@@ -15,9 +15,9 @@ from motorpool.actors.video.capture_records import (
     OpenCapture,
     capture_records_spec,
 )
-from motorpool.storage import captures
-from motorpool.storage.captures import CaptureRecord
 from motorpool.storage.errors import StorageError
+from motorpool.storage.video import captures
+from motorpool.storage.video.captures import CaptureRecord
 
 
 @pytest.fixture

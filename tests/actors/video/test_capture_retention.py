@@ -20,9 +20,11 @@ from motorpool.actors.video.capture_records import (
 from motorpool.actors.video.capture_retention import capture_retention_spec
 from motorpool.runtime import DynamicSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage import captures, nodes, ticket_files
-from motorpool.storage.captures import CaptureChange, CaptureRecord
-from motorpool.storage.ticket_files import FileFacts
+from motorpool.storage.database import nodes
+from motorpool.storage.helpdesk import ticket_files
+from motorpool.storage.helpdesk.ticket_files import FileFacts
+from motorpool.storage.video import captures
+from motorpool.storage.video.captures import CaptureChange, CaptureRecord
 
 DAY = 86_400.0
 

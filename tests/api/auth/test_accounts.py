@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 from motorpool.api.auth.tokens import issue
-from motorpool.storage import tokens
+from motorpool.storage.accounts import tokens
 
 
 async def statements(served, monkeypatch):

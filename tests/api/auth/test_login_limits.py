@@ -5,8 +5,8 @@ import random
 import pytest
 import trio
 
-from motorpool.actors import shared_attempts
-from motorpool.actors.shared_attempts import SharedAttempts
+from motorpool.actors.cluster import shared_attempts
+from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.api.auth.login_limits import LoginLimits
 from motorpool.api.auth.login_throttle import LoginLocked, LoginThrottle
 from motorpool.api.program.settings import LoginSettings

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.gateway.limits import client_network
+from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.login_throttle import MAX_KEYS, LoginLocked, LoginThrottle
 from motorpool.api.program.settings import LoginSettings
 

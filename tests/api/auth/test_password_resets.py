@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.actors.outgoing import Mail, OutgoingHttp, SmtpAccount
-from motorpool.actors.outgoing.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.deliveries import Mail, OutgoingHttp, SmtpAccount
+from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested, password_resets_spec
 from motorpool.api.auth.signing_keys import SigningKeys
@@ -14,9 +14,9 @@ from motorpool.api.auth.tokens import RESET, read
 from motorpool.api.program.settings import OpenIdSettings, Settings
 from motorpool.runtime import ChildSpec
 from motorpool.runtime.testing import Probe, TestClock, open_tree
-from motorpool.storage import users
+from motorpool.storage.accounts import users
+from motorpool.storage.accounts.signing_keys import SigningKey
 from motorpool.storage.records import User
-from motorpool.storage.signing_keys import SigningKey
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 KEY = SigningKeys(None, [SigningKey(1, bytes(32), datetime(2026, 1, 1, tzinfo=UTC), None)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import LOGINS, RESET, SESSION, SHARE, InvalidToken, issue, read
-from motorpool.storage.signing_keys import SigningKey
+from motorpool.storage.accounts.signing_keys import SigningKey
 
 RAW = bytes(range(32))
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

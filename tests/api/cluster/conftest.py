@@ -15,8 +15,8 @@ from motorpool.actors.settings import VideoSettings
 from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.server import open_node_listener
 from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.storage import homes
-from motorpool.storage.membership import open_membership
+from motorpool.storage.cluster import homes
+from motorpool.storage.cluster.membership import open_membership
 
 PATIENCE = 120.0
 KEYFRAME = b"\0\0\0\1\x67\x42\xc0\x1e\0\0\0\1\x68\xce\x38\x80\0\0\0\1\x65" + bytes(range(1, 200))

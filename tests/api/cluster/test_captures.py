@@ -10,7 +10,8 @@ from tests.api.resources.test_captures import start, stream
 from motorpool.actors.messages.access import MaySee
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE
-from motorpool.storage import homes, nodes
+from motorpool.storage.cluster import homes
+from motorpool.storage.database import nodes
 
 
 class Servers:

@@ -16,7 +16,7 @@ from motorpool.actors.messages.publishing import Publish, PublisherLeft
 from motorpool.api.cluster import home_requests
 from motorpool.api.http.node_gate import CALLER_HEADER, KEY_HEADER, NodeGate
 from motorpool.api.resources.streams import Directives
-from motorpool.storage import homes
+from motorpool.storage.cluster import homes
 
 
 async def test_the_home_of_a_device_answers_what_another_server_is_asked(servers, requests):

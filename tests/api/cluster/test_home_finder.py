@@ -4,7 +4,9 @@ import trio
 
 from motorpool.api.cluster import home_finder
 from motorpool.api.cluster.home_finder import HomeFinder
-from motorpool.storage import devices, homes, nodes
+from motorpool.storage.cluster import homes
+from motorpool.storage.database import nodes
+from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Device
 

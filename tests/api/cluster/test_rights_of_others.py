@@ -15,7 +15,7 @@ from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.video import live_reads
-from motorpool.api import live_updates
+from motorpool.api.sockets import live_updates
 from motorpool.codecs.media.units import AccessUnit, Coding
 
 TOMORROW = "2026-05-02T12:00:00Z"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from quart import Quart
 from werkzeug.datastructures import Headers
 
-from motorpool.actors.gateway.networks import Networks
+from motorpool.actors.work.networks import Networks
 from motorpool.api.engine.call import Call
 from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import BadRequest

@@ -7,7 +7,8 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy, may_see, may_see_user
 from motorpool.api.engine.list_parameters import ListParameters
 from motorpool.api.http.errors import BadRequest
-from motorpool.storage import commands, devices, links, users
+from motorpool.storage.accounts import links, users
+from motorpool.storage.devices import commands, devices
 
 
 async def as_user(served, user_id: int) -> Call:

@@ -12,7 +12,8 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource, ResourcePolicy
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
-from motorpool.storage import commands, links, users
+from motorpool.storage.accounts import links, users
+from motorpool.storage.devices import commands
 from motorpool.storage.records import Command
 
 # What a further family needs: one declaration.

@@ -11,7 +11,7 @@ import h11
 import pytest
 import trio
 
-from motorpool.actors.gateway.limits import MemoryBudget
+from motorpool.actors.work.connection_limits import MemoryBudget
 from motorpool.api.engine import call
 from motorpool.api.json import decode
 from motorpool.api.program.settings import HttpSettings

@@ -4,7 +4,7 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.gateway.networks import Networks
+from motorpool.actors.work.networks import Networks
 from motorpool.api.http.listening_sockets import Admission, ConnectionListener, bind
 
 

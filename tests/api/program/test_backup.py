@@ -12,7 +12,7 @@ from motorpool.api.program.backup import back_up, restore
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.settings import Settings
 from motorpool.bench.free_ports import free_server_port
-from motorpool.storage import migrations
+from motorpool.storage.database import migrations
 from motorpool.storage.postgres import dumps
 from motorpool.storage.postgres.data_lock import DataLock
 

@@ -5,14 +5,14 @@ from ipaddress import ip_address
 
 import pytest
 
-from motorpool.actors.outgoing.geocoders import PROVIDERS
+from motorpool.actors.geocoding.geocoders import PROVIDERS
 from motorpool.api.program.configuration import load
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.settings_listing import describe
 from motorpool.runtime import SystemClock
-from motorpool.storage.outbox import OutgoingMessage
+from motorpool.storage.deliveries.outbox import OutgoingMessage
 
 NOON = datetime(2026, 6, 15, 12, tzinfo=UTC)
 

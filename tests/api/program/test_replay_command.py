@@ -16,7 +16,8 @@ from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.replay_command import Span, replay_rules, replay_span
 from motorpool.api.program.settings import Settings
 from motorpool.codecs.reports import PositionReport
-from motorpool.storage import devices, events
+from motorpool.storage.devices import devices
+from motorpool.storage.events import events
 from motorpool.storage.records import Device, Geofence
 
 START = datetime(2026, 4, 28, tzinfo=UTC)

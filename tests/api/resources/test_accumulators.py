@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.messages.topics import POSITIONS
-from motorpool.storage import positions
+from motorpool.storage.devices import positions
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"

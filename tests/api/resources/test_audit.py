@@ -1,6 +1,6 @@
 from datetime import timedelta
 
-from motorpool.storage import audit
+from motorpool.storage.accounts import audit
 from motorpool.storage.records import AuditAction
 
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-03T00:00:00Z"

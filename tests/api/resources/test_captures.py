@@ -10,7 +10,7 @@ from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.storage import captures
+from motorpool.storage.video import captures
 
 SOUND = [AccessUnit(1, Coding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
 """Six seconds."""

@@ -115,7 +115,7 @@ async def test_a_share_is_listed_with_what_it_shows_and_ended_alone(served, ana,
 
 
 async def test_the_number_of_tokens_is_limited(served, ana, monkeypatch):
-    monkeypatch.setattr("motorpool.storage.tokens.MAX_TOKENS", 1)
+    monkeypatch.setattr("motorpool.storage.accounts.tokens.MAX_TOKENS", 1)
     await bearer(served, ana)
     answer = await ana.post("/session/token")
     assert answer.status == 400

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from motorpool.storage import links
+from motorpool.storage.accounts import links
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

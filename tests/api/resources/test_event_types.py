@@ -9,7 +9,7 @@ from tests.api.conftest import NOON
 from motorpool.actors.settings import DeviceSettings, PortSettings
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
-from motorpool.storage import events
+from motorpool.storage.events import events
 
 LOOPBACK = "127.0.0.1"
 HOUR = timedelta(hours=1)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import trio
 from trio_websocket import open_websocket_url
 
+from motorpool.actors.deliveries.webhook import sign
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents
 from motorpool.actors.messages.topics import EVENTS
-from motorpool.actors.outgoing.webhook import sign
 from motorpool.api.program.settings import (
     MailSettings,
     PushoverSettings,

@@ -9,7 +9,7 @@ import gpxpy
 import pytest
 
 from motorpool.actors.settings import PositionSettings
-from motorpool.storage import positions
+from motorpool.storage.devices import positions
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DAY = "from=2026-05-01T00:00:00Z&to=2026-05-01T23:59:59Z"

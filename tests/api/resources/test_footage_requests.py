@@ -2,7 +2,7 @@
 
 import pytest
 
-from motorpool.storage import footage_requests
+from motorpool.storage.video import footage_requests
 
 SPAN = {"startTime": "2026-05-01T10:00:00Z", "endTime": "2026-05-01T10:05:00Z"}
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from motorpool.storage import events
+from motorpool.storage.events import events
 from motorpool.storage.records import Event
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

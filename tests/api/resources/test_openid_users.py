@@ -3,7 +3,7 @@ import pytest
 import trio
 
 from motorpool.api.program.settings import UserSettings
-from motorpool.storage import users
+from motorpool.storage.accounts import users
 
 ANN = "ann@example.org"
 

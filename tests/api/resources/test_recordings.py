@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.codecs.reports import Recording
-from motorpool.storage import recordings
+from motorpool.storage.video import recordings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

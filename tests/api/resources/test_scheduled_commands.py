@@ -8,7 +8,8 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, EverythingChanged, ScheduleChanged
 from motorpool.actors.messages.scheduling import TIMETABLE
-from motorpool.storage import plain_tables, users
+from motorpool.storage import plain_tables
+from motorpool.storage.accounts import users
 
 EVENINGS = (
     b"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:1\nDTSTART:20260501T180000Z\n"

@@ -3,7 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.storage import links, scheduled_reports
+from motorpool.storage.accounts import links
+from motorpool.storage.reports import scheduled_reports
 
 DATA = base64.b64encode(
     b"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:1\nDTSTART:20260501T180000Z\n"

@@ -6,7 +6,7 @@ import pytest
 from trio_websocket import open_websocket_url
 
 from motorpool.api.program.settings import ShareSettings
-from motorpool.storage import users
+from motorpool.storage.accounts import users
 
 TOMORROW = "2026-05-02T12:00:00Z"
 LATER = "2026-05-04T12:00:00Z"

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from motorpool.storage import signing_keys
+from motorpool.storage.accounts import signing_keys
 
 
 async def bearer(served):

@@ -4,7 +4,7 @@ import trio
 from tests.api.conftest import NOON
 
 from motorpool.actors.upkeep.statistics import STATISTICS, SaveNow
-from motorpool.storage import statistics
+from motorpool.storage.upkeep import statistics
 
 WAITING = """
     select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import trio
 
 from motorpool.api.program.settings import HttpSettings, UserSettings
-from motorpool.storage import server
+from motorpool.storage.accounts import server
 
 
 async def test_the_first_user_becomes_administrator_even_if_two_register_at_once(starting, database):

@@ -9,8 +9,8 @@ from trio.testing import MockClock
 from motorpool.bench.checks.server_history import History, find_anomalies
 from motorpool.bench.cluster.histories import FAULTS, run_history
 from motorpool.bench.cluster.history_tables import prepare, settings
-from motorpool.storage import duties
-from motorpool.storage.database import Database, open_database
+from motorpool.storage.cluster import duties
+from motorpool.storage.database.database import Database, open_database
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 

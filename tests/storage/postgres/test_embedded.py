@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from motorpool.storage import positions
-from motorpool.storage.database import open_database
+from motorpool.storage.database.database import open_database
+from motorpool.storage.devices import positions
 from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageUnavailable
 from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.embedded import EmbeddedServer
@@ -189,7 +189,7 @@ async def test_a_second_server_on_the_same_data_is_told_in_one_line(data):
 async def test_what_a_killed_run_left_is_stopped_and_nothing_acknowledged_is_lost(data):
     script = (
         "import sys, os, signal, trio, pathlib, datetime\n"
-        "from motorpool.storage.database import open_database\n"
+        "from motorpool.storage.database.database import open_database\n"
         "from motorpool.storage.settings import DatabaseSettings\n"
         "async def main():\n"
         "    now = datetime.datetime(2026, 6, 15, tzinfo=datetime.UTC)\n"
@@ -273,7 +273,7 @@ async def test_an_ordinary_user_starts_it_too():
     folder = Path(tempfile.mkdtemp(prefix="motorpool-test-"))
     script = (
         "import os, sys, trio, pathlib, datetime\n"
-        "from motorpool.storage.database import open_database\n"
+        "from motorpool.storage.database.database import open_database\n"
         "from motorpool.storage.settings import DatabaseSettings\n"
         "async def main():\n"
         "    now = datetime.datetime(2026, 6, 15, tzinfo=datetime.UTC)\n"

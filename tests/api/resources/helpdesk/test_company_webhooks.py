@@ -4,10 +4,10 @@ import json
 
 import trio
 
-from motorpool.actors.outgoing.webhook import sign
+from motorpool.actors.deliveries.webhook import sign
 from motorpool.api.program.settings import WebhookSettings
-from motorpool.storage import ticket_messages
-from motorpool.storage.ticket_messages import NewTicketMessage
+from motorpool.storage.deliveries import ticket_messages
+from motorpool.storage.deliveries.ticket_messages import NewTicketMessage
 
 LOOPBACK = WebhookSettings(allow=("127.0.0.0/8",))
 

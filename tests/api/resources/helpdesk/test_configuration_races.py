@@ -5,8 +5,8 @@ from random import Random
 
 from tests.api.test_races import CONNECTIONS, connections, in_parallel
 
-from motorpool.storage import configuration_uses
 from motorpool.storage.errors import StatementRejected
+from motorpool.storage.helpdesk import configuration_uses
 
 
 async def clients_of(desk):

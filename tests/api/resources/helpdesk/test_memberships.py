@@ -2,8 +2,8 @@
 
 import pytest
 
-from motorpool.storage import companies
-from motorpool.storage.companies import Membership
+from motorpool.storage.helpdesk import companies
+from motorpool.storage.helpdesk.companies import Membership
 
 NO_ACCESS = "no access to it, or no such"
 

@@ -6,7 +6,9 @@ import pytest
 import trio
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents
-from motorpool.storage import events, positions, ticket_rules
+from motorpool.storage.devices import positions
+from motorpool.storage.events import events
+from motorpool.storage.helpdesk import ticket_rules
 from motorpool.storage.records import Event, Position
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

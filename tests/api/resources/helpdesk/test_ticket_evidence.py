@@ -10,7 +10,7 @@ from tests.api.resources.test_captures import start, stream
 
 from motorpool.actors.files.media_files import device_folder, media_folder, media_name
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
-from motorpool.storage import positions
+from motorpool.storage.devices import positions
 from motorpool.storage.records import Position
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -19,7 +19,7 @@ from tests.api.resources.helpdesk.ticket_world import (
     zone_of,
 )
 
-from motorpool.api import search_limit
+from motorpool.api.http import search_limit
 from motorpool.api.resources.helpdesk import ticket_lists
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from tests.actors.reports.brute_force import Point, metres
 
-from motorpool.storage import events
+from motorpool.storage.events import events
 from motorpool.storage.records import Event
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)

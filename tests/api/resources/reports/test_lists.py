@@ -12,12 +12,13 @@ from tests.actors.reports.brute_force import intervals
 from tests.api.resources.reports.reporting import MAY, happen, positions, span, stamp, week
 
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.geocoding.geocoder import Geocoder
 from motorpool.actors.messages.changes import LinkChanged
-from motorpool.actors.outgoing.geocoder import Geocoder
 from motorpool.actors.settings import PositionSettings, ReportSettings
 from motorpool.api.program.settings import GeocoderSettings
-from motorpool.storage import links, report_rows
+from motorpool.storage.accounts import links
 from motorpool.storage.records import Event
+from motorpool.storage.reports import report_rows
 
 MINUTE = timedelta(minutes=1)
 KNOT = 1852 / 3600

@@ -8,12 +8,12 @@ import pytest
 from tests.api.resources.reports.reporting import MAY, span
 from tests.api.resources.reports.test_workbooks import XLSX
 
-from motorpool.actors.outgoing.mail import Mail
+from motorpool.actors.deliveries.mail import Mail
 from motorpool.actors.reports.mailer import REPORT_MAILER, MailedReport, ReportMailRequested
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.settings import ReportSettings
 from motorpool.api.program.settings import MailSettings
-from motorpool.storage import requested_reports
+from motorpool.storage.reports import requested_reports
 
 
 @pytest.fixture

@@ -223,9 +223,9 @@ def test_names_of_sheets_are_valid_and_unique():
 
 
 def test_a_full_sheet_goes_on_in_another(monkeypatch, tmp_path):
-    from motorpool.actors.preferences import Preferences
     from motorpool.actors.reports import workbook
     from motorpool.actors.reports.columns import Column, Form
+    from motorpool.actors.words.preferences import Preferences
 
     monkeypatch.setattr(workbook, "SHEET_ROWS", 5)
     columns = (Column("Number", Form.TEXT, lambda row: row),)

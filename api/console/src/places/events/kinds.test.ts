@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import catalog from "../../../../../actors/catalogs/en.toml?raw";
+import catalog from "../../../../../actors/words/catalogs/en.toml?raw";
 import types from "../../../../../actors/rules/event_types.py?raw";
 import { en } from "../../i18n/en";
 import { setLanguage } from "../../i18n/translate";

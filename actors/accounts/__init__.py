@@ -1,0 +1,1 @@
+"""Which devices a user sees, and what else a user may do."""

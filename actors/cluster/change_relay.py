@@ -1,0 +1,112 @@
+"""Sends what this server commits to the other servers of its database (docs/servers.md#changes).
+
+Facts of the change feed go to the others by NOTIFY and are applied there as if they were local. What may have
+been missed, while a connection was lost or when a server died in between, is `EverythingChanged`: everything
+in memory is read again.
+"""
+
+import msgspec
+import trio
+
+from motorpool.actors.change_feed import apply_changes
+from motorpool.actors.cluster.broadcasts import serve_broadcast
+from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged
+from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
+from motorpool.runtime import Actor, ChildSpec, Kind, Listener
+from motorpool.storage.cluster.broadcast import MAX_BYTES, BroadcastChannel, arrays
+from motorpool.storage.database import nodes
+from motorpool.storage.database.database import Database
+
+__all__ = ["CHANGE_RELAY", "ChangeRelay", "change_relay_spec"]
+
+CHANNEL = "motorpool_changes"
+MAX_UNSENT = 20_000
+"""Facts that wait to be sent; beyond it the others read everything again."""
+LOOK_SECONDS = 2.0
+"""Between two looks at which servers live."""
+
+CHANGE_RELAY: Kind[None, None] = Kind("change_relay")
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(tuple[Change, ...])
+
+
+def texts_of(changes: list[Change]) -> list[str]:
+    """Return JSON arrays of the facts, each of at most MAX_BYTES."""
+    encoded = (_encoder.encode(change) for change in changes)
+    unknown = _encoder.encode(EverythingChanged())
+    return arrays(each if len(each) + 2 <= MAX_BYTES else unknown for each in encoded)
+
+
+class ChangeRelay(Actor[None]):
+    """Sends the commits of this server, and applies those of others in their order."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._unsent: list[Change] = []
+        self._added = trio.Event()
+        self._listener: Listener[tuple[Change, ...]]
+
+    def handle(self, message: None) -> None:
+        """Takes no messages."""
+
+    async def start(self) -> None:
+        """Note the commits of this server from now on."""
+        self._listener = self.context.system.topic(LOCAL_CHANGES).listen(self._add)
+
+    async def stop(self) -> None:
+        """Note no more."""
+        self._listener.cancel()
+
+    def _add(self, changes: tuple[Change, ...]) -> None:
+        self._unsent.extend(changes)
+        if len(self._unsent) > MAX_UNSENT:
+            self._unsent = [EverythingChanged()]
+        self._added.set()
+
+    async def run(self) -> None:
+        """Send and receive; connect again when the connection is lost."""
+        await serve_broadcast(self._database, CHANNEL, self._serve, self.context.log)
+
+    async def _serve(self, channel: BroadcastChannel) -> None:
+        # What either side committed before this connection was there may be missing.
+        self._add((EverythingChanged(),))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._send, channel)
+            nursery.start_soon(self._receive, channel)
+            nursery.start_soon(self._watch_servers)
+            await self._apply(EverythingChanged())
+
+    async def _send(self, channel: BroadcastChannel) -> None:
+        while True:
+            await self._added.wait()
+            changes, self._unsent, self._added = self._unsent, [], trio.Event()
+            await channel.send(texts_of(changes))
+
+    async def _watch_servers(self) -> None:
+        living: frozenset[int] = frozenset()
+        while True:
+            before, living = living, await nodes.living(self._database)
+            self.context.system.topic(LIVING_SERVERS).publish(LivingServers(living))
+            if before - living:
+                # A server may have ended between a commit and its sending.
+                await self._apply(EverythingChanged())
+            await trio.sleep(LOOK_SECONDS)
+
+    async def _receive(self, channel: BroadcastChannel) -> None:
+        while True:
+            text = await channel.receive()
+            try:
+                changes = _decoder.decode(text)
+            except msgspec.DecodeError:
+                # Of another release.
+                changes = (EverythingChanged(),)
+            await self._apply(*changes)
+
+    async def _apply(self, *changes: Change) -> None:
+        await apply_changes(self.context.system, *changes)
+
+
+def change_relay_spec(database: Database) -> ChildSpec[None]:
+    """Return the child spec of the relay."""
+    return ChildSpec(kind=CHANGE_RELAY, factory=lambda: ChangeRelay(database), resident=False)

@@ -1,0 +1,100 @@
+"""The texts that servers of a cluster send each other of their devices: JSON, within the limit of NOTIFY."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TypeVar
+
+import msgspec
+
+from motorpool.actors.messages.remote import DeviceUpdate, RemoteEvent, RemoteText
+from motorpool.actors.messages.topics import WebEvent
+from motorpool.storage.cluster.broadcast import MAX_BYTES, arrays
+
+__all__ = ["decode_text", "encode_devices", "encode_events", "encode_text"]
+
+T = TypeVar("T")
+
+_HEAD_BYTES = 60
+"""Around the array of a text."""
+_ROOM = MAX_BYTES - _HEAD_BYTES - 2
+USERS = 200
+"""Users of one event in a text; of more, it is sent several times."""
+MESSAGE_CHARACTERS = 500
+"""Of an event that is too long for a text, only so much of its message is sent."""
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(RemoteText)
+
+
+class _Parts(msgspec.Struct):
+    server: int
+    devices: tuple[msgspec.Raw, ...] = ()
+    events: tuple[msgspec.Raw, ...] = ()
+
+
+def encode_text(text: RemoteText) -> str:
+    """Return a text without devices and events."""
+    return _encoder.encode(text).decode()
+
+
+def encode_devices(server: int, updates: Iterable[DeviceUpdate]) -> list[str]:
+    """Return texts with these updates. Of a position that is too long for a text the id is sent."""
+    return _texts(server, "devices", map(_device, updates))
+
+
+def encode_events(server: int, events: Iterable[WebEvent]) -> list[str]:
+    """Return texts with these events; what is too long is cut."""
+    return _texts(server, "events", (item for each in events for item in _event_parts(each)))
+
+
+def decode_text(text: str) -> RemoteText:
+    """Return what another server has sent, without what is not understood, as of another release."""
+    with suppress(msgspec.DecodeError):
+        return _decoder.decode(text)
+    try:
+        parts = msgspec.json.decode(text, type=_Parts)
+    except msgspec.DecodeError:
+        return RemoteText(0)
+    return RemoteText(
+        parts.server,
+        devices=tuple(_valid(parts.devices, DeviceUpdate)),
+        events=tuple(_valid(parts.events, RemoteEvent)),
+    )
+
+
+def _texts(server: int, name: str, items: Iterable[bytes]) -> list[str]:
+    room = MAX_BYTES - _HEAD_BYTES
+    return [f'{{"server":{server},"{name}":{array}}}' for array in arrays(items, room)]
+
+
+def _device(update: DeviceUpdate) -> bytes:
+    # What PostgreSQL cannot store is not encoded here either: the row is read.
+    with suppress(ValueError, TypeError, OverflowError, RecursionError):
+        encoded = _encoder.encode(update)
+        if len(encoded) <= _ROOM:
+            return encoded
+    assert update.position is not None
+    return _encoder.encode(msgspec.structs.replace(update, position=None, position_id=update.position.id))
+
+
+def _event_parts(event: WebEvent) -> Iterator[bytes]:
+    users = sorted(event.user_ids)
+    for start in range(0, len(users), USERS):
+        yield _event(tuple(users[start : start + USERS]), event)
+
+
+def _event(users: tuple[int, ...], event: WebEvent) -> bytes:
+    with suppress(ValueError, TypeError, OverflowError, RecursionError):
+        encoded = _encoder.encode(RemoteEvent(users, event.event))
+        if len(encoded) <= _ROOM:
+            return encoded
+    message = str(event.event.attributes.get("message", ""))[:MESSAGE_CHARACTERS]
+    message = message.encode(errors="replace").decode()
+    short = msgspec.structs.replace(event.event, attributes={"message": message})
+    return _encoder.encode(RemoteEvent(users, short))
+
+
+def _valid(items: Iterable[msgspec.Raw], kind: type[T]) -> Iterator[T]:
+    for item in items:
+        with suppress(msgspec.DecodeError):
+            yield msgspec.json.decode(item, type=kind)

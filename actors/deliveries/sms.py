@@ -1,0 +1,183 @@
+"""Sends text messages through a gateway, by one HTTP request each."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+import msgspec
+import trio
+
+from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRates
+from motorpool.actors.http.errors import DeliveryRefused, LimitExceeded, OutgoingError, Unreachable
+from motorpool.actors.http.http import OutgoingHttp
+from motorpool.actors.messages.counters import SMS_SENT
+from motorpool.storage.deliveries.outbox import OutgoingMessage
+
+__all__ = ["Sms", "SmsGateway", "telephone_number"]
+
+MAX_TEXT_LENGTH = 1000
+MAX_RESPONSE_BYTES = 64 * 1024
+HOUR_SECONDS = 3600.0
+OF_USER = "text message of a user"
+OF_ALL = "text message"
+_PLACES = re.compile(r"\{(phone|message|id)\}")
+_NUMBER = re.compile(r"\+?[0-9]{2,20}")
+_FILLING = str.maketrans("", "", " -./()\u00a0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmsGateway:
+    """The HTTP request that sends a text message; `{phone}`, `{message}` and `{id}` are replaced."""
+
+    url: str = field(repr=False)
+    """May contain placeholders, and secrets."""
+    method: str = "POST"
+    headers: tuple[str, ...] = field(default=(), repr=False)
+    """Lines such as `X-Api-Key: 123`."""
+    authorization: str = field(default="", repr=False)
+    """Value of the Authorization header."""
+    template: str = '{"to": "{phone}", "text": "{message}"}'
+    """The body: JSON where it begins as an object or array, else a form.
+
+    `{id}` is the same at each attempt.
+    """
+    seconds: float = 10.0
+    """For one request; default 10."""
+    per_user: int = 60
+    """Messages an hour that one user may cause (`Sms.admit`); default 60."""
+    per_hour: int = 1000
+    """The same for all users together; default 1000."""
+
+
+def telephone_number(text: str) -> str:
+    """Return a telephone number without separators. Raises DeliveryRefused where it is not valid."""
+    number = text.strip().translate(_FILLING)
+    if _NUMBER.fullmatch(number) is None:
+        raise DeliveryRefused("there is no such telephone number", permanent=True)
+    return number
+
+
+class Sms:
+    """Sends text messages; a status of 2xx means that the gateway has accepted one."""
+
+    def __init__(
+        self,
+        http: OutgoingHttp,
+        gateway: SmsGateway | None = None,
+        monotonic: Callable[[], float] = trio.current_time,
+        shared: SharedAttempts | None = None,
+    ) -> None:
+        """`monotonic` is the clock of the limits; `shared` counts for all servers of a cluster."""
+        self._http = http
+        self._gateway = gateway
+        limits = gateway or SmsGateway
+        self._rates = SharedRates(
+            {OF_USER: limits.per_user, OF_ALL: limits.per_hour}, HOUR_SECONDS, monotonic, shared
+        )
+
+    @property
+    def enabled(self) -> bool:
+        """Whether a gateway is configured."""
+        return self._gateway is not None
+
+    async def admit(self, user_id: int, messages: int = 1) -> None:
+        """Count messages that a user is about to send by a command, a test or an announcement.
+
+        Raises:
+            LimitExceeded: too many were sent within the last hour; these are not counted.
+        """
+        self.admit_here(user_id, messages)
+        await self.admit_together(user_id, messages)
+
+    def admit_here(self, user_id: int, messages: int = 1) -> None:
+        """As `admit`, by what this server has counted; `admit_together` is to follow."""
+        self._check(self._rates.hit_here(_keys(user_id), messages))
+
+    async def admit_together(self, user_id: int, messages: int = 1) -> None:
+        """Count for all servers of a cluster what `admit_here` has admitted; as `admit`."""
+        self._check(await self._rates.hit_together(_keys(user_id), messages))
+
+    def _check(self, exceeded: tuple[str, float] | None) -> None:
+        if exceeded is None:
+            return
+        kind, seconds = exceeded
+        limits = self._gateway or SmsGateway
+        if kind == OF_USER:
+            raise LimitExceeded(f"a user may send {limits.per_user} text messages an hour", seconds)
+        raise LimitExceeded(f"all users may send {limits.per_hour} text messages an hour", seconds)
+
+    async def send(self, message: OutgoingMessage, *, message_id: str) -> None:
+        """Hand a text message to the gateway.
+
+        Raises:
+            Unreachable: no gateway is configured, or it accepts nothing now.
+            DeliveryRefused: the gateway refuses this message.
+        """
+        gateway = self._gateway
+        if gateway is None:
+            raise Unreachable("no SMS gateway is configured")
+        if len(message.text) > MAX_TEXT_LENGTH:
+            raise DeliveryRefused(f"a text message has at most {MAX_TEXT_LENGTH} characters", permanent=True)
+        values = {"phone": telephone_number(message.to), "message": message.text, "id": message_id}
+        json = gateway.template.lstrip()[:1] in {"{", "["} and not _PLACES.match(gateway.template.lstrip())
+        body = ""
+        if gateway.method != "GET":
+            body = _filled(gateway.template, values, _in_json if json else _in_form)
+        headers = dict(_header(line) for line in gateway.headers)
+        if body:
+            kind = "application/json" if json else "application/x-www-form-urlencoded"
+            headers = {"Content-Type": kind, **headers}
+        if gateway.authorization:
+            headers["Authorization"] = gateway.authorization
+        try:
+            answer = await self._http.request(
+                gateway.method,
+                _filled(gateway.url, values, _in_form),
+                trusted=True,
+                headers=headers,
+                content=body.encode() if body else None,
+                seconds=gateway.seconds,
+                max_bytes=MAX_RESPONSE_BYTES,
+            )
+        except OutgoingError as error:
+            # Every other message would fail in the same way.
+            raise Unreachable(f"the SMS gateway was not reached: {error}") from None
+        if not answer.ok:
+            # The content is left out: it may repeat the request with its secrets.
+            complaint = f"the SMS gateway answers {answer.status}"
+            if answer.status in {400, 404, 413, 422}:
+                raise DeliveryRefused(complaint)
+            raise Unreachable(complaint)
+        SMS_SENT.value += 1
+
+    @staticmethod
+    def can_reach(phone: str | None) -> bool:
+        """Return whether a number is a valid telephone number."""
+        try:
+            telephone_number(phone or "")
+        except DeliveryRefused:
+            return False
+        return True
+
+
+def _keys(user_id: int) -> dict[str, str]:
+    # In this order the row that all users have is locked last, and for the shortest time.
+    return {OF_USER: str(user_id), OF_ALL: ""}
+
+
+def _filled(template: str, values: Mapping[str, str], escape: Callable[[str], str]) -> str:
+    return _PLACES.sub(lambda place: escape(values[place[1]]), template)
+
+
+def _in_json(text: str) -> str:
+    return msgspec.json.encode(text).decode()[1:-1]
+
+
+def _in_form(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(":")
+    return name.strip(), value.strip()

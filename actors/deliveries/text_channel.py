@@ -1,0 +1,108 @@
+"""Sends commands to devices as text messages, each at most once (docs/decisions/0002).
+
+Mails and other text messages go through the outbox, which repeats them. A command is not repeated: the device
+would carry it out twice. Its sender waits for the outcome.
+"""
+
+import secrets
+from collections import deque
+from typing import NamedTuple
+
+import trio
+
+from motorpool.actors.deliveries.sms import Sms
+from motorpool.actors.http.errors import LimitExceeded, OutgoingError
+from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
+from motorpool.actors.messages.uplink import CommandOutcome, CommandRefused, CommandSent
+from motorpool.runtime import Actor, ChildSpec
+from motorpool.storage.deliveries.outbox import OutgoingMessage
+
+__all__ = ["TextChannel", "text_channel_spec"]
+
+MAX_CONCURRENT = 8
+"""Requests to the gateway at once."""
+MAX_WAITING = 200
+"""Messages that wait for one of these; beyond it they are refused."""
+OUTCOME_SECONDS = 9.0
+"""A message has an outcome within this; its sender waits for 10 s."""
+START_SECONDS = 4.0
+"""A message that has waited longer is not sent any more."""
+
+
+class _Waiting(NamedTuple):
+    message: SendText
+    arrived: float
+    """On the monotonic clock."""
+
+
+class TextChannel(Actor[SendText]):
+    """A queue of messages, and tasks that each send one of them at a time."""
+
+    def __init__(self, sms: Sms) -> None:
+        self._sms = sms
+        self._waiting: deque[_Waiting] = deque()
+        self._arrived = trio.Event()
+
+    def handle(self, message: SendText) -> None:
+        """Queue a message, or refuse it."""
+        if len(self._waiting) >= MAX_WAITING:
+            message.reply.answer(CommandRefused("too many text messages wait for the SMS gateway"))
+            return
+        try:
+            self._sms.admit_here(message.user_id)
+        except LimitExceeded as error:
+            message.reply.answer(CommandRefused(str(error)))
+            return
+        self._waiting.append(_Waiting(message, self.context.clock.monotonic()))
+        self._arrived.set()
+
+    async def run(self) -> None:
+        """Send messages until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for _ in range(MAX_CONCURRENT):
+                nursery.start_soon(self._send_all)
+
+    async def _send_all(self) -> None:
+        while True:
+            while self._waiting:
+                waiting = self._waiting.popleft()
+                waiting.message.reply.answer(await self._send(waiting))
+            self._arrived = trio.Event() if self._arrived.is_set() else self._arrived
+            await self._arrived.wait()
+
+    async def _send(self, waiting: _Waiting) -> CommandOutcome:
+        start_until = waiting.arrived + START_SECONDS
+        if self.context.clock.monotonic() > start_until:
+            return CommandRefused("the SMS gateway is too slow: the text message was not sent")
+        with trio.move_on_at(start_until) as admission:
+            try:
+                await self._sms.admit_together(waiting.message.user_id)
+            except LimitExceeded as error:
+                return CommandRefused(str(error))
+        if admission.cancelled_caught:
+            return CommandRefused("the database is too slow: the text message was not sent")
+        with trio.move_on_at(waiting.arrived + OUTCOME_SECONDS):
+            return await self._attempt(waiting.message)
+        return CommandRefused(
+            "the SMS gateway did not answer in time: the text message may have been sent or not",
+            uncertain=True,
+        )
+
+    async def _attempt(self, message: SendText) -> CommandOutcome:
+        try:
+            await self._sms.send(
+                OutgoingMessage(channel="sms", to=message.phone, text=message.text),
+                message_id=secrets.token_hex(16),
+            )
+        except OutgoingError as error:
+            return CommandRefused(str(error))
+        except Exception as error:
+            # One message must not end the others.
+            self.context.log.exception("a text message cannot be sent")
+            return CommandRefused(f"the text message cannot be sent: {type(error).__name__}", uncertain=True)
+        return CommandSent()
+
+
+def text_channel_spec(sms: Sms) -> ChildSpec[SendText]:
+    """Return the child spec of the text channel."""
+    return ChildSpec(kind=TEXT_CHANNEL, factory=lambda: TextChannel(sms), resident=False, mailbox_size=1_000)

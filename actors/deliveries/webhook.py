@@ -1,0 +1,271 @@
+"""Webhooks: signed HTTP requests to URLs that users name (docs/events.md#webhooks).
+
+The format is that of Standard Webhooks 1.0.0, so that receivers can check signatures with a library.
+"""
+
+import base64
+import binascii
+import hmac
+import re
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+import trio
+
+from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, ReceiverGone, Unreachable
+from motorpool.actors.http.http import HttpResponse, OutgoingHttp
+from motorpool.actors.http.http_connection import HttpConnection
+
+__all__ = [
+    "MIN_SECRET_LENGTH",
+    "WEBHOOK_SECRET",
+    "WEBHOOK_URL",
+    "WebhookSession",
+    "Webhooks",
+    "check_url",
+    "refusal",
+    "sign",
+    "signing_key",
+]
+
+WEBHOOK_URL = "webhook.url"
+WEBHOOK_SECRET = "webhook.secret"  # noqa: S105 - the name of an attribute
+"""The attributes of a user who has a webhook (docs/users.md#preferences)."""
+PREFIX = "whsec_"
+MIN_SECRET_LENGTH = 16
+SECONDS = 15.0
+"""For one request."""
+CONNECT_SECONDS = 5.0
+"""Of these, for the connection to an address."""
+IDLE_SECONDS = 5.0
+"""For how long a connection is kept for the next message."""
+MAX_ANSWER_BYTES = 4096
+MAX_HOST_LENGTH = 253
+MAX_RETRY_SECONDS = 86400.0
+"""The longest wait that a receiver may ask for."""
+RETRY_LATER = frozenset({429, 502, 503, 504})
+GONE = 410
+_NUMBER = re.compile(r"\d*|0[xX][0-9a-fA-F]*")
+_NOT_IN_NAMES = re.compile(r"[\x00-\x20\x7f\"%<>\\^`{|}]")
+
+
+def check_url(url: str) -> bool:
+    """Return whether any public address may be named by a URL; else only those of `webhook.allow` may.
+
+    Any: https on port 443, 8443, or 1024 and up.
+
+    Raises:
+        DeliveryRefused: it is no URL of a webhook at all.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise DeliveryRefused("this is not a URL", permanent=True, cause="blocked") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or len(parts.hostname) > MAX_HOST_LENGTH:
+        raise DeliveryRefused("the URL is not https:// with a host", permanent=True, cause="blocked")
+    if not _is_host(parts.hostname):
+        raise DeliveryRefused("the URL names no host that can be reached", permanent=True, cause="blocked")
+    if "@" in parts.netloc or "#" in url:
+        raise DeliveryRefused(
+            "the URL holds a user name, a password or a fragment", permanent=True, cause="blocked"
+        )
+    return parts.scheme == "https" and (port is None or port in (443, 8443) or port >= 1024)
+
+
+def _is_host(host: str) -> bool:
+    """Return whether a host is an address in its usual form, or a name.
+
+    What ends with a number is an address: resolvers read `2130706433` and `0x7f.1` as 127.0.0.1.
+    """
+    try:
+        ip_address(host)
+    except ValueError:
+        last = host.rstrip(".").rpartition(".")[2]
+        return not _NUMBER.fullmatch(last) and not _NOT_IN_NAMES.search(host)
+    return True
+
+
+def signing_key(secret: str) -> bytes:
+    """Return the key of a secret: what follows `whsec_` in base64, else the bytes of the text.
+
+    Raises:
+        DeliveryRefused: the key is shorter than MIN_SECRET_LENGTH bytes, or the text than so many characters.
+    """
+    if secret.startswith(PREFIX):
+        try:
+            key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+        except (binascii.Error, ValueError):
+            pass
+        else:
+            if len(key) < MIN_SECRET_LENGTH:
+                raise DeliveryRefused("the secret of the webhook is too short", permanent=True)
+            return key
+    if len(secret) < MIN_SECRET_LENGTH:
+        raise DeliveryRefused("the secret of the webhook is too short", permanent=True)
+    return secret.encode()
+
+
+def sign(secrets: Sequence[str], message_id: str, timestamp: int, body: bytes) -> str:
+    """Return the value of the header `webhook-signature`: one signature for each secret."""
+    content = f"{message_id}.{timestamp}.".encode() + body
+    return " ".join(
+        "v1," + base64.b64encode(hmac.digest(signing_key(secret), content, sha256)).decode()
+        for secret in secrets
+    )
+
+
+class WebhookSession:
+    """Sends messages on connections that are kept open between them; 2xx alone counts as delivered.
+
+    Redirects are not followed. Several messages may be sent at the same time; each has a connection of its
+    own meanwhile. A connection is closed when it was idle for IDLE_SECONDS and another message is sent, when
+    one to another URL is sent, and at the end of the session. A message is sent again, at most once, where
+    the receiver closed a connection without an answer: it may receive it twice.
+    """
+
+    def __init__(self, http: OutgoingHttp, user_agent: str) -> None:
+        self._http = http
+        self._headers = {"Content-Type": "application/json", "User-Agent": user_agent}
+        self._url = ""
+        self._idle: list[tuple[float, HttpConnection]] = []
+        """Connections to the URL, with when they became idle, the latest last."""
+
+    async def send(
+        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
+    ) -> None:
+        """Send a JSON body. `message_id` is the same at each attempt; without secrets there is no signature.
+
+        Raises:
+            Unreachable: no answer in time, or one that asks for a later attempt.
+            ReceiverGone: the receiver wants no messages any more.
+            DeliveryRefused: any other answer, or a URL that is not permitted.
+        """
+        answer = await self.post(url, body, message_id=message_id, secrets=secrets, now=now)
+        if (error := refusal(answer, now)) is not None:
+            raise error
+
+    async def post(
+        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
+    ) -> HttpResponse:
+        """Like `send`, but return the answer, whatever its status (`refusal`).
+
+        Raises:
+            Unreachable: no answer in time.
+            DeliveryRefused: a URL that is not permitted.
+        """
+        listed_only = not check_url(url)
+        timestamp = int(now.timestamp())
+        headers = [
+            (b"webhook-id", message_id.encode()),
+            (b"webhook-timestamp", b"%d" % timestamp),
+        ]
+        if secrets:
+            headers.append((b"webhook-signature", sign(secrets, message_id, timestamp, body).encode()))
+        begun = trio.current_time()
+        await self._acquire_slot()
+        try:
+            connection = await self._connection(url, listed_only=listed_only)
+            answer = await connection.request(
+                body,
+                seconds=SECONDS - (trio.current_time() - begun),
+                headers=headers,
+                max_bytes=MAX_ANSWER_BYTES,
+            )
+        finally:
+            self._http.slots[False].release()
+        if connection.is_open and url == self._url:
+            self._idle.append((trio.current_time(), connection))
+        else:
+            await connection.aclose()
+        return answer
+
+    async def _acquire_slot(self) -> None:
+        slots = self._http.slots[False]
+        try:
+            # Without letting other tasks run, which acquire() does.
+            slots.acquire_nowait()
+        except trio.WouldBlock:
+            with trio.move_on_after(SECONDS) as waiting:
+                await slots.acquire()
+            if waiting.cancelled_caught:
+                raise Unreachable("too many webhooks are being called", cause="timeout") from None
+
+    async def _connection(self, url: str, *, listed_only: bool) -> HttpConnection:
+        oldest = trio.current_time() - IDLE_SECONDS
+        while self._idle and (url != self._url or self._idle[0][0] < oldest):
+            await self._idle.pop(0)[1].aclose()
+        self._url = url
+        if self._idle:
+            return self._idle.pop()[1]
+        return HttpConnection(
+            self._http, url, self._headers, listed_only=listed_only, connect_seconds=CONNECT_SECONDS
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        # Does not wait for anything; each raises Cancelled where the task is cancelled.
+        with trio.CancelScope(shield=True):
+            while self._idle:
+                await self._idle.pop()[1].aclose()
+
+
+class Webhooks:
+    """Opens sessions that send messages to webhooks."""
+
+    def __init__(self, http: OutgoingHttp, user_agent: str = "motorpool") -> None:
+        self._http = http
+        self._user_agent = user_agent
+
+    @asynccontextmanager
+    async def session(self) -> AsyncGenerator[WebhookSession]:
+        """Return a session, which is closed at the end of the block."""
+        session = WebhookSession(self._http, self._user_agent)
+        try:
+            yield session
+        finally:
+            await session.aclose()
+
+    async def send(
+        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
+    ) -> None:
+        """Send one message, as in a session."""
+        async with self.session() as session:
+            await session.send(url, body, message_id=message_id, secrets=secrets, now=now)
+
+    async def post(
+        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
+    ) -> HttpResponse:
+        """Send one message, as in a session."""
+        async with self.session() as session:
+            return await session.post(url, body, message_id=message_id, secrets=secrets, now=now)
+
+
+def refusal(answer: HttpResponse, now: datetime) -> OutgoingError | None:
+    """Return what an answer means: None if the message was delivered, else the error that `send` raises."""
+    if answer.ok:
+        return None
+    complaint = f"the receiver answers {answer.status}"
+    if answer.status == GONE:
+        return ReceiverGone(complaint)
+    if answer.status in RETRY_LATER:
+        return Unreachable(complaint, retry_seconds=_retry_seconds(answer, now), cause="status")
+    return DeliveryRefused(complaint, cause="status")
+
+
+def _retry_seconds(answer: HttpResponse, now: datetime) -> float:
+    """Return how long the receiver asks to wait (RFC 9110, section 10.2.3); 0 if it does not say."""
+    value = answer.headers.get("retry-after", "")
+    if value.isascii() and value.isdigit() and len(value) < 10:
+        seconds = float(value)
+    else:
+        try:
+            seconds = (parsedate_to_datetime(value) - now).total_seconds()
+        except (TypeError, ValueError):
+            return 0.0
+    return min(max(seconds, 0.0), MAX_RETRY_SECONDS)

@@ -1,0 +1,182 @@
+"""Looks up the addresses of places at a geocoder, with a cache."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import trio
+
+from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT, Address, format_address
+from motorpool.actors.geocoding.geocoders import PROVIDERS
+from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable
+from motorpool.actors.http.http import HttpResponse, OutgoingHttp
+from motorpool.actors.messages.counters import GEOCODER_REQUESTS
+
+__all__ = ["Geocoder", "GeocoderService"]
+
+MAX_RESPONSE_BYTES = 256 * 1024
+DECIMALS = 4
+"""Decimals of a degree that are looked up: about 11 m."""
+MAX_PLACES = 1000
+"""Most places that `addresses` looks up; of further ones it returns what is remembered."""
+MAX_CONCURRENT = 4
+"""Most requests of one call of `addresses` at a time."""
+Place = tuple[float, float]
+"""Latitude and longitude, in degrees."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeocoderService:
+    """The geocoder, its form of address and its limits."""
+
+    type: str = "nominatim"
+    """One of PROVIDERS."""
+    url: str = field(default="", repr=False)
+    """Of a service of the operator's own; empty for the public service of the provider."""
+    key: str = field(default="", repr=False)
+    """API key, where the provider needs one."""
+    language: str = ""
+    """Of the addresses: "de"; empty for the provider's default."""
+    format: str = DEFAULT_FORMAT
+    """Template of `format_address`."""
+    cache_size: int = 10_000
+    """Places kept in memory; default 10,000."""
+    per_second: float = 1.0
+    """Requests a second at most; 0 for no limit. Default 1, as the public Nominatim demands."""
+    seconds: float = 10.0
+    """For one look-up, the wait for the rate limit included; default 10."""
+    on_request: bool = True
+    """Whether `addresses` looks up places; default true."""
+    request_seconds: float = 10.0
+    """For all places of one call of `addresses`; default 10."""
+    positions: bool = False
+    """Whether stored positions get addresses (actors/geocoding/position_addresses.py); default false."""
+    reuse_metres: float = 0.0
+    """A position this close to the device's last one with an address has the same; default 0."""
+
+
+class Geocoder:
+    """Looks up each place once, however many callers wait for it, within the rate limit."""
+
+    def __init__(self, http: OutgoingHttp, service: GeocoderService, monotonic: Callable[[], float]) -> None:
+        self._http = http
+        self.service = service
+        self._provider = PROVIDERS[service.type]
+        self._monotonic = monotonic
+        self._cache: OrderedDict[Place, str] = OrderedDict()
+        self._pending: dict[Place, trio.Event] = {}
+        self._next_request_at = 0.0
+
+    async def addresses(self, places: Sequence[Place], *, seconds: float | None = None) -> list[str | None]:
+        """Return the addresses of places, None where none is known and none was found in time.
+
+        Never raises an error of the geocoder, looks up at most MAX_PLACES, and ends within `seconds`, by
+        default the `request_seconds` of the service: a report is complete without its addresses.
+        """
+        seconds = self.service.request_seconds if seconds is None else seconds
+        looks_up = self.service.on_request and seconds > 0
+        wanted = dict.fromkeys(map(_rounded, places)) if looks_up else {}
+        missing = iter([place for place in wanted if place not in self._cache][:MAX_PLACES])
+
+        async def look_up() -> None:
+            for place in missing:
+                try:
+                    await self.address(*place)
+                except OutgoingError:
+                    # The others would fail as well, or wait in vain for the rate limit.
+                    nursery.cancel_scope.cancel()
+
+        with trio.move_on_after(max(0.0, seconds)):
+            async with trio.open_nursery() as nursery:
+                for _ in range(MAX_CONCURRENT):
+                    nursery.start_soon(look_up)
+        return [self._cache.get(_rounded(place)) or None for place in places]
+
+    async def address(self, latitude: float, longitude: float) -> str:
+        """Return the address of a place in one line; empty where there is none.
+
+        Raises:
+            Unreachable: the geocoder gives no answer now.
+            DeliveryRefused: its response cannot be read.
+        """
+        place = _rounded((latitude, longitude))
+        try:
+            with trio.fail_after(self.service.seconds):
+                while place not in self._cache:
+                    if place in self._pending:
+                        # The other caller may fail or be cancelled; then this one looks it up.
+                        await self._pending[place].wait()
+                    else:
+                        await self._look_up(place)
+        except trio.TooSlowError:
+            raise Unreachable(f"the geocoder gave no answer within {self.service.seconds:g} s") from None
+        self._cache.move_to_end(place)
+        return self._cache[place]
+
+    async def _look_up(self, place: Place) -> None:
+        done = self._pending[place] = trio.Event()
+        try:
+            await self._wait_for_rate_limit()
+            found = await self._request(place)
+        finally:
+            del self._pending[place]
+            done.set()
+        self._cache[place] = "" if found is None else format_address(found, self.service.format)
+        while len(self._cache) > self.service.cache_size:
+            self._cache.popitem(last=False)
+
+    async def _wait_for_rate_limit(self) -> None:
+        if self.service.per_second <= 0:
+            return
+        now = self._monotonic()
+        turn = max(now, self._next_request_at)
+        if turn - now >= self.service.seconds:
+            raise Unreachable("the geocoder is asked more often than it may be")
+        self._next_request_at = turn + 1 / self.service.per_second
+        await trio.sleep(turn - now)
+
+    async def _request(self, place: Place) -> Address | None:
+        service, provider = self.service, self._provider
+        latitude, longitude = (f"{degrees:.{DECIMALS}f}" for degrees in place)
+        parameters = dict(provider.parameters)
+        if provider.key and service.key:
+            parameters[provider.key] = service.key
+        if provider.language and service.language:
+            parameters[provider.language] = service.language
+        GEOCODER_REQUESTS.value += 1
+        try:
+            answer = await self._http.request(
+                "GET",
+                _fill_in(service.url or provider.url, latitude, longitude),
+                trusted=True,
+                params={name: _fill_in(value, latitude, longitude) for name, value in parameters.items()},
+                headers={"Accept": "application/json"},
+                seconds=service.seconds,
+                max_bytes=MAX_RESPONSE_BYTES,
+            )
+        except OutgoingError as error:
+            raise Unreachable(f"the geocoder was not reached: {error}") from None
+        return self._read(answer)
+
+    def _read(self, answer: HttpResponse) -> Address | None:
+        if answer.status in self._provider.no_address:
+            return None
+        if not answer.ok:
+            # The content is left out: it may repeat the request with its key.
+            raise Unreachable(f"the geocoder answers {answer.status}")
+        content = answer.json()
+        try:
+            if isinstance(content, dict) and content.get("status") in self._provider.failures:
+                raise Unreachable(f"the geocoder answers {content['status']}")
+            return self._provider.read(content)
+        except (KeyError, TypeError, IndexError, AttributeError, ValueError):
+            raise DeliveryRefused("the geocoder's answer cannot be read") from None
+
+
+def _rounded(place: Place) -> Place:
+    # Adding 0.0 turns -0.0 into 0.0.
+    return (round(place[0], DECIMALS) + 0.0, round(place[1], DECIMALS) + 0.0)
+
+
+def _fill_in(text: str, latitude: str, longitude: str) -> str:
+    return text.replace("{latitude}", latitude).replace("{longitude}", longitude)

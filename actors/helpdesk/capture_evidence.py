@@ -1,0 +1,88 @@
+"""What the history of a ticket says of a capture, and of files (docs/tickets.md#evidence)."""
+
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from motorpool.actors.files.media_files import device_folder, measure, media_url
+from motorpool.actors.helpdesk.facts import Author
+from motorpool.actors.words.record_json import format_time
+from motorpool.storage.helpdesk.ticket_captures import TicketCapture
+from motorpool.storage.helpdesk.ticket_files import FileFacts
+from motorpool.storage.records import Device
+
+__all__ = ["author_of", "capture_attributes", "entry_of", "file_attributes", "measure_file"]
+
+MEASURED = 2
+"""Files that are read at the same time: they may be large, and threads serve live video as well."""
+
+_MEASURING = trio.CapacityLimiter(MEASURED)
+
+
+async def measure_file(media: Path, unique_id: str, name: str) -> FileFacts:
+    """Return size and hash of a file in the folder of a device.
+
+    Raises:
+        OSError: There is no such file.
+    """
+    path = device_folder(media, unique_id) / name
+    size, digest = await trio.to_thread.run_sync(measure, path, limiter=_MEASURING)
+    return FileFacts(name, size, digest)
+
+
+def file_attributes(device: Device, file: FileFacts) -> dict[str, Any]:
+    """Return the attributes of an entry about a file of a device."""
+    return {
+        "deviceId": device.id,
+        "fileName": file.name,
+        "url": media_url(device.unique_id, file.name),
+        "size": file.size,
+        "sha256": file.sha256,
+    }
+
+
+def capture_attributes(
+    status: str,
+    *,
+    capture_id: str,
+    device_id: int,
+    channel: int,
+    live: bool,
+    file_name: str = "",
+    reason: str = "",
+) -> dict[str, Any]:
+    """Return the attributes of an entry about a capture; without its file, if it has one."""
+    attributes: dict[str, Any] = {
+        "captureId": capture_id,
+        "deviceId": device_id,
+        "channel": channel,
+        "live": live,
+        "status": status,
+        "fileName": file_name,
+        "reason": reason,
+    }
+    return {name: value for name, value in attributes.items() if value != ""}
+
+
+def entry_of(capture: TicketCapture, status: str, reason: str = "") -> dict[str, Any]:
+    """Return the attributes of an entry about a capture that a ticket waits for."""
+    attributes = capture_attributes(
+        status,
+        capture_id=capture.capture_id,
+        device_id=capture.device_id,
+        channel=capture.channel,
+        live=capture.live,
+        file_name=capture.file_name,
+        reason=reason,
+    )
+    if capture.rule and not capture.live:
+        attributes |= {"from": format_time(capture.begins), "to": format_time(capture.ends)}
+    return attributes
+
+
+def author_of(capture: TicketCapture) -> Author:
+    """Return the author of such an entry."""
+    if not capture.rule:
+        return Author(kind="device")
+    return Author(kind="device", attributes={"ruleId": capture.rule, "ruleName": capture.rule_name})

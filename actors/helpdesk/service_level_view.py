@@ -1,0 +1,165 @@
+"""The service levels of one ticket as the API shows them (docs/service-levels.md#the-view). Pure."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from motorpool.actors.helpdesk.service_levels import STOPS, Level, TargetClock, settle
+from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketPause, TicketPriority
+
+__all__ = ["EscalationView", "PauseView", "ServiceLevelView", "TargetView", "view"]
+
+MINUTE = timedelta(minutes=1)
+
+State = Literal[
+    "none", "running", "waiting", "paused", "noCalendarTime", "met", "overdue", "missed", "cancelled"
+]
+
+
+class TargetView(msgspec.Struct, frozen=True, rename="camel"):
+    """One target; minutes are business minutes."""
+
+    target_minutes: int
+    state: State
+    due: datetime | None
+    done_at: datetime | None
+    elapsed_minutes: int
+    """Rounded down."""
+    remaining_minutes: int
+    """Rounded down; negative when it is late."""
+    percent: float
+    """Of the budget that has elapsed, to one decimal; 0 without a target."""
+    breached: bool
+    breached_at: datetime | None
+    credit_seconds: int
+
+
+class PauseView(msgspec.Struct, frozen=True, rename="camel"):
+    """A pause of the resolution clock."""
+
+    from_: datetime = msgspec.field(name="from")
+    to: datetime | None
+    status_id: int
+    reason: str
+    """`pending` or `outsideZone`."""
+    business_minutes: int
+    """Rounded down; until now, while the pause lasts."""
+
+
+class EscalationView(msgspec.Struct, frozen=True, rename="camel"):
+    """Where the ticket went when it breached first."""
+
+    escalated_at: datetime | None = None
+    team_id: int = 0
+    priority_id: int = 0
+
+
+NOT_ESCALATED = EscalationView()
+
+
+class ServiceLevelView(msgspec.Struct, frozen=True, rename="camel"):
+    """Both targets, with the business hours at the time of the request."""
+
+    ticket_id: int
+    priority_id: int
+    calendar_id: int
+    """0: every minute counts."""
+    status_kind: str
+    computed_at: datetime
+    in_business_hours: bool
+    window_end: datetime | None
+    """Null outside of business hours, and where they do not end."""
+    next_window_start: datetime | None
+    """Null within business hours, and where there are none in reach."""
+    first_response: TargetView
+    resolution: TargetView
+    pauses: tuple[PauseView, ...]
+    escalation: EscalationView
+
+
+def view(
+    ticket: Ticket,
+    priority: TicketPriority | None,
+    levels: tuple[Level, Level],
+    clocks: tuple[TargetClock, TargetClock],
+    pauses: Iterable[TicketPause],
+    now: datetime,
+    escalation: EscalationView = NOT_ESCALATED,
+) -> ServiceLevelView:
+    """Return what is shown of the service levels at an instant, also of what is due and not yet recorded."""
+    (first_response, resolution), _ = settle(levels, clocks, now)
+    hours = clocks[1].hours
+    window_end, next_window_start = hours.window_at(now)
+    cancelled = ticket.status_kind == "cancelled"
+    return ServiceLevelView(
+        ticket_id=ticket.id,
+        priority_id=ticket.priority_id,
+        calendar_id=priority.calendar_id if priority else 0,
+        status_kind=ticket.status_kind,
+        computed_at=_second(now),
+        in_business_hours=hours.is_open(now),
+        window_end=_second_or_none(window_end),
+        next_window_start=_second_or_none(next_window_start),
+        first_response=_target(first_response, clocks[0], now, cancelled=cancelled),
+        resolution=_target(resolution, clocks[1], now, cancelled=cancelled),
+        pauses=tuple(
+            PauseView(
+                from_=_second(each.begins),
+                to=_second_or_none(each.ends),
+                status_id=each.status_id,
+                reason=each.reason,
+                business_minutes=hours.seconds_between(each.begins, each.ends or now) // MINUTE,
+            )
+            for each in pauses
+            if each.reason not in STOPS
+        ),
+        escalation=replace(
+            escalation, escalated_at=_second_or_none(escalation.escalated_at or ticket.escalated_at)
+        ),
+    )
+
+
+def _target(level: Level, clock: TargetClock, now: datetime, *, cancelled: bool) -> TargetView:
+    done = level.done_at is not None and level.elapsed is not None
+    elapsed = level.elapsed if done and level.elapsed is not None else clock.elapsed(now)
+    budget = timedelta(minutes=level.target_minutes) + level.credit
+    return TargetView(
+        target_minutes=level.target_minutes,
+        state=_state(level, clock, now, cancelled=cancelled),
+        due=_second_or_none(level.due),
+        done_at=_second_or_none(level.done_at),
+        elapsed_minutes=elapsed // MINUTE,
+        remaining_minutes=(budget - elapsed) // MINUTE if level.target_minutes else 0,
+        # In whole thousandths, half up: floats would round 12.25 down.
+        percent=(2000 * elapsed + budget) // (2 * budget) / 10 if level.target_minutes else 0.0,
+        breached=level.breached,
+        breached_at=_second_or_none(level.due) if level.breached else None,
+        credit_seconds=level.credit // timedelta(seconds=1),
+    )
+
+
+def _state(level: Level, clock: TargetClock, now: datetime, *, cancelled: bool) -> State:
+    if not level.target_minutes:
+        return "none"
+    if level.done_at is not None:
+        return "missed" if level.breached else "met"
+    if cancelled:
+        return "cancelled"
+    if level.breached:
+        return "overdue"
+    if clock.stands:
+        return "paused"
+    if level.due is None:
+        return "noCalendarTime"
+    return "running" if clock.hours.is_open(now) else "waiting"
+
+
+def _second(at: datetime) -> datetime:
+    return at.replace(microsecond=0)
+
+
+def _second_or_none(at: datetime | None) -> datetime | None:
+    return None if at is None else _second(at)

@@ -1,0 +1,154 @@
+"""Reads what decides about the changes of tickets, and locks them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
+from motorpool.actors.helpdesk.business_time import BusinessTime
+from motorpool.actors.helpdesk.escalation import escalation_priority
+from motorpool.actors.helpdesk.facts import CompanySetup, Person, TicketFacts
+from motorpool.actors.helpdesk.service_levels import Level
+from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.helpdesk import ticket_setups, tickets
+from motorpool.storage.helpdesk.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
+from motorpool.storage.helpdesk.ticket_setups import TicketCounter
+
+__all__ = ["NumberedCompany", "business_times_of", "level_of", "lock_companies", "lock_facts", "ticket_of"]
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+async def lock_facts(
+    transaction: Queries,
+    ticket_ids: Sequence[int],
+    calendars: BusinessCalendars,
+    *,
+    now: datetime,
+    people: Iterable[int] = (),
+    priorities: Iterable[int] = (),
+) -> dict[int, TicketFacts]:
+    """Lock tickets until the transaction ends, and return what is known of them, by id.
+
+    Unknown tickets are left out. `people` and `priorities` are users and priorities that the change may name.
+    """
+    rows = await tickets.lock(transaction, ticket_ids)
+    if not rows:
+        return {}
+    locked = [ticket_of(row) for row in rows]
+    pauses = await tickets.pauses_of(transaction, [ticket.id for ticket in locked])
+    pairs = {(ticket.company_id, ticket.assignee_id) for ticket in locked}
+    pairs |= {(ticket.company_id, user_id) for ticket in locked for user_id in people}
+    setups = await _setups(transaction, sorted(pairs))
+    asked = {ticket.priority_id for ticket in locked} | {*priorities}
+    hours = await business_times_of(transaction, setups.values(), asked, calendars, now=now)
+    return {
+        ticket.id: TicketFacts(
+            ticket=ticket,
+            first_response=level_of(row, "first_response", ticket),
+            resolution=level_of(row, "resolution", ticket),
+            pauses=tuple(pauses[ticket.id]),
+            next_clock_at=row["next_clock_at"],
+            message_sequence=row["message_sequence"],
+            setup=setups[ticket.company_id],
+            business_times=hours,
+        )
+        for row, ticket in zip(rows, locked, strict=True)
+    }
+
+
+class NumberedCompany(NamedTuple):
+    """A company whose tickets this transaction numbers."""
+
+    setup: CompanySetup
+    counter: TicketCounter
+    ticket_ids: Sequence[int]
+    """Ids for its new tickets."""
+
+
+async def lock_companies(
+    transaction: Queries,
+    company_ids: Sequence[int],
+    pairs: Iterable[tuple[int, int]],
+    *,
+    skip_locked: bool = False,
+) -> dict[int, NumberedCompany]:
+    """Lock companies, each named once for each new ticket; see `ticket_setups.lock`.
+
+    `pairs` are companies with the users that matter for their tickets.
+    """
+    found = await ticket_setups.lock(transaction, company_ids, sorted({*pairs}), skip_locked=skip_locked)
+    return {
+        number: NumberedCompany(_setup(each.setup), each.counter, each.ticket_ids)
+        for number, each in found.items()
+    }
+
+
+async def _setups(q: Queries, pairs: Sequence[tuple[int, int]]) -> dict[int, CompanySetup]:
+    return {row["id"]: _setup(row) for row in await ticket_setups.read(q, pairs)}
+
+
+def _setup(row: Row) -> CompanySetup:
+    return CompanySetup(
+        company=Company(row["id"], row["name"], row["unique_id"], row["disabled"], row["attributes"]),
+        statuses=_records(TicketStatus, row["statuses"]),
+        priorities=_records(TicketPriority, row["priorities"]),
+        teams=_records(Team, row["teams"]),
+        people={each["id"]: msgspec.convert(each, Person) for each in row["people"]},
+    )
+
+
+def _records(shape: type[R], rows: Iterable[Mapping[str, Any]]) -> dict[int, R]:
+    """Return the records of rows as PostgreSQL makes them JSON; references that are null are 0."""
+    names = shape.__struct_fields__
+    return {
+        row["id"]: shape(**{name: 0 if row[name] is None else row[name] for name in names}) for row in rows
+    }
+
+
+async def business_times_of(
+    q: Queries,
+    setups: Iterable[CompanySetup],
+    priorities: Iterable[int],
+    calendars: BusinessCalendars,
+    *,
+    now: datetime,
+    only_kept: bool = False,
+) -> dict[int, BusinessTime]:
+    """Return the business hours of these priorities, and of those that they escalate to.
+
+    With `only_kept` those that would have to be computed are left out.
+    """
+    known = {each.company.id: each for each in setups}
+    found = {number: each for setup in known.values() for number, each in setup.priorities.items()}
+    asked = {number for number in priorities if number in found}
+    asked |= {escalation_priority(found[number].attributes) for number in asked}
+    companies = {number: setup.company for number, setup in known.items()}
+    wanted = [found[number] for number in sorted(asked) if number in found]
+    return await calendars.of_priorities(q, wanted, companies, now, only_kept=only_kept)
+
+
+_RECORD = Ticket.__struct_fields__
+
+
+def ticket_of(row: Row) -> Ticket:
+    """Return the ticket of a row that has its columns among others."""
+    return tickets.TABLE.from_row({name: row[name] for name in _RECORD})
+
+
+def level_of(row: Row, target: str, ticket: Ticket) -> Level:
+    """Return the level of a target, `first_response` or `resolution`, of a row with the clock's columns."""
+    done_at = ticket.first_response_at if target == "first_response" else ticket.resolved_at
+    return Level(
+        target_minutes=row[f"{target}_target"],
+        credit=timedelta(seconds=row[f"{target}_credit"]),
+        due=row[f"{target}_due"],
+        breached=row[f"{target}_breached"],
+        verdict=row[f"{target}_verdict"],
+        decided_at=row[f"{target}_decided_at"],
+        elapsed=row[f"{target}_elapsed"],
+        warned=row[f"{target}_warned"],
+        done_at=done_at,
+    )

@@ -1,0 +1,12 @@
+"""Instants in the JSON of tickets: whole seconds, cut (docs/tickets.md)."""
+
+from datetime import datetime
+
+from motorpool.actors.words.record_json import format_time
+
+__all__ = ["format_seconds"]
+
+
+def format_seconds(instant: datetime) -> str:
+    """Format as ISO 8601 in UTC with `Z`, without a fraction."""
+    return format_time(instant.replace(microsecond=0))

@@ -1,0 +1,180 @@
+"""Checks the addresses of outgoing connections: users must not reach private networks through the server.
+
+A name is resolved once, and the connection goes to the address that was checked, so a second, different
+answer of the name server (DNS rebinding) has no effect.
+"""
+
+import socket
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TypeAlias
+
+import trio
+
+from motorpool.actors.http.errors import DeliveryRefused, Unreachable
+
+__all__ = ["AddressGuard", "OwnServer", "is_own", "is_public"]
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Network: TypeAlias = IPv4Network | IPv6Network
+
+MAX_ADDRESSES = 8
+"""Of one name, the most that are tried."""
+_NOBODYS = {4: "192.0.2.1", 6: "2001:db8::1"}
+"""Addresses for documentation; where these can be bound to, the system lets programs bind to any."""
+_NAT64 = IPv6Network("64:ff9b::/96")
+_COMPATIBLE = IPv6Network("::/96")
+_LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
+
+
+def is_public(address: Address) -> bool:
+    """Return whether an address is globally reachable; IPv4 embedded in IPv6 counts as IPv4."""
+    if isinstance(address, IPv6Address):
+        inner = _inner(address)
+        if inner is not None:
+            return is_public(inner)
+        if address.is_site_local or address in _LOCAL_NAT64:
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _inner(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address embedded in an IPv6 address, if there is one."""
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return None
+
+
+def _plain(address: Address) -> Address:
+    """Return the IPv4 address of an IPv6 address that stands for one, else the address."""
+    inner = _inner(address) if isinstance(address, IPv6Address) else None
+    return inner or address
+
+
+def is_own(address: Address) -> bool:
+    """Return whether an address is one of this machine: only those can be bound to."""
+    address = _plain(address)
+    return _binds(str(address)) and not _binds(_NOBODYS[address.version])
+
+
+def _binds(address: str) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
+async def _addresses(host: str, port: int) -> tuple[str, ...]:
+    found = await trio.socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
+
+
+@dataclass(frozen=True)
+class OwnServer:
+    """Where the server itself is reached from outside, be it through a router that forwards to it."""
+
+    hosts: tuple[str, ...] = ()
+    """Names or addresses that users know the server by."""
+    ports: frozenset[int] = frozenset()
+
+
+class AddressGuard:
+    """Permits public addresses, and the private networks that the operator allows (`webhook.allow`).
+
+    Public addresses of this machine, and of the server as seen from outside, count as private ones: requests
+    from the server itself may be let in where those of its users are not.
+    """
+
+    def __init__(self, allow: Iterable[str] = (), own: OwnServer | None = None) -> None:
+        self._allow: tuple[Network, ...] = tuple(ip_network(network, strict=False) for network in allow)
+        self._own = own or OwnServer()
+
+    def permits(self, address: Address) -> bool:
+        """Return whether a user may make the server connect to an address."""
+        return self._is_allowed(address) or (is_public(address) and not is_own(address))
+
+    def _is_allowed(self, address: Address) -> bool:
+        inner = _inner(address) if isinstance(address, IPv6Address) else None
+        return any(address in network or (inner is not None and inner in network) for network in self._allow)
+
+    async def _own_addresses(self, port: int) -> set[Address]:
+        if port not in self._own.ports:
+            return set()
+        found: set[Address] = set()
+        for host in self._own.hosts:
+            with suppress(OSError, UnicodeError):
+                found.update(_plain(ip_address(text)) for text in await _addresses(host, port))
+        return {address for address in found if not self._is_allowed(address)}
+
+    def check_host(self, host: str, *, listed_only: bool = False) -> None:
+        """Refuse a host that is not permitted whatever its name resolves to; `listed_only` as of `resolve`.
+
+        Raises:
+            DeliveryRefused: it is an address that is not permitted, or only `webhook.allow` could permit it.
+        """
+        try:
+            address = ip_address(host)
+        except ValueError:
+            if listed_only and not self._allow:
+                raise _not_listed(host) from None
+            return
+        if listed_only and not self._is_allowed(address):
+            raise _not_listed(host)
+        if not self.permits(address):
+            raise _private(host)
+
+    async def resolve(
+        self, host: str, port: int, *, trusted: bool = False, listed_only: bool = False
+    ) -> tuple[str, ...]:
+        """Return the addresses of a host that may be connected to, in the resolver's order.
+
+        With `trusted` every address is permitted: for hosts that the operator's settings name. With
+        `listed_only` only those of `webhook.allow` are.
+
+        Raises:
+            Unreachable: the name has no address.
+            DeliveryRefused: none of its addresses is permitted.
+        """
+        try:
+            texts = await _addresses(host, port)
+        except (OSError, UnicodeError):
+            raise Unreachable(f"{host} has no address", cause="dns") from None
+        if not trusted:
+            own = await self._own_addresses(port)
+            texts = tuple(
+                text
+                for text in texts
+                if _plain(ip_address(text)) not in own
+                and self.permits(ip_address(text))
+                and (not listed_only or self._is_allowed(ip_address(text)))
+            )
+        if not texts:
+            raise _not_listed(host) if listed_only else _private(host)
+        return texts[:MAX_ADDRESSES]
+
+
+def _not_listed(host: str) -> DeliveryRefused:
+    return DeliveryRefused(
+        f"{host} may be reached by https on port 443, 8443 or 1024 and up only",
+        permanent=True,
+        cause="blocked",
+    )
+
+
+def _private(host: str) -> DeliveryRefused:
+    return DeliveryRefused(
+        f"{host} lies in a private network or is this server, which webhook.allow does not name",
+        permanent=True,
+        cause="blocked",
+    )

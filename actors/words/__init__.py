@@ -1,0 +1,1 @@
+"""How records, times, units and texts are put into words and JSON."""

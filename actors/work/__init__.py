@@ -1,0 +1,1 @@
+"""How work is queued, batched, repeated, limited and cached."""

@@ -1,0 +1,1 @@
+"""WebSockets: live updates to those who may see them."""

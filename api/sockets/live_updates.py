@@ -1,0 +1,364 @@
+"""Pending updates of one WebSocket, by the topics that it follows and the rights of its user.
+
+It keeps only the newest state of each device that was not sent yet, and a bounded number of events: a slow
+client gets fewer and newer messages, and uses memory only in proportion to its devices. A client that falls
+so far behind that events would be lost is asked to connect again.
+
+The file is longer than others because all of it is the state of one socket.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TypeVar
+
+import msgspec
+import trio
+from quart import websocket
+
+from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
+from motorpool.actors.messages.changes import (
+    CHANGES,
+    Change,
+    DeviceChanged,
+    EverythingChanged,
+    GroupChanged,
+    LinkChanged,
+    SessionEnded,
+    TokenRevoked,
+    UserChanged,
+)
+from motorpool.actors.messages.topics import (
+    DEVICES,
+    LATEST_POSITIONS,
+    POSITIONS,
+    WEB_EVENTS,
+    DeviceStatus,
+    WebEvent,
+    WebEventsLost,
+)
+from motorpool.api.access import visible_device_ids
+from motorpool.api.auth.authentication import identify_socket_caller
+from motorpool.api.auth.caller import Caller
+from motorpool.api.json import encode
+from motorpool.api.server_context import ServerContext
+from motorpool.api.sockets.ticket_updates import TicketUpdates
+from motorpool.api.sockets.traffic_updates import TrafficUpdates
+from motorpool.runtime import Lagged, TopicName
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Event, Position
+
+__all__ = ["MAX_PENDING_EVENTS", "LiveUpdates"]
+
+T = TypeVar("T")
+
+GOING_AWAY = 1001
+POLICY_VIOLATION = 1008
+TRY_AGAIN_LATER = 1013
+"""Close codes (RFC 6455, section 7.4.1, and IANA's registry)."""
+MAX_PENDING_EVENTS = 1000
+"""Events that wait for a slow client."""
+CHANGES_QUEUE = 100
+"""Commits that wait until a socket has followed the one before; beyond them it follows all at once."""
+MAX_SLEEP_SECONDS = 60.0
+"""Between two looks at the wall clock, which may be set, while credentials are valid."""
+PAUSE_SECONDS = 0.1
+"""Between two messages to one socket: what changes meanwhile goes out together."""
+EVENT_PAUSE_SECONDS = 0.02
+"""The same for events, which do not wait for the end of that pause."""
+
+
+class LiveUpdates:
+    """What one socket has yet to send."""
+
+    def __init__(self, context: ServerContext, caller: Caller, token: str | None) -> None:
+        """`token` is that of the query, where there is one."""
+        self._context = context
+        self._caller = caller
+        self._token = token
+        self._visible_ids: frozenset[int] = frozenset()
+        self._positions: dict[int, Position] = {}
+        """Device id -> newest position not sent yet."""
+        self._devices: dict[int, DeviceStatus] = {}
+        """Device id -> newest state not sent yet."""
+        self._events: list[Event] = []
+        self._events_lost = False
+        self._events_pending = trio.Event()
+        self._pending = trio.Event()
+        self.tickets = TicketUpdates(context, caller, self._wake)
+        self.traffic = TrafficUpdates(context, caller, self._wake)
+        self._authorized = True
+        self._expiry_sleep = trio.CancelScope()
+        self._sent_positions = False
+        """Whether the first message, with the latest position of each device, has been sent."""
+
+    async def load(self) -> None:
+        """Take the latest position of each visible device."""
+        self._visible_ids = await visible_device_ids(self._context, self._caller)
+        await self._load_positions(self._visible_ids)
+
+    async def follow_positions(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Take each new position of a visible device."""
+        await self._follow(POSITIONS, self._add_positions, task_status)
+
+    async def follow_latest(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take each position that is a device's latest again, or that another server has stored."""
+        await self._follow(LATEST_POSITIONS, self._add_positions, task_status)
+
+    async def follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take each change of the state of a visible device."""
+        await self._follow(DEVICES, self._add_devices, task_status)
+
+    async def follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Take the events for this user, in order."""
+        async with self._context.system.topic(WEB_EVENTS).subscribe(MAX_PENDING_EVENTS) as subscription:
+            task_status.started()
+            while not self._events_lost:
+                try:
+                    published = await subscription.receive_batch()
+                except Lagged:
+                    self._events_lost = True
+                else:
+                    self._add_events(published)
+                if self._events_lost or self._events:
+                    self._events_pending.set()
+                    self._pending.set()
+
+    async def follow_changes(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Follow committed changes: of this user, of what they may see, and of the rows of those devices."""
+        async with self._context.system.topic(CHANGES).subscribe(CHANGES_QUEUE) as subscription:
+            task_status.started()
+            while True:
+                # What cannot be read now is read at the next keep-alive; until then rights stay as they were.
+                with suppress(StorageError):
+                    try:
+                        commits = await subscription.receive_batch()
+                    except Lagged:
+                        await self._apply([EverythingChanged()])
+                        await self._load_devices(self._visible_ids)
+                    else:
+                        await self._apply(change for commit in commits for change in commit)
+
+    async def follow_expiry(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Check the credentials again when they are due to end."""
+        task_status.started()
+        clock = self._context.clock
+        while self._authorized:
+            expires = self._caller.expires
+            left = MAX_SLEEP_SECONDS if expires is None else (expires - clock.now()).total_seconds()
+            if left > 0:
+                with trio.CancelScope() as self._expiry_sleep:
+                    await trio.sleep(min(left, MAX_SLEEP_SECONDS))
+                continue
+            try:
+                await self._identify_again()
+            except StorageError:
+                self._end()  # what cannot be checked when it is due is not valid
+            if self._caller.expires == expires:
+                await trio.sleep(PAUSE_SECONDS)
+
+    async def follow_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Wake the sender when the server stops."""
+        task_status.started()
+        await self._context.closing.wait()
+        self._pending.set()
+
+    async def send_all(self) -> int:
+        """Send what is pending, and an empty object when nothing was for a while; return the close code."""
+        keepalive = self._context.settings.http.socket_keepalive_seconds
+        while self._authorized:
+            with trio.move_on_after(keepalive):
+                await self._pending.wait()
+            if self._context.closing.is_set():
+                return GOING_AWAY
+            if self._events_lost or self.tickets.lost:
+                return TRY_AGAIN_LATER
+            # Not whether the time is over: what is pending may have come since.
+            is_quiet = not self._pending.is_set()
+            self._pending = trio.Event()
+            if is_quiet:
+                # Keeps the connection open; here the socket of an expired session ends as well.
+                await websocket.send("{}")
+                with suppress(StorageError):
+                    await self._identify_again()
+                    await self._refresh_visible()
+                continue
+            positions, self._positions = self._positions, {}
+            devices, self._devices = self._devices, {}
+            await self._send(positions, devices, self._take_events())
+            await self._pause()
+        return POLICY_VIOLATION
+
+    async def _pause(self) -> None:
+        """Wait until the next message is due; events that come meanwhile are sent.
+
+        With them goes what is pending of their devices: a client has the position of an event before it or
+        together with it. All else is sent as often as without events.
+        """
+        end = trio.current_time() + PAUSE_SECONDS
+        while True:
+            await trio.sleep(EVENT_PAUSE_SECONDS)
+            with trio.move_on_at(end):
+                await self._events_pending.wait()
+            if trio.current_time() >= end or not self._authorized or self._events_lost:
+                return
+            events = self._take_events()
+            device_ids = {event.device_id for event in events}
+            await self._send(
+                {each: self._positions.pop(each) for each in device_ids & self._positions.keys()},
+                {each: self._devices.pop(each) for each in device_ids & self._devices.keys()},
+                events,
+            )
+
+    def _take_events(self) -> list[Event]:
+        events, self._events = self._events, []
+        self._events_pending = trio.Event()
+        return events
+
+    async def _send(
+        self, positions: dict[int, Position], devices: dict[int, DeviceStatus], events: list[Event]
+    ) -> None:
+        """Send these and the changed tickets, without what may no longer be seen."""
+        message: dict[str, object] = {}
+        rows = await self._context.devices.get_many(devices)
+        shown = [
+            msgspec.structs.replace(
+                rows[live.device_id].record,
+                status=live.status,
+                last_update=live.last_update,
+                position_id=live.position_id,
+            )
+            for live in devices.values()
+            # Checked here again: the right to see it may have ended while the rows were read.
+            if live.device_id in rows and live.device_id in self._visible_ids
+        ]
+        if shown:
+            message["devices"] = shown
+        visible = [position for position in positions.values() if position.device_id in self._visible_ids]
+        if visible or not self._sent_positions:
+            self._sent_positions = True
+            message["positions"] = self._context.position_json.encode_all(visible)
+        visible_events = [
+            event for event in events if not event.device_id or event.device_id in self._visible_ids
+        ]
+        if visible_events:
+            message["events"] = visible_events
+        tickets = await self.tickets.take()
+        if tickets:
+            message["tickets"] = tickets
+        if logs := self.traffic.take():
+            message["logs"] = logs
+        if message:
+            await websocket.send(encode(message).decode())
+
+    def _add_positions(self, positions: tuple[Position, ...]) -> None:
+        for position in positions:
+            if position.device_id in self._visible_ids:
+                self._positions[position.device_id] = position
+
+    def _add_devices(self, devices: tuple[DeviceStatus, ...]) -> None:
+        for live in devices:
+            if live.device_id in self._visible_ids:
+                self._devices[live.device_id] = live
+
+    def _add_events(self, published: Iterable[WebEvent | WebEventsLost]) -> None:
+        for each in published:
+            if isinstance(each, WebEventsLost):
+                self._events_lost = True
+            elif self._caller.id in each.user_ids:
+                self._events.append(each.event)
+        self._events_lost |= len(self._events) > MAX_PENDING_EVENTS
+
+    async def _follow(
+        self, topic: TopicName[T], add: Callable[[T], None], task_status: trio.TaskStatus[None]
+    ) -> None:
+        size = self._context.settings.http.socket_queue
+        async with self._context.system.topic(topic).subscribe(size) as subscription:
+            task_status.started()
+            while True:
+                try:
+                    for value in await subscription.receive_batch():
+                        add(value)
+                except Lagged:
+                    await self._load_positions(self._visible_ids)
+                    await self._load_devices(self._visible_ids)
+                self._pending.set()
+                # A topic that is never empty must not keep other tasks from running.
+                await trio.lowlevel.checkpoint()
+
+    async def _apply(self, changes: Iterable[Change]) -> None:
+        """Read again only what these changes concern."""
+        changes = list(changes)
+        self.tickets.apply(changes)
+        identity = visibility = False
+        edited: set[int] = set()
+        caller = self._caller
+        concerned = {caller.id, caller.impersonator_id, caller.sharer_id} - {0}
+        for change in changes:
+            match change:
+                case EverythingChanged():
+                    identity = visibility = True
+                case UserChanged():
+                    identity = identity or change.id in concerned
+                case TokenRevoked():
+                    identity = identity or change.user_id in concerned or change.id == caller.token_id
+                case SessionEnded():
+                    identity = identity or (caller.session is not None and caller.session.id == change.id)
+                case LinkChanged(owner="user"):
+                    # That of a manager to the user, or of a sharer to what they shared.
+                    identity = identity or change.owner_id in concerned - {caller.id}
+                    visibility = visibility or change.owner_id == caller.id
+                case GroupChanged():
+                    visibility = visibility or change.affects_visibility
+                case DeviceChanged():
+                    visibility = visibility or change.affects_visibility
+                    if change.operation == "updated":
+                        edited.add(change.id)
+                case _:
+                    pass
+        if identity or (visibility and caller.sharer_id):
+            await self._identify_again()
+        if visibility:
+            await self._refresh_visible()
+        await self._load_devices(edited & self._visible_ids)
+
+    async def _identify_again(self) -> None:
+        """Check that the credentials are still valid; the socket ends where they are not."""
+        caller = await identify_socket_caller(self._context, self._token)
+        if caller is None or caller.id != self._caller.id:
+            self._end()
+        else:
+            self._caller = self.tickets.caller = self.traffic.caller = caller
+            self._expiry_sleep.cancel()
+
+    def _end(self) -> None:
+        self._authorized = False
+        self._pending.set()
+
+    def _wake(self) -> None:
+        self._pending.set()
+
+    async def _refresh_visible(self) -> None:
+        """Take the set of devices that the user sees now, and the state of those that are new in it."""
+        visible_ids = await visible_device_ids(self._context, self._caller)
+        if visible_ids is self._visible_ids:
+            return
+        gained = visible_ids - self._visible_ids
+        self._visible_ids = visible_ids
+        if gained:
+            await self._load_positions(gained)
+            await self._load_devices(gained)
+
+    async def _load_positions(self, device_ids: Iterable[int]) -> None:
+        latest = await self._context.system.ref(DIRECTORY).ask(GetLatestPositions(tuple(sorted(device_ids))))
+        for position in latest:
+            self._positions[position.device_id] = position
+        self._pending.set()
+
+    async def _load_devices(self, device_ids: Iterable[int]) -> None:
+        ids = tuple(sorted(device_ids))
+        if ids:
+            devices = await self._context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids))
+            self._devices.update(devices)
+            self._pending.set()

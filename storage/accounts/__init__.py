@@ -1,0 +1,1 @@
+"""Users, sessions, tokens, and which devices a user sees."""

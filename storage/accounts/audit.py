@@ -1,0 +1,51 @@
+"""The log of who did what."""
+
+from collections.abc import AsyncGenerator
+from datetime import datetime
+
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.records import AuditAction
+
+__all__ = ["record", "stream_between"]
+
+
+async def record(q: Queries, action: AuditAction) -> None:
+    """Write an action down; its id and e-mail are ignored."""
+    await q.defer_to_commit(
+        "insert into audit (action_time, address, user_id, action_type, object_type, object_id, attributes)"
+        " values ($1, $2, $3, $4, $5, $6, $7)",
+        action.action_time,
+        action.address,
+        action.user_id,
+        action.action_type,
+        action.object_type,
+        action.object_id,
+        action.attributes,
+    )
+
+
+_SELECT = """
+    select a.id, a.action_time, a.address, a.user_id, u.email as user_email, a.action_type, a.object_type,
+        a.object_id, a.attributes
+    from audit a left join users u on u.id = a.user_id
+    where a.action_time between $1 and $2 and (a.action_time, a.id) > ($3, $4)
+    order by a.action_time, a.id limit $5
+"""
+
+
+async def stream_between(
+    q: Queries, start: datetime, end: datetime, *, batch: int = 1000
+) -> AsyncGenerator[list[AuditAction], None]:
+    """Return actions by time, both ends included, with the user's present e-mail, piece by piece.
+
+    No connection is kept between the pieces, however slow the reader.
+    """
+    after = (start, -1)
+    while True:
+        rows = await q.fetch(_SELECT, start, end, *after, batch)
+        found = [AuditAction(**dict(row.items())) for row in rows]
+        if found:
+            yield found
+        if len(found) < batch:
+            return
+        after = (found[-1].action_time, found[-1].id)

@@ -1,0 +1,223 @@
+"""Users and their password hashes, which only `accounts` reads."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from motorpool.storage.accounts import known_addresses, links, sessions
+from motorpool.storage.database.conditions import Condition, all_of
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import LOCK, ListQuery, Table
+from motorpool.storage.records import User
+from motorpool.storage.schedules import scheduled_commands
+
+__all__ = [
+    "TABLE",
+    "Account",
+    "accounts",
+    "by_address",
+    "by_email",
+    "change_password",
+    "delete_expired_temporary",
+    "end_management",
+    "end_tokens",
+    "id_by_email",
+    "is_last_administrator",
+    "managed_by",
+    "manages",
+    "oldest_administrator",
+    "replace_hash",
+    "serialize_creation",
+    "set_password",
+    "set_sharer",
+]
+
+
+def _users_of_manager(manager_id: int) -> Condition:
+    """Return the condition for the users whom a manager has access to; administrators have no manager."""
+    return all_of(links.linked_to(links.USER_USER, manager_id), Condition("not administrator"))
+
+
+TABLE = Table("users", User, keywords=("name", "email"), access=_users_of_manager)
+
+
+_EMAILS = 0x6D70_656D
+"""Seed of the advisory locks of e-mail addresses, which keeps them apart from other advisory locks."""
+
+
+class Account(msgspec.Struct, frozen=True):
+    """A user, and the data that their credentials are checked against."""
+
+    user: User
+    password_hash: str | None
+    """None if they have no password."""
+    tokens_since: datetime | None
+    """Tokens issued before this time are rejected; None: none are."""
+    shared_by: int = 0
+    """Who created this temporary user by sharing; 0 for all other users."""
+
+
+_ACCOUNTS = f"""
+    select {TABLE.select_list()}, password_hash, tokens_since, coalesce(shared_by, 0) as shared_by
+    from users where id = any($1::bigint[])
+"""  # noqa: S608 - constant names
+_ID_BY_EMAIL = """
+    select id from users where lower(email) = lower($1) or lower(login) = lower($1)
+    -- A matching address takes precedence over a matching login name.
+    order by lower(email) = lower($1) desc, id limit 1
+"""
+
+
+_OTHER_ADMINISTRATORS = """
+    select max(case when expiration_time is null then 2 else 1 end) from users
+    where administrator and not disabled and not temporary and id <> $1
+        and (expiration_time is null or expiration_time > $2)
+"""
+_ADMINISTRATORS = 0x6D70_6164
+"""Advisory lock of transactions that take the role from an administrator."""
+
+
+async def accounts(q: Queries, user_ids: Sequence[int]) -> dict[int, Account]:
+    """Return the accounts of these users by id; unknown ids are left out."""
+    found = {}
+    for row in await q.fetch(_ACCOUNTS, list(user_ids)):
+        values = dict(row.items())
+        stored, since = values.pop("password_hash"), values.pop("tokens_since")
+        sharer_id = values.pop("shared_by")
+        found[values["id"]] = Account(User(**values), stored, since, sharer_id)
+    return found
+
+
+async def names(q: Queries, user_ids: Sequence[int]) -> dict[int, str]:
+    """Return the names of these users by id; unknown ids are left out."""
+    rows = await q.fetch("select id, name from users where id = any($1::bigint[])", list(user_ids))
+    return {row["id"]: row["name"] for row in rows}
+
+
+async def id_by_email(q: Queries, email: str) -> int | None:
+    """Return the id of the user with this e-mail address or login name."""
+    found: int | None = await q.fetch_value(_ID_BY_EMAIL, email.strip())
+    return found
+
+
+async def by_email(q: Queries, email: str, *, lock: bool = False) -> User | None:
+    """Return the user with this e-mail address or login name; `lock` as of `Table.fetch`."""
+    user_id = await id_by_email(q, email)
+    return None if user_id is None else await TABLE.fetch(q, user_id, lock=lock)
+
+
+async def by_address(q: Queries, email: str, *, lock: bool = False) -> User | None:
+    """Return the user with this e-mail address; login names are not compared. `lock` as of `Table.fetch`."""
+    sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1){LOCK if lock else ''}"  # noqa: S608 - constant names
+    row = await q.fetch_row(sql, email)
+    return None if row is None else TABLE.from_row(row)
+
+
+async def set_sharer(q: Queries, user_id: int, sharer_id: int) -> None:
+    """Note who created a temporary user by sharing."""
+    await q.execute("update users set shared_by = $2 where id = $1", user_id, sharer_id)
+
+
+async def end_tokens(q: Queries, user_id: int, now: datetime) -> None:
+    """Invalidate all tokens of the user issued before `now`."""
+    await q.execute("update users set tokens_since = $2 where id = $1", user_id, now)
+
+
+async def set_password(q: Queries, user_id: int, stored: str | None) -> bool:
+    """Store the password hash of a user, None for no password; return whether the user exists."""
+    sql = "update users set password_hash = $2 where id = $1 returning true"
+    return await q.fetch_value(sql, user_id, stored) is True
+
+
+async def replace_hash(q: Queries, user_id: int, old: str, new: str) -> None:
+    """Store another hash of the same password, unless the password has been changed meanwhile."""
+    sql = "update users set password_hash = $3 where id = $1 and password_hash = $2"
+    await q.execute(sql, user_id, old, new)
+
+
+async def change_password(
+    transaction: Queries, user_id: int, stored: str, now: datetime, *, keep_session: str | None = None
+) -> bool:
+    """Store a new password hash, end all tokens and all sessions except `keep_session`, and forget from where
+    the user has logged in: whoever knew the old password may have done so.
+
+    Return whether the user exists.
+    """
+    if not await set_password(transaction, user_id, stored):
+        return False
+    await end_tokens(transaction, user_id, now)
+    await sessions.delete_of_user(transaction, user_id, keep=keep_session)
+    await known_addresses.delete_of_user(transaction, user_id)
+    return True
+
+
+async def serialize_creation(transaction: Queries, email: str) -> None:
+    """Block other transactions that would create a user with this e-mail address until this one ends."""
+    await transaction.execute("select pg_advisory_xact_lock(hashtextextended(lower($1), $2))", email, _EMAILS)
+
+
+async def manages(q: Queries, manager_id: int, user_id: int) -> bool:
+    """Return whether a manager has access to this user; nobody manages an administrator."""
+    condition = all_of(_users_of_manager(manager_id), Condition("id = {0}", (user_id,)))
+    return await TABLE.count(q, condition) > 0
+
+
+async def managed_by(q: Queries, manager_id: int) -> list[int]:
+    """Return the ids of the users of a manager."""
+    return await TABLE.ids(q, ListQuery(accessible_to=manager_id))
+
+
+async def end_management(transaction: Queries, user_id: int, now: datetime) -> None:
+    """Remove the links of a new administrator to their managers, and end all their sessions and tokens.
+
+    Managers can open sessions and issue tokens as their users, and nothing tells these from the user's own.
+    """
+    await transaction.execute("delete from user_user where managed_user_id = $1", user_id)
+    await end_tokens(transaction, user_id, now)
+    await sessions.delete_of_user(transaction, user_id)
+
+
+async def is_last_administrator(transaction: Queries, old: User, new: User | None, now: datetime) -> bool:
+    """Return whether nobody could administer the server after this change; None stands for a deletion.
+
+    It counts who can log in at `now`; somebody without an expiration time counts more than those with one,
+    who cannot log in some day. Blocks other transactions that take an administrator away until this one ends,
+    so of two that would leave nobody the second gets True. Lock the row of the user before.
+    """
+    before, after = _administration(old, now), 0 if new is None else _administration(new, now)
+    if after >= before:
+        return False
+    await transaction.execute("select pg_advisory_xact_lock($1)", _ADMINISTRATORS)
+    others = await transaction.fetch_value(_OTHER_ADMINISTRATORS, old.id, now)
+    return (others or 0) < before
+
+
+def _administration(user: User, now: datetime) -> int:
+    """Return 2 for an administrator who can log in, 1 if they will expire, 0 for all other users."""
+    if not user.administrator or user.disabled or user.temporary:
+        return 0
+    if user.expiration_time is None:
+        return 2
+    return 1 if user.expiration_time > now else 0
+
+
+async def oldest_administrator(q: Queries) -> User | None:
+    """Return the administrator with the lowest id who is not disabled, or None."""
+    row = await q.fetch_row(
+        f"select {TABLE.select_list()} from users where administrator and not disabled order by id limit 1"  # noqa: S608 - constant names
+    )
+    return None if row is None else TABLE.from_row(row)
+
+
+async def delete_expired_temporary(q: Queries, now: datetime) -> list[int]:
+    """Delete expired temporary users, which sharing creates; return their ids."""
+    async with q.transaction() as transaction:
+        rows = await transaction.fetch(
+            "select id from users where temporary and expiration_time <= $1 order by id for update", now
+        )
+        expired = [row[0] for row in rows]
+        if expired:
+            await scheduled_commands.release_owners(transaction, expired, now)
+            await transaction.execute("delete from users where id = any($1::bigint[])", expired)
+    return expired

@@ -1,0 +1,1 @@
+"""Several servers on one database: their rows, duties and texts to each other."""

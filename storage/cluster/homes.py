@@ -1,0 +1,117 @@
+"""The table `homes`: which server of a cluster each device is connected to (docs/servers.md#devices)."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from motorpool.storage.database import nodes
+from motorpool.storage.database.queries import Queries
+
+__all__ = ["Home", "claim", "claim_free", "connected_elsewhere", "find_elsewhere", "release", "server"]
+
+# A server that was frozen may still read the logins of devices that have gone on to another one meanwhile.
+# The server before is a column: read beside the update, in a common table expression, it would be outdated.
+_CLAIM = f"""
+    with living as ({nodes.live_until_commit("$1")}), claimed as (
+        insert into homes as home (device_id, node, epoch)
+        select devices.id, living.id, 1 from devices cross join living where devices.id = any($2::bigint[])
+        order by devices.id
+        on conflict (device_id) do update set node = $1, former = home.node, epoch = home.epoch + 1
+        returning device_id, former
+    )
+    select device_id from claimed where former <> $1 and {nodes.is_live("claimed.former")}
+"""  # noqa: S608 - constants
+# Rows are locked in the order of `_CLAIM`, here and in `_RELEASE`: no deadlocks.
+_CLAIM_FREE = f"""
+    with living as ({nodes.live_until_commit("$1")}), seen as (
+        select device_id, (node is null or not {nodes.is_live("homes.node")}) as free,
+            coalesce(node <> $1, false) as other
+        from homes where device_id = any($2::bigint[]) order by device_id for update
+    ), claimed as (
+        update homes set node = living.id, former = homes.node, epoch = homes.epoch + 1
+        from seen, living
+        where homes.device_id = seen.device_id and seen.free and seen.device_id = any($3::bigint[])
+    )
+    select device_id from seen where other and not free
+"""  # noqa: S608 - constants
+_RELEASE = """
+    with own as (
+        select device_id from homes where device_id = any($2::bigint[]) and node = $1
+        order by device_id for update
+    )
+    update homes set node = null, former = $1 from own where homes.device_id = own.device_id
+"""
+_ELSEWHERE = f"""
+    select device_id from homes
+    where device_id = any($2::bigint[]) and node <> $1 and {nodes.is_live("homes.node")}
+"""  # noqa: S608 - constants
+
+_FIND = f"""
+    select home.device_id, nodes.id, nodes.address, nodes.key, {nodes.responds()}
+    from homes home join nodes on nodes.id = coalesce(home.node, home.former)
+    where home.device_id = any($2::bigint[]) and nodes.id <> $1 and nodes.state <> 'dead'
+        and nodes.address is not null and nodes.key is not null
+"""  # noqa: S608 - constants
+
+_SERVER = f"""
+    select nodes.id, nodes.address, nodes.key, {nodes.responds()} from nodes
+    where nodes.id = $1 and nodes.state <> 'dead' and nodes.address is not null and nodes.key is not null
+"""  # noqa: S608 - constants
+
+
+class Home(msgspec.Struct, frozen=True, gc=False):
+    """The server that a device is connected to, or was last, where other servers reach it."""
+
+    node: int
+    """Its number."""
+    address: str
+    """Its URL, without a slash at the end."""
+    key: str
+    """What it wants to be shown."""
+    responds: bool
+    """Whether it has renewed its row lately."""
+
+
+async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]:
+    """Note that these devices are connected to the server `node`, unless it has been declared dead.
+
+    Return those that, as far as is known, are connected to another server that lives.
+    """
+    return [row[0] for row in await q.fetch(_CLAIM, node, list(device_ids))]
+
+
+async def claim_free(
+    q: Queries, node: int, device_ids: Collection[int], connected: Collection[int]
+) -> frozenset[int]:
+    """Return those of the devices that are connected to a server that lives and is not `node`.
+
+    At the same instant those of `connected` that no live server has are noted as connected to `node`: another
+    server may have overwritten their rows.
+    """
+    rows = await q.fetch(_CLAIM_FREE, node, list(device_ids), list(connected))
+    return frozenset(row[0] for row in rows)
+
+
+async def release(q: Queries, node: int, device_ids: Collection[int]) -> None:
+    """Note that these devices are not connected to the server `node` any more, which was their last."""
+    await q.execute(_RELEASE, node, list(device_ids))
+
+
+async def connected_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> frozenset[int]:
+    """Return those of the devices that are connected to a server that lives and is not `node`."""
+    return frozenset(row[0] for row in await q.fetch(_ELSEWHERE, node, list(device_ids)))
+
+
+async def find_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> dict[int, Home]:
+    """Return the homes of those devices that live, are not the server `node` and have an address.
+
+    A device that is connected nowhere has the one where it was last.
+    """
+    rows = await q.fetch(_FIND, node, list(device_ids))
+    return {row[0]: Home(row[1], row[2], row[3], row[4]) for row in rows}
+
+
+async def server(q: Queries, node: int) -> Home | None:
+    """Return a server, if it lives and has an address."""
+    row = await q.fetch_row(_SERVER, node)
+    return None if row is None else Home(row[0], row[1], row[2], row[3])

@@ -1,0 +1,151 @@
+"""A server's place among those that use its database, for as long as it runs (docs/servers.md)."""
+
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+
+import trio
+
+from motorpool.storage.database import nodes
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.errors import SetupFailed, StorageError
+from motorpool.storage.exception_groups import GroupUnwrapper
+
+__all__ = ["open_membership"]
+
+_log = logging.getLogger(__name__)
+
+RENEW_SECONDS = 1.0
+"""Between two renewals of the row, and between two looks at dead servers."""
+RENEW_ALONE_SECONDS = 2.0
+"""Where nobody waits for the death of this server."""
+SETTLED_SECONDS = 10.0
+"""A server that has renewed its row for so long, without a failure or a pause of more than SILENT_SECONDS,
+declares others dead: an outage of the database kills none."""
+WAIT_SECONDS = 10.0
+"""For another server to end, before this one gives up starting."""
+RETRY_SECONDS = 0.5
+LEAVE_SECONDS = 2.0
+
+
+@asynccontextmanager
+async def open_membership(
+    database: Database,
+    cluster: str | None,
+    release: str,
+    *,
+    on_dead: Callable[[], None],
+    on_time: Callable[[datetime, float], None] = lambda _now, _age_seconds: None,
+    address: str | None = None,
+    key: str | None = None,
+) -> AsyncIterator[int]:
+    """Join the servers of the database for the body; the value is this server's number.
+
+    `cluster` is the name that the servers of a database share; None: this one is alone. `on_dead` is called
+    once if others have declared this server dead: it must stop acting. In a cluster `on_time` is called,
+    before the body and with each renewal, with the time that the database's clock showed, and at most how
+    many seconds ago. At `address` this server answers others that show it `key`.
+
+    Raises:
+        SetupFailed: another server uses the database, and the two are not of one cluster.
+        StorageUnavailable: the database does not answer.
+    """
+    membership = _Membership(database, cluster, release, on_dead, on_time, address, key)
+    async with GroupUnwrapper() as unwrapper, trio.open_nursery() as nursery:
+        try:
+            with unwrapper.record():
+                node: int = await nursery.start(membership.run)
+                yield node
+        finally:
+            nursery.cancel_scope.cancel()
+            await membership.leave()
+
+
+class _Membership:
+    def __init__(
+        self,
+        database: Database,
+        cluster: str | None,
+        release: str,
+        on_dead: Callable[[], None],
+        on_time: Callable[[datetime, float], None],
+        address: str | None,
+        key: str | None,
+    ) -> None:
+        self._database = database
+        self._cluster = cluster
+        self._release = release
+        self._on_dead = on_dead
+        self._on_time = on_time
+        self._address = address
+        self._key = key
+        self._node = 0
+
+    async def run(self, task_status: trio.TaskStatus[int]) -> None:
+        """Join, then renew the row until the server ends or is declared dead."""
+        async with self._database.session() as session:
+            self._node = await self._join(session)
+            if self._cluster is not None:
+                await self._renew_once(session)
+            task_status.started(self._node)
+            with suppress(StorageError):
+                await self._renew(session)
+                return
+        while True:
+            _log.warning("the connection that says that this server lives is lost; connecting again")
+            await trio.sleep(RETRY_SECONDS)
+            with suppress(StorageError):
+                async with self._database.session() as session:
+                    await nodes.lock(session, self._cluster)
+                    await self._renew(session)
+                    return
+
+    async def leave(self) -> None:
+        """Note that this server has ended, if the database answers soon."""
+        with trio.move_on_after(LEAVE_SECONDS) as leaving, suppress(StorageError):
+            leaving.shield = True
+            if self._node:
+                await nodes.leave(self._database, self._node)
+
+    async def _join(self, session: Queries) -> int:
+        deadline = trio.current_time() + WAIT_SECONDS
+        while True:
+            try:
+                return await nodes.join(
+                    session,
+                    self._cluster,
+                    socket.gethostname(),
+                    self._release,
+                    address=self._address,
+                    key=self._key,
+                )
+            except SetupFailed:
+                if trio.current_time() > deadline:
+                    raise
+            await trio.sleep(RETRY_SECONDS)
+
+    async def _renew(self, session: Queries) -> None:
+        """Renew the row, and declare others dead, until this server is declared dead."""
+        began = renewed = trio.current_time()
+        while await self._renew_once(session):
+            before, renewed = renewed, trio.current_time()
+            if renewed - before > nodes.SILENT_SECONDS:
+                # The database may have stood still, for the others as well: they have not renewed theirs yet.
+                began = renewed
+            if self._cluster is not None and renewed - began > SETTLED_SECONDS:
+                for dead in await nodes.declare_dead(session, self._node):
+                    _log.warning("server %d has not been seen for %g s: it is dead", dead, nodes.LIFE_SECONDS)
+            await trio.sleep(RENEW_ALONE_SECONDS if self._cluster is None else RENEW_SECONDS)
+        _log.critical("other servers have declared this one dead, as if it were frozen: it starts anew")
+        self._on_dead()
+
+    async def _renew_once(self, session: Queries) -> bool:
+        """Renew the row; return False if this server has been declared dead."""
+        began = trio.current_time()
+        now = await nodes.renew(session, self._node)
+        if now is not None and self._cluster is not None:
+            self._on_time(now, trio.current_time() - began)
+        return now is not None

@@ -1,0 +1,129 @@
+"""Brings the tables to what this release expects: numbered SQL files, forwards only (docs/decisions/0004)."""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import trio
+
+from motorpool.storage.database import nodes
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.errors import SetupFailed, StorageError
+
+__all__ = ["FOLDER", "LOCK", "Migration", "load", "migrate"]
+
+FOLDER = Path(__file__).parent.parent / "migrations"
+LOCK = 0x6D70_6D69
+"""Advisory lock held during migrations."""
+
+_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
+_WAIT_SECONDS = 120.0
+_SERVERS_SECONDS = 10.0
+"""For servers of another release to end; the row of one that was killed is fresh for nodes.LIFE_SECONDS."""
+_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One step of the schema."""
+
+    number: int
+    """From 1, without holes."""
+    name: str
+    sql: str
+
+
+def load(folder: Path = FOLDER) -> list[Migration]:
+    """Read the steps in order. Raises SetupFailed where a number is missing, doubled, or a name is odd."""
+    steps = []
+    for path in sorted(folder.glob("*.sql")):
+        found = _NAME.fullmatch(path.name)
+        if found is None:
+            raise SetupFailed(f"{path.name} is no name for a migration (0001_words.sql)")
+        steps.append(Migration(int(found[1]), found[2], path.read_text(encoding="utf-8")))
+    for expected, step in enumerate(steps, 1):
+        if step.number != expected:
+            raise SetupFailed(
+                f"migration {expected:04} is missing or doubled before {step.number:04}_{step.name}"
+            )
+    return steps
+
+
+async def migrate(q: Queries, steps: Sequence[Migration], *, clock_now: Callable[[], datetime]) -> int:
+    """Apply what is missing, one transaction each; return how many steps that were.
+
+    `q` is a single connection. Servers that start together on one database take turns.
+
+    Raises:
+        SetupFailed: the schema is newer than `steps`, or has holes, or another server holds the lock, or one
+            uses the tables that are to be changed.
+    """
+    # Usually nothing is missing, which needs no lock.
+    if await q.fetch_value("select to_regclass('schema_migrations')") is not None and await _count_applied(
+        q, steps
+    ) == len(steps):
+        return 0
+    await _lock(q)
+    try:
+        await q.execute(
+            "create table if not exists schema_migrations"
+            " (number integer primary key, name text not null, applied timestamptz not null)"
+        )
+        applied = await _count_applied(q, steps)
+        if applied < len(steps):
+            await _wait_for_servers(q)
+        for step in steps[applied:]:
+            async with q.transaction() as transaction:
+                await transaction.execute(step.sql)
+                await transaction.execute(
+                    "insert into schema_migrations values ($1, $2, $3)", step.number, step.name, clock_now()
+                )
+        return len(steps) - applied
+    finally:
+        # The lock ends with the connection in any case.
+        with trio.move_on_after(_POLL_SECONDS, shield=True), suppress(StorageError):
+            await q.execute("select pg_advisory_unlock($1)", LOCK)
+
+
+async def _count_applied(q: Queries, steps: Sequence[Migration]) -> int:
+    applied = await q.fetch("select number, name from schema_migrations order by number")
+    rows = [(row["number"], row["name"]) for row in applied]
+    if rows and rows[-1][0] > len(steps):
+        number, name = rows[-1]
+        raise SetupFailed(
+            f"the database has schema {number} ({name}), this release knows {len(steps)}:"
+            " start the newer release"
+        )
+    for (number, name), step in zip(rows, steps, strict=False):
+        if (number, name) != (step.number, step.name):
+            raise SetupFailed(
+                f"the database has migration {number} ({name}) where {step.number} ({step.name}) must be:"
+                " it is not ours, or damaged"
+            )
+    return len(rows)
+
+
+async def _wait_for_servers(q: Queries) -> None:
+    """Wait until no server uses the database: it would go on with tables of another release."""
+    if await q.fetch_value("select to_regclass('nodes')") is None:
+        return
+    deadline = trio.current_time() + _SERVERS_SECONDS
+    while (host := await nodes.retire(q)) is not None:
+        if trio.current_time() > deadline:
+            raise SetupFailed(
+                f"a server on {host} uses this database, and this release changes its tables:"
+                " stop all servers first"
+            )
+        await trio.sleep(_POLL_SECONDS)
+
+
+async def _lock(q: Queries) -> None:
+    with trio.move_on_after(_WAIT_SECONDS):
+        # Asked again and again: a server that waits inside a statement could not be stopped.
+        while not await q.fetch_value("select pg_try_advisory_lock($1)", LOCK):  # noqa: ASYNC110 - see above
+            await trio.sleep(_POLL_SECONDS)
+        return
+    raise SetupFailed(f"another server has been migrating the database for {_WAIT_SECONDS:.0f} s")

@@ -1,0 +1,1 @@
+"""What leaves the system at least once."""

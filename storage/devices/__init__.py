@@ -1,0 +1,1 @@
+"""Devices, groups, positions, queued commands, and links between rows."""

@@ -1,0 +1,103 @@
+"""Events: stored with the positions they came from."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+
+from motorpool.storage.database.cleaning import json_bytes
+from motorpool.storage.database.id_blocks import allocate_block
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import Table
+from motorpool.storage.records import Event
+
+__all__ = ["TABLE", "assign_ids", "between", "existing", "insert_many"]
+
+TABLE = Table(
+    "events",
+    Event,
+    sort="event_time",
+    keywords=(),
+    non_references=frozenset({"device_id", "position_id", "geofence_id", "maintenance_id"}),
+)
+"""For reading; `insert_many` writes."""
+
+# Only events of a type that there are notifications for are left for the notifier
+# (storage/events/notifications.py), and those of a type that a ticket rule follows for the rules
+# (storage/helpdesk/ticket_rules.py).
+_INSERT = """
+    with stored as (
+        insert into events (id, type, event_time, device_id, position_id, geofence_id, maintenance_id,
+            attributes)
+        select id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes::jsonb
+        from unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[],
+            $7::bigint[], $8::text[])
+        as given (id, type, event_time, device_id, position_id, geofence_id, maintenance_id, attributes)
+        returning id, type
+    ),
+    left_for_rules as (
+        insert into ticket_rule_events (event_id, stored)
+        select id, $9 from stored
+        where $9::timestamptz is not null and exists (select from ticket_rule_types where type = stored.type)
+    )
+    insert into unmatched_events (event_id, stored)
+    select id, $9 from stored
+    where $9::timestamptz is not null and exists (select from notifications where type = stored.type)
+"""
+
+
+async def assign_ids(q: Queries, events: Sequence[Event]) -> None:
+    """Give an id to each of the events that has none, in place.
+
+    Only for events that no other part has seen yet: elsewhere they are immutable values.
+    """
+    unnumbered = [event for event in events if not event.id]
+    if unnumbered:
+        for event, event_id in zip(
+            unnumbered, await allocate_block(q, "events", len(unnumbered)), strict=True
+        ):
+            msgspec.structs.force_setattr(event, "id", event_id)
+
+
+async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | None = None) -> int:
+    """Store numbered events, and leave them to the notifier and to ticket rules as stored at `now`.
+
+    With None nobody is notified, and no tickets are made. Return how many were left to the notifier: those of
+    a type for which there are notifications.
+    """
+    tag = await q.execute(
+        _INSERT,
+        [event.id for event in events],
+        [event.type for event in events],
+        [event.event_time for event in events],
+        [event.device_id for event in events],
+        [event.position_id for event in events],
+        [event.geofence_id for event in events],
+        [event.maintenance_id for event in events],
+        [json_bytes(event.attributes).decode() for event in events],
+        now,
+    )
+    return int(tag.rpartition(" ")[2])
+
+
+async def existing(q: Queries, ids: Iterable[int]) -> set[int]:
+    """Return those of the ids that are stored."""
+    rows = await q.fetch("select id from events where id = any($1::bigint[])", list(ids))
+    return {row[0] for row in rows}
+
+
+async def between(
+    q: Queries, device_ids: Iterable[int], start: datetime, end: datetime, *, types: Iterable[str] = ()
+) -> list[Event]:
+    """Return events of devices by time, both ends included; without types all."""
+    wanted = list(types)
+    rows = await q.fetch(
+        f"select {TABLE.select_list()} from events where device_id = any($1::bigint[])"  # noqa: S608 - constant names
+        " and event_time between $2 and $3 and ($4::text[] = '{}' or type = any($4))"
+        " order by event_time, id",
+        list(device_ids),
+        start,
+        end,
+        wanted,
+    )
+    return [TABLE.from_row(row) for row in rows]

@@ -1,0 +1,1 @@
+"""Companies, what they configure, and their tickets."""

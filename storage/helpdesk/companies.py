@@ -1,0 +1,154 @@
+"""What a user is in a company, and what spans the rows of a company (docs/helpdesk.md#who-may-do-what)."""
+
+import msgspec
+
+from motorpool.storage.database.conditions import Condition
+from motorpool.storage.database.queries import Queries, Row
+
+__all__ = [
+    "NO_MEMBERSHIP",
+    "Membership",
+    "add_creator",
+    "created_by",
+    "delete_with_everything",
+    "lock_configuration",
+    "membership",
+    "memberships",
+    "with_role",
+]
+
+
+class Membership(msgspec.Struct, frozen=True):
+    """What a user is in a company, from rows alone: administrators and read-only users are not considered."""
+
+    linked: bool = False
+    """Reads."""
+    agent: bool = False
+    """Is a member of an enabled team of the company; or no team of the company has a member, and the user is
+    linked and not read-only."""
+    manager: bool = False
+    """Created the company, or may manage users; and is linked."""
+
+    @property
+    def handles_tickets(self) -> bool:
+        """Whether the user may do what agents may: managers may."""
+        return self.agent or self.manager
+
+
+NO_MEMBERSHIP = Membership()
+"""Of a user who is not linked to the company, which need not exist."""
+
+_MEMBERSHIPS = """
+    select l.company_id,
+        l.manager or u.user_limit <> 0 as manager,
+        case
+            when exists (
+                select from teams t join user_team m on m.team_id = t.id where t.company_id = l.company_id
+            ) then exists (
+                select from teams t join user_team m on m.team_id = t.id
+                where t.company_id = l.company_id and m.user_id = l.user_id and not t.disabled
+            )
+            else not u.readonly
+        end as agent
+    from user_company l join users u on u.id = l.user_id
+    where l.user_id = $1 and ($2::bigint = 0 or l.company_id = $2) and not u.temporary
+"""
+_CONFIGURATION = 0x6D70_636F
+"""Seed of the advisory locks of companies, which keeps them apart from other advisory locks."""
+
+# Tickets before what belongs to them: whoever writes that holds the row of the ticket.
+_DELETED_BY_COMPANY = (
+    "tickets",
+    "ticket_events",
+    "ticket_pauses",
+    "ticket_breaches",
+    "ticket_messages",
+    "ticket_message_attempts",
+    "ticket_rule_tickets",
+    "ticket_files",
+    "ticket_captures",
+    "ticket_commands",
+    "ticket_command_news",
+    "ticket_categories",
+    "ticket_statuses",
+    "ticket_priorities",
+    "contacts",
+    "teams",
+    "branches",
+)
+
+
+# `roles` is a list of words or a text of words with commas between them.
+_ROLES = """
+    lower(btrim({0})) in (
+        select lower(btrim(word)) from unnest(
+            case jsonb_typeof(attributes->'roles')
+                when 'array' then array(select jsonb_array_elements_text(attributes->'roles'))
+                when 'string' then string_to_array(attributes->>'roles', ',')
+            end
+        ) word
+    )
+"""
+
+
+def with_role(role: str) -> Condition:
+    """Return the condition for companies with a role, whatever its case."""
+    return Condition(_ROLES, (role,))
+
+
+async def created_by(q: Queries, user_id: int) -> int:
+    """Return how many companies there are that a user has created."""
+    found: int = await q.fetch_value("select count(*) from companies where creator_id = $1", user_id)
+    return found
+
+
+async def add_creator(q: Queries, user_id: int, company_id: int) -> None:
+    """Note who has created a company, and link them to it as its manager."""
+    await q.execute("update companies set creator_id = $1 where id = $2", user_id, company_id)
+    sql = "insert into user_company (user_id, company_id, manager) values ($1, $2, true)"
+    await q.execute(sql, user_id, company_id)
+
+
+async def membership(q: Queries, user_id: int, company_id: int) -> Membership:
+    """Return what a user is in a company."""
+    if not 0 < company_id < 1 << 63:
+        return NO_MEMBERSHIP
+    row = await q.fetch_row(_MEMBERSHIPS, user_id, company_id)
+    return NO_MEMBERSHIP if row is None else _from_row(row)
+
+
+async def memberships(q: Queries, user_id: int) -> dict[int, Membership]:
+    """Return what a user is in each company that they are linked to, by its id."""
+    return {row["company_id"]: _from_row(row) for row in await q.fetch(_MEMBERSHIPS, user_id, 0)}
+
+
+async def lock_configuration(transaction: Queries, company_id: int) -> bool:
+    """Block other transactions that configure the company until this one ends; return whether it exists.
+
+    Rules that span several rows, such as that categories are a tree, need it. Take it before any lock on such
+    a row.
+    """
+    await transaction.execute(
+        "select pg_advisory_xact_lock(hashtextextended($1::bigint::text, $2))", company_id, _CONFIGURATION
+    )
+    return (
+        await transaction.fetch_value("select exists (select from companies where id = $1)", company_id)
+        is True
+    )
+
+
+async def delete_with_everything(transaction: Queries, company_id: int) -> None:
+    """Delete a company with all that belongs to it, in one statement for each table."""
+    # Those who write tickets or add rows to the company finish before, or find it gone.
+    await transaction.execute("select from companies where id = $1 for update", company_id)
+    await transaction.fetch_value(
+        "select count(*) from (select from tickets where company_id = $1 order by id for update) locked",
+        company_id,
+    )
+    for table in _DELETED_BY_COMPANY:
+        await transaction.execute(f"delete from {table} where company_id = $1", company_id)  # noqa: S608 - constant names
+    await transaction.execute("delete from companies where id = $1", company_id)
+
+
+def _from_row(row: Row) -> Membership:
+    return Membership(linked=True, agent=row["agent"], manager=row["manager"])

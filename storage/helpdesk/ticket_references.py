@@ -1,0 +1,83 @@
+"""What tickets refer to: whether it exists, what it is called, and whether a user may refer to it."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from motorpool.storage.accounts.access import sees_device
+from motorpool.storage.database.queries import Queries
+
+__all__ = ["Reference", "find", "is_below"]
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A row of the company that a ticket may refer to, or a device."""
+
+    id: int
+    name: str
+    """Empty for contacts, whose names are not to be copied."""
+    disabled: bool
+    visible: bool
+    """Whether the user may refer to it."""
+    team_id: int
+    """Of a category: the team that its tickets start with."""
+    priority_id: int
+    """Of a category: the priority that its tickets start with."""
+
+
+_SIMPLE = "id, {name}, disabled, true, 0::bigint, 0::bigint"
+_FIND = f"""
+    select 'branch_id', {_SIMPLE.format(name="name")} from branches
+        where company_id = $1 and id = any($3::bigint[])
+    union all
+    select 'contact_id', {_SIMPLE.format(name="''")} from contacts
+        where company_id = $1 and id = any($4::bigint[])
+    union all
+    select 'category_id', id, name, disabled, true, coalesce(team_id, 0), coalesce(priority_id, 0)
+        from ticket_categories where company_id = $1 and id = any($5::bigint[])
+    union all
+    select 'device_id', id, name, disabled, $2::bigint is null or {sees_device("$2", "devices.id")}, 0, 0
+        from devices where id = any($6::bigint[])
+    union all
+    select 'parent_id', id, '#' || number, false, true, 0, 0 from tickets
+        where company_id = $1 and id = any($7::bigint[])
+"""  # noqa: S608 - constants
+FIELDS = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
+"""References that are checked here."""
+
+
+async def find(
+    q: Queries, company_id: int, user_id: int | None, wanted: Mapping[str, Sequence[int]]
+) -> dict[str, dict[int, Reference]]:
+    """Return by field (`FIELDS`) and id what exists of these ids.
+
+    `user_id` is who must see devices; None: whoever may see all.
+    """
+    found: dict[str, dict[int, Reference]] = {field: {} for field in FIELDS}
+    if not any(wanted.values()):
+        return found
+    ids = [list(wanted.get(field, ())) for field in FIELDS]
+    for field, *values in map(
+        tuple, [row.values() for row in await q.fetch(_FIND, company_id, user_id, *ids)]
+    ):
+        found[field][values[0]] = Reference(*values)
+    return found
+
+
+async def is_below(q: Queries, company_id: int, ticket_id: int, parent_id: int) -> bool:
+    """Return whether `parent_id` lies below a ticket or is it; call it with the company's row locked."""
+    below: bool = await q.fetch_value(
+        """
+        with recursive above (id) as (
+            select $3::bigint
+            union
+            select tickets.parent_id from above join tickets on tickets.id = above.id
+            where tickets.company_id = $1 and tickets.parent_id is not null
+        )
+        select exists (select from above where id = $2)
+        """,
+        company_id,
+        ticket_id,
+        parent_id,
+    )
+    return below

@@ -1,0 +1,288 @@
+"""Tickets: their rows, and what decides about their changes.
+
+The row of a ticket is locked before anything that belongs to it, and after the row of its company
+(docs/decisions/0187-one-writer-of-tickets.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.database.tables import LOCK, Table
+from motorpool.storage.helpdesk.company_tables import access_by_company
+from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent, TicketPause
+
+__all__ = [
+    "CLOCK_COLUMNS",
+    "TABLE",
+    "close_pauses",
+    "company_of",
+    "delete",
+    "initial_fields",
+    "insert",
+    "insert_breaches",
+    "insert_pauses",
+    "lock",
+    "lock_company",
+    "lock_status",
+    "of_unique_id",
+    "pauses_of",
+    "update",
+]
+
+TABLE = Table(
+    "tickets",
+    Ticket,
+    sort="id",
+    keywords=("subject", "description", "unique_id"),
+    access=access_by_company,
+    non_references=frozenset({"event_id", "position_id", "maintenance_id", "geofence_id"}),
+)
+_TARGETS = ("first_response", "resolution")
+CLOCK_COLUMNS = (
+    *(
+        f"{target}_{column}"
+        for target in _TARGETS
+        for column in ("credit", "verdict", "decided_at", "elapsed", "target", "warned")
+    ),
+    "next_clock_at",
+    "message_sequence",
+)
+"""Columns beside those of the record."""
+_LONG = frozenset({"subject", "description", "attributes"})
+"""Columns that an update leaves as they are where the new value is null."""
+_FIXED = frozenset({"id", "number", "company_id", "reporter_id", "channel", "created_at"})
+_RECORD = tuple(TABLE.record.__struct_fields__)
+_WRITTEN = (*_RECORD, *CLOCK_COLUMNS)
+_SELECT = f"select {TABLE.select_list()}, {', '.join(CLOCK_COLUMNS)} from tickets"  # noqa: S608 - constants
+
+
+async def lock(q: Queries, ticket_ids: Sequence[int]) -> list[Row]:
+    """Lock tickets in the order of their ids until the transaction ends, and return their rows.
+
+    Unknown tickets are left out.
+    """
+    ids = [ticket_id for ticket_id in ticket_ids if 0 < ticket_id < 1 << 63]
+    return await q.fetch(f"{_SELECT} where id = any($1::bigint[]) order by id{LOCK}", ids)
+
+
+async def company_of(q: Queries, ticket_id: int) -> int | None:
+    """Return the company of a ticket, which never changes; None if there is no such ticket."""
+    if not 0 < ticket_id < 1 << 63:
+        return None
+    found: int | None = await q.fetch_value("select company_id from tickets where id = $1", ticket_id)
+    return found
+
+
+async def lock_company(q: Queries, company_id: int) -> None:
+    """Lock the company's row until the transaction ends; before any ticket of it is locked."""
+    await q.fetch_value("select id from companies where id = $1 for no key update", company_id)
+
+
+async def lock_status(q: Queries, status_id: int) -> str | None:
+    """Prevent a change of a status until the transaction ends; return its kind, None if it is gone."""
+    kind: str | None = await q.fetch_value(
+        "select kind from ticket_statuses where id = $1 for share", status_id
+    )
+    return kind
+
+
+async def of_unique_id(q: Queries, company_id: int, unique_id: str) -> Ticket | None:
+    """Return the ticket of a company with an external reference; None without one."""
+    row = await q.fetch_row(
+        f"select {TABLE.select_list()} from tickets"  # noqa: S608 - constants
+        " where company_id = $1 and unique_id = $2 and unique_id <> ''",
+        company_id,
+        unique_id,
+    )
+    return None if row is None else TABLE.from_row(row)
+
+
+async def initial_fields(q: Queries, ticket_id: int) -> dict[str, Any]:
+    """Return the fields that a ticket was created with, named as in JSON, without empty ones."""
+    found: dict[str, Any] | None = await q.fetch_value(
+        "select attributes -> 'initial' from ticket_events where ticket_id = $1 and type = 'created'",
+        ticket_id,
+    )
+    return found or {}
+
+
+async def pauses_of(q: Queries, ticket_ids: Sequence[int]) -> dict[int, list[TicketPause]]:
+    """Return the pauses of tickets by ticket, earliest first."""
+    rows = await q.fetch(
+        "select ticket_id, begins, ends, status_id, reason, id from ticket_pauses"
+        " where ticket_id = any($1::bigint[]) order by begins, id",
+        list(ticket_ids),
+    )
+    found: dict[int, list[TicketPause]] = {ticket_id: [] for ticket_id in ticket_ids}
+    for row in rows:
+        ticket_id, *values = row.values()
+        found[ticket_id].append(TicketPause(*values))
+    return found
+
+
+def _insert_from_json(table: str, columns: Sequence[str], parameter: str) -> str:
+    """Return a statement that inserts rows given as a JSON array of objects."""
+    names = ", ".join(columns)
+    source = f"jsonb_populate_recordset(null::{table}, {parameter}::jsonb)"
+    return f"insert into {table} ({names}) select {names} from {source}"  # noqa: S608 - constants
+
+
+_CHANGED = ", ".join(
+    f"{column} = coalesce(new.{column}, tickets.{column})" if column in _LONG else f"{column} = new.{column}"
+    for column in _WRITTEN
+    if column not in _FIXED
+)
+_EVENT_COLUMNS = (
+    "company_id",
+    "ticket_id",
+    "event_time",
+    "created_at",
+    "type",
+    "actor",
+    "user_id",
+    "contact_id",
+    "field",
+    "from_value",
+    "to_value",
+    "text",
+    "internal",
+    "version",
+    "attributes",
+)
+# One statement each: round trips are most of the cost of a change.
+_EVENTS = _insert_from_json("ticket_events", _EVENT_COLUMNS, "$2")
+_INSERT = f"with new as ({_insert_from_json('tickets', _WRITTEN, '$1')}) {_EVENTS} returning id"
+_UPDATE = f"""
+    with changed as (
+        update tickets set {_CHANGED} from jsonb_populate_recordset(null::tickets, $1::jsonb) new
+        where tickets.id = new.id
+    )
+    {_EVENTS} returning id
+"""  # noqa: S608 - constants
+
+
+async def insert(
+    q: Queries, rows: Sequence[Mapping[str, Any]], entries: Sequence[tuple[int, TicketEvent]]
+) -> list[int]:
+    """Store new tickets with entries of their histories; return the ids of the entries in order.
+
+    Each row holds the columns of the record and of its clock; entries come with the company.
+
+    Raises:
+        Conflict: A unique value is already in use.
+        StatementRejected: A reference does not exist.
+    """
+    return await _write(q, _INSERT, rows, entries)
+
+
+async def update(
+    q: Queries, rows: Sequence[Mapping[str, Any]], entries: Sequence[tuple[int, TicketEvent]]
+) -> list[int]:
+    """Replace what may change of tickets, and append to their histories; return the ids of the entries.
+
+    As `insert`; but subject, description and attributes are replaced only where they are not None.
+    """
+    return await _write(q, _UPDATE, rows, entries)
+
+
+async def _write(
+    q: Queries, sql: str, rows: Sequence[Mapping[str, Any]], entries: Sequence[tuple[int, TicketEvent]]
+) -> list[int]:
+    found = await q.fetch(sql, list(rows), [_event_row(*entry) for entry in entries])
+    return sorted(row[0] for row in found)
+
+
+def _event_row(company_id: int, entry: TicketEvent) -> dict[str, Any]:
+    return {
+        "company_id": company_id,
+        "ticket_id": entry.ticket_id,
+        "event_time": entry.event_time,
+        "created_at": entry.created_at,
+        "type": entry.type,
+        "actor": entry.actor,
+        "user_id": entry.user_id,
+        "contact_id": entry.contact_id,
+        "field": entry.field,
+        "from_value": entry.from_,
+        "to_value": entry.to,
+        "text": entry.text,
+        "internal": entry.internal,
+        "version": entry.version,
+        "attributes": entry.attributes,
+    }
+
+
+async def close_pauses(q: Queries, ends: Mapping[int, datetime]) -> None:
+    """End pauses, with the transaction: pause -> when it ended."""
+    await q.defer_to_commit(
+        "update ticket_pauses set ends = new.ends"
+        " from unnest($1::bigint[], $2::timestamptz[]) as new (id, ends) where ticket_pauses.id = new.id",
+        list(ends),
+        list(ends.values()),
+    )
+
+
+async def insert_pauses(q: Queries, pauses: Sequence[tuple[int, int, TicketPause]]) -> None:
+    """Store pauses of (company, ticket), with the transaction."""
+    await q.defer_to_commit(
+        "insert into ticket_pauses (company_id, ticket_id, begins, ends, status_id, reason)"
+        " select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[],"
+        " $5::bigint[], $6::text[])",
+        [company_id for company_id, _, _ in pauses],
+        [ticket_id for _, ticket_id, _ in pauses],
+        [pause.begins for _, _, pause in pauses],
+        [pause.ends for _, _, pause in pauses],
+        [pause.status_id for _, _, pause in pauses],
+        [pause.reason for _, _, pause in pauses],
+    )
+
+
+async def insert_breaches(
+    q: Queries, breaches: Sequence[tuple[int, int, str, datetime]], detected_at: datetime
+) -> None:
+    """Store breaches, warnings and escalations (company, ticket, target, due) that are not yet stored."""
+    await q.defer_to_commit(
+        "insert into ticket_breaches (company_id, ticket_id, target, due, detected_at)"
+        " select *, $5 from unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])"
+        " on conflict do nothing",
+        [breach[0] for breach in breaches],
+        [breach[1] for breach in breaches],
+        [breach[2] for breach in breaches],
+        [breach[3] for breach in breaches],
+        detected_at,
+    )
+
+
+_DELETE = (
+    "delete from ticket_events where ticket_id = $1",
+    "delete from ticket_pauses where ticket_id = $1",
+    "delete from ticket_breaches where ticket_id = $1",
+    "delete from ticket_rule_tickets where ticket_id = $1",
+    "delete from ticket_files where ticket_id = $1",
+    "delete from ticket_captures where ticket_id = $1",
+    "delete from ticket_commands where ticket_id = $1",
+    "delete from ticket_command_news where ticket_id = $1",
+    "delete from tickets where id = $1",
+)
+_ORPHAN = """
+    with children as (
+        update tickets set parent_id = null, version = version + 1, updated_at = $3
+        where company_id = $1 and parent_id = $2 returning id, version
+    )
+    insert into ticket_events (company_id, ticket_id, event_time, created_at, type, actor, field, from_value,
+        to_value, version)
+    select $1, id, $3, $3, 'updated', 'system', 'parentId', to_jsonb($2::bigint), to_jsonb(0), version
+    from children
+"""
+
+
+async def delete(q: Queries, company_id: int, ticket_id: int, *, now: datetime) -> None:
+    """Delete a ticket, whose row is locked, with its history; tickets below it have no parent any more.
+
+    Messages about it that wait for its webhook stay.
+    """
+    await q.execute(_ORPHAN, company_id, ticket_id, now)
+    for statement in _DELETE:
+        await q.defer_to_commit(statement, ticket_id)

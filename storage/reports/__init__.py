@@ -1,0 +1,1 @@
+"""What reports read, what is kept of finished days, and scheduled reports."""

@@ -1,0 +1,1 @@
+"""What the rules of positions and timed events are evaluated from."""

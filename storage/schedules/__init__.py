@@ -1,0 +1,1 @@
+"""Scheduled commands and their runs."""

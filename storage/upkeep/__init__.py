@@ -1,0 +1,1 @@
+"""Daily statistics, and the deletion of old rows."""

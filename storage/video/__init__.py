@@ -1,0 +1,1 @@
+"""Captures, recordings, footage requests, and the numbers of segments."""

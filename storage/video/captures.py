@@ -1,0 +1,257 @@
+"""The table `captures`: a row for each capture, which any server of a cluster reads (docs/video.md#captures).
+
+The server that makes a capture writes its row; what a server leaves that has ended is settled by the others.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+import msgspec
+
+from motorpool.storage.database import nodes
+from motorpool.storage.database.queries import Queries
+
+__all__ = [
+    "KEPT",
+    "KEPT_OF_DEVICE",
+    "KEPT_WITHOUT_FILE",
+    "CaptureChange",
+    "CaptureRecord",
+    "CaptureStatus",
+    "abandon",
+    "abandoned",
+    "add",
+    "by_ids",
+    "delete_old",
+    "fetch",
+    "forget_others",
+    "note_removed",
+    "of_device",
+    "recording",
+    "recording_into",
+    "save",
+]
+
+CaptureStatus = Literal["RECORDING", "COMPLETE", "FAILED"]
+
+KEPT_OF_DEVICE: Final = 1_000
+"""Captures of one device that have ended; the oldest go when another one begins."""
+KEPT: Final = 100_000
+"""Captures that have ended in all."""
+KEPT_WITHOUT_FILE: Final = timedelta(days=30)
+"""Captures that have failed or whose file was removed are kept so long after their end."""
+
+
+class CaptureRecord(msgspec.Struct, frozen=True):
+    """What is known of a capture."""
+
+    id: str
+    device_id: int
+    channel: int
+    live: bool
+    """Of the live stream; else of a playback."""
+    file_name: str
+    started_at: datetime
+    completed_at: datetime | None = None
+    status: CaptureStatus = "RECORDING"
+    size: int = 0
+    """Bytes of the file; of one that is recording, as of a few seconds ago."""
+    reason: str | None = None
+    """Why it has ended; None while it is recording."""
+    start_time: datetime | None = None
+    """When the earliest of what it holds of a recording was recorded; None while unknown."""
+    end_time: datetime | None = None
+    """When the latest was."""
+    interrupted: bool = False
+    """Its server ended while it was recording."""
+    removed: bool = False
+    """Its file was removed, by age or quota."""
+    node: int = 0
+    """The server that makes or made it."""
+
+
+class CaptureChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What has changed of a capture that is recording; None: as it was."""
+
+    id: str
+    size: int | None = None
+    span: tuple[datetime, datetime] | None = None
+    """When what it holds was recorded."""
+    status: CaptureStatus = "RECORDING"
+    completed_at: datetime | None = None
+    reason: str | None = None
+    interrupted: bool = False
+
+
+_NAMES = CaptureRecord.__struct_fields__
+_COLUMNS = ", ".join(_NAMES)
+_SELECT = f"select {_COLUMNS} from captures where "  # noqa: S608 - constant names
+_ADD = f"""
+    insert into captures (id, device_id, channel, live, file_name, started_at, status, node)
+    select $1, $2, $3, $4, $5, $6, 'RECORDING', $7
+    where $8 > (select count(*) from captures where device_id = $2 and status = 'RECORDING')
+    returning {_COLUMNS}
+"""  # noqa: S608 - constant names
+_FORGET = """
+    delete from captures where number in (
+        select number from captures where device_id = $1 and status <> 'RECORDING'
+        order by number desc offset $2
+    ) and device_id = $1
+"""
+# Rows that another transaction is deleting, with their device, are left.
+_SAVE = """
+    with changed as (
+        select * from unnest(
+            $1::text[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::timestamptz[],
+            $7::text[], $8::boolean[]
+        ) as changed (id, size, start_time, end_time, status, completed_at, reason, interrupted)
+    ), found as (
+        select id from captures where id = any($1::text[]) and status = 'RECORDING'
+        order by id for update skip locked
+    )
+    update captures set
+        size = coalesce(changed.size, captures.size),
+        start_time = coalesce(changed.start_time, captures.start_time),
+        end_time = coalesce(changed.end_time, captures.end_time),
+        status = changed.status, completed_at = changed.completed_at, reason = changed.reason,
+        interrupted = changed.interrupted
+    from changed join found using (id) where captures.id = changed.id
+    returning captures.id
+"""
+_DELETE_OLD = """
+    delete from captures where id in (
+        select id from captures
+        where completed_at < $1 and (status = 'FAILED' or status = 'COMPLETE' and removed)
+        order by id for update skip locked
+    )
+"""
+# Those without a file go first.
+_DELETE_EXCESS = """
+    with excess as (
+        select id from captures where status <> 'RECORDING'
+        order by status = 'COMPLETE' and not removed, number
+        limit greatest(0, (select count(*) from captures where status <> 'RECORDING') - $1)
+    )
+    delete from captures where id in (
+        select captures.id from captures join excess using (id) order by id for update of captures skip locked
+    )
+"""
+
+
+async def add(transaction: Queries, record: CaptureRecord, *, per_device: int) -> bool:
+    """Store a capture that begins; False where its device is gone or records `per_device` already."""
+    # The limit holds for parallel ones too.
+    device = "select id from devices where id = $1 for no key update"
+    if await transaction.fetch_value(device, record.device_id) is None:
+        return False
+    stored = await transaction.fetch_value(
+        _ADD,
+        record.id,
+        record.device_id,
+        record.channel,
+        record.live,
+        record.file_name,
+        record.started_at,
+        record.node,
+        per_device,
+    )
+    if stored is None:
+        return False
+    await transaction.defer_to_commit(_FORGET, record.device_id, KEPT_OF_DEVICE)
+    return True
+
+
+async def fetch(q: Queries, capture_id: str) -> CaptureRecord | None:
+    """Return one capture; None where there is none, whatever text is given."""
+    if not (capture_id.isascii() and capture_id.isalnum()):
+        return None
+    return (await by_ids(q, [capture_id])).get(capture_id)
+
+
+async def by_ids(q: Queries, ids: Collection[str]) -> dict[str, CaptureRecord]:
+    """Return those of the captures that there are, by their ids."""
+    if not ids:
+        return {}
+    return {record.id: record for record in await _select(q, "id = any($1::text[])", list(ids))}
+
+
+async def of_device(q: Queries, device_id: int) -> list[CaptureRecord]:
+    """Return the captures of a device, newest first."""
+    return await _select(q, "device_id = $1 order by number desc", device_id)
+
+
+async def recording(q: Queries, node: int) -> list[CaptureRecord]:
+    """Return the captures that a server makes now, oldest first."""
+    return await _select(q, "status = 'RECORDING' and node = $1 order by number", node)
+
+
+async def recording_into(q: Queries, file_name: str) -> str | None:
+    """Return the id of the capture that writes a file; None if none does."""
+    found: str | None = await q.fetch_value(
+        "select id from captures where file_name = $1 and status = 'RECORDING'", file_name
+    )
+    return found
+
+
+async def abandoned(q: Queries, node: int) -> list[CaptureRecord]:
+    """Return the captures that are recording by their rows, but that no live server makes.
+
+    `node` is the server that asks: it lives.
+    """
+    dead = f"node <> $1 and not {nodes.is_live('captures.node')}"
+    return await _select(q, f"status = 'RECORDING' and (abandoned or {dead}) order by number", node)
+
+
+async def save(q: Queries, changes: Sequence[CaptureChange]) -> frozenset[str]:
+    """Write what has changed of captures that are recording; the first end of each counts.
+
+    Return the ids of those whose row was locked, of which nothing was written.
+    """
+    spans = [change.span or (None, None) for change in changes]
+    saved = await q.fetch(
+        _SAVE,
+        [change.id for change in changes],
+        [change.size for change in changes],
+        [first for first, _ in spans],
+        [last for _, last in spans],
+        [change.status for change in changes],
+        [change.completed_at for change in changes],
+        [change.reason for change in changes],
+        [change.interrupted for change in changes],
+    )
+    left = {change.id for change in changes} - {row[0] for row in saved}
+    if not left:
+        return frozenset()
+    open_ones = "select id from captures where id = any($1::text[]) and status = 'RECORDING'"
+    return frozenset(row[0] for row in await q.fetch(open_ones, list(left)))
+
+
+async def forget_others(q: Queries, node: int) -> None:
+    """Delete the captures of earlier starts of a server that is alone."""
+    await q.execute("delete from captures where node <> $1", node)
+
+
+async def abandon(q: Queries, node: int) -> None:
+    """Note that a server makes none of its captures any more that are recording by their rows."""
+    await q.execute("update captures set abandoned = true where status = 'RECORDING' and node = $1", node)
+
+
+async def note_removed(q: Queries, names: Collection[str], reason: str) -> None:
+    """Note that these files are no longer there, and why."""
+    await q.execute(
+        "update captures set removed = true, reason = $2"
+        " where file_name = any($1::text[]) and status <> 'RECORDING'",
+        list(names),
+        reason,
+    )
+
+
+async def delete_old(q: Queries, now: datetime) -> None:
+    """Delete the captures that ended long ago and have no file, and the oldest of more than KEPT."""
+    await q.execute(_DELETE_OLD, now - KEPT_WITHOUT_FILE)
+    await q.execute(_DELETE_EXCESS, KEPT)
+
+
+async def _select(q: Queries, condition: str, *arguments: object) -> list[CaptureRecord]:
+    return [CaptureRecord(*row.values()) for row in await q.fetch(_SELECT + condition, *arguments)]

@@ -1,0 +1,99 @@
+"""Telegram and Pushover: what they are sent, and what their answers mean."""
+
+import json
+from urllib.parse import parse_qs
+
+import pytest
+
+from motorpool.actors.deliveries import (
+    DeliveryRefused,
+    OutgoingServices,
+    PushoverService,
+    TelegramService,
+    Unreachable,
+)
+from motorpool.storage.deliveries.outbox import OutgoingMessage
+
+MESSAGE = OutgoingMessage(channel="telegram", to="42", subject="Van: alarm", text="Van: alarm: SOS")
+
+
+def telegram(server):
+    return OutgoingServices(telegram=TelegramService(token="1:secret", url=server.url.rstrip("/"))).telegram
+
+
+def pushover(server):
+    return OutgoingServices(pushover=PushoverService(token="app-secret", url=server.url.rstrip("/"))).pushover
+
+
+async def test_telegram_gets_the_text_for_the_chat(web_server):
+    server = web_server()
+    await telegram(server).send(MESSAGE)
+    (asked,) = server.asked
+    assert asked.path == "/bot1:secret/sendMessage"
+    assert json.loads(asked.body) == {"chat_id": "42", "text": "Van: alarm: SOS"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error", "seconds"),
+    [
+        (403, b"{}", DeliveryRefused, None),
+        (400, b"{}", DeliveryRefused, None),
+        (401, b"{}", Unreachable, 0),
+        (502, b"no JSON", Unreachable, 0),
+        (429, b'{"parameters": {"retry_after": 35}}', Unreachable, 35),
+        (429, b'{"parameters": []}', Unreachable, 0),
+        (429, b"no JSON", Unreachable, 0),
+    ],
+)
+async def test_what_telegram_does_not_take(web_server, status, body, error, seconds):
+    server = web_server(lambda _: (status, body))
+    with pytest.raises(error) as raised:
+        await telegram(server).send(MESSAGE)
+    assert "secret" not in str(raised.value)
+    if seconds is None:
+        assert raised.value.permanent
+    else:
+        assert raised.value.retry_seconds == seconds
+
+
+@pytest.mark.parametrize(("urgent", "priority"), [(False, "0"), (True, "1")])
+async def test_pushover_gets_title_text_and_devices(web_server, urgent, priority):
+    server = web_server()
+    message = OutgoingMessage(channel="pushover", to="u1", subject="Van", text="SOS" * 1000, urgent=urgent)
+    await pushover(server).send(message, devices="phone,desk")
+    (asked,) = server.asked
+    assert asked.path == "/1/messages.json"
+    sent = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
+    assert sent == {
+        "token": "app-secret",
+        "user": "u1",
+        "title": "Van",
+        "message": ("SOS" * 1000)[:1024],
+        "priority": priority,
+        "device": "phone,desk",
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        (400, b'{"user": "invalid"}', DeliveryRefused),
+        (400, b'{"token": "invalid"}', Unreachable),
+        (429, b"{}", Unreachable),
+        (500, b"", Unreachable),
+    ],
+)
+async def test_what_pushover_does_not_take(web_server, status, body, error):
+    server = web_server(lambda _: (status, body))
+    with pytest.raises(error) as raised:
+        await pushover(server).send(MESSAGE)
+    assert "secret" not in str(raised.value)
+
+
+async def test_without_a_service_nothing_is_sent():
+    nothing = OutgoingServices()
+    assert not nothing.telegram.enabled
+    assert not nothing.pushover.enabled
+    for service in (nothing.telegram, nothing.pushover):
+        with pytest.raises(Unreachable):
+            await service.send(MESSAGE)
