@@ -60,8 +60,6 @@ from motorpool.actors.timed_events.timed_events import TIMED_EVENTS
 from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS
 from motorpool.runtime import ActorError, Kind, System
 
-__all__ = ["FOLLOWERS", "Follower", "apply_changes", "publish_changes"]
-
 FOLLOW_SECONDS = 30.0
 """A follower has at most this long. Reading the links of 100,000 devices takes well under it."""
 

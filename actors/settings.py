@@ -17,31 +17,6 @@ from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = [
-    "RETENTION_DEFAULTS",
-    "AuditSettings",
-    "CaptureSettings",
-    "DeviceSettings",
-    "EventSettings",
-    "ExpirationSettings",
-    "FileSettings",
-    "FleetSettings",
-    "ForwardSettings",
-    "NotificationSettings",
-    "OutboxSettings",
-    "PortSettings",
-    "PositionSettings",
-    "PublicSettings",
-    "RegisterSettings",
-    "ReportSettings",
-    "ScheduleSettings",
-    "StatisticsSettings",
-    "TicketSettings",
-    "VideoSettings",
-    "with_retention_defaults",
-]
-
-
 Days = Annotated[int | None, Meta(ge=0, extra={"unit": "days"})]
 """A retention; None where the default depends on the installation (`RETENTION_DEFAULTS`)."""
 Quota = Annotated[int | None, Meta(ge=0, extra={"unit": "bytes"})]

@@ -94,8 +94,6 @@ from motorpool.runtime import (
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
 
-__all__ = ["fleet_tree", "schedule_spec"]
-
 MEDIA_READ_BYTES = 64 * 1024
 """Bytes of one read of a media connection."""
 LIVE_PAUSE_SECONDS = 0.4

@@ -7,8 +7,6 @@ from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.server_context import ServerContext
 
-__all__ = ["confirm_device", "may_see_device", "require_device", "visible_device_ids"]
-
 
 async def visible_device_ids(context: ServerContext, caller: Caller) -> frozenset[int]:
     """Return the devices that the caller is linked to, directly or by a group; also for administrators."""

@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import EverythingChanged
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
+from motorpool.actors.words.record_json import encode
 from motorpool.api import metrics
 from motorpool.api.auth.authentication import authenticate
 from motorpool.api.engine.call import Call
@@ -27,7 +28,6 @@ from motorpool.api.http.compression import compress
 from motorpool.api.http.errors import HttpError, Unauthorized, Unavailable
 from motorpool.api.http.node_gate import sender_of
 from motorpool.api.http.responses import as_bytes, as_text
-from motorpool.api.json import encode
 from motorpool.api.program.version import program_version
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.files import OVERRIDE
@@ -35,8 +35,6 @@ from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets import websocket
 from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
 from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageError, StorageUnavailable
-
-__all__ = ["create_app", "openapi_document"]
 
 _log = logging.getLogger(__name__)
 

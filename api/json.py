@@ -13,10 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from motorpool.actors.words.record_json import encode, format_time
 from motorpool.api.http.errors import BadRequest
-
-__all__ = ["camel", "decode", "encode", "format_time", "parse_time", "read_fields"]
 
 T = TypeVar("T")
 

@@ -24,8 +24,6 @@ from motorpool.api.program.version import program_version
 if TYPE_CHECKING:
     from motorpool.api.program.settings import Settings
 
-__all__ = ["main"]
-
 GC_THRESHOLDS = (10_000, 20, 20)
 """Thresholds of Python's cyclic garbage collector. Cycles are rare here; with Python's default of 700 new
 objects the collector took a tenth of the CPU time that 500 viewers cost, and a sixth of that of a start."""

@@ -19,8 +19,6 @@ from motorpool.api.server_context import ServerContext
 from motorpool.runtime.loop_stalls import LoopStallsCollector
 from motorpool.runtime.metrics import SystemCollector
 
-__all__ = ["HttpMetrics", "add_metrics_route"]
-
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "CF-Connecting-IP", "Via")
 TEXT = "text/plain; version=0.0.4; charset=utf-8"

@@ -4,10 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from motorpool.api.json import encode
+from motorpool.actors.words.record_json import encode
 from motorpool.storage.records import Position
-
-__all__ = ["PositionJsonCache"]
 
 MAX_POSITIONS = 20_000
 """About 500 bytes each."""

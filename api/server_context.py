@@ -54,8 +54,6 @@ from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Device, ServerSettings
 
-__all__ = ["ServerContext"]
-
 MAX_DEVICES = 50_000
 """Rows of devices that are cached: about 50 MB."""
 DEVICE_MAX_AGE_SECONDS = 3600.0

@@ -10,8 +10,6 @@ from motorpool.bench.options import BenchError
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 
-__all__ = ["free_port", "free_server_port"]
-
 ATTEMPTS = 1000
 
 MAX_CLAIMS = 500

@@ -12,8 +12,6 @@ import msgspec
 from motorpool.bench import machine
 from motorpool.bench.server import Server
 
-__all__ = ["Sample", "growth_per_hour", "read_metrics", "sampled", "table_rows", "take_sample"]
-
 _TABLES = """
     select coalesce(pg_partition_root(relid), relid)::regclass::text, sum(n_live_tup)
     from pg_stat_user_tables group by 1 order by 1

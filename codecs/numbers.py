@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["parse_real", "parse_whole", "whole_number"]
-
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _REAL = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,9})?")
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from motorpool.codecs.errors import FrameError
 
-__all__ = ["MAX_HEADER_BYTES", "ProxyHeader", "read_proxy_header"]
-
 MAX_HEADER_BYTES = 4096
 """Longest header that is read. Version 1 has at most 107 bytes; of version 2 the addresses take 216 at most,
 the rest are extensions."""

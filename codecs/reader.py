@@ -5,8 +5,6 @@ from typing import Literal
 
 from motorpool.codecs.errors import Truncated
 
-__all__ = ["BitReader", "ByteReader"]
-
 _FLOAT = {"big": Struct(">f"), "little": Struct("<f")}
 
 

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 from motorpool.codecs.errors import Truncated
 
-__all__ = ["TextFields"]
-
 
 class TextFields:
     """Fields, of which one is the next."""

@@ -4,14 +4,6 @@ from typing import Final
 
 from motorpool.codecs.errors import CodecError
 
-__all__ = [
-    "KNOTS_PER_KMH",
-    "KNOTS_PER_METRE_PER_SECOND",
-    "KNOTS_PER_MPH",
-    "checked_coordinates",
-    "degrees",
-]
-
 KNOTS_PER_KMH: Final = 0.539957
 KNOTS_PER_MPH: Final = 0.868976
 KNOTS_PER_METRE_PER_SECOND: Final = 1.94384

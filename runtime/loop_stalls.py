@@ -12,8 +12,6 @@ import trio
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-__all__ = ["LoopStalls", "LoopStallsCollector"]
-
 LONG_SECONDS: Final = 0.2
 """Longer stalls are counted and logged."""
 SPAN_SECONDS: Final = 60.0

@@ -8,8 +8,6 @@ import os
 import secrets
 from pathlib import Path
 
-__all__ = ["make_folder", "move_into_place", "sync_folder", "write_file"]
-
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder last.

@@ -1,19 +1,5 @@
 """The errors of storage, independent of the driver."""
 
-__all__ = [
-    "AlreadyRunning",
-    "Conflict",
-    "DutyLost",
-    "LockNotAvailable",
-    "NotFound",
-    "SetupFailed",
-    "StatementRejected",
-    "StorageError",
-    "StorageUnavailable",
-    "TookTooLong",
-    "VersionFound",
-]
-
 
 class StorageError(Exception):
     """The base of all errors of storage; raised itself only for unexpected errors of the database."""

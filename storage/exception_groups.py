@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
-__all__ = ["GroupUnwrapper"]
-
 
 class GroupUnwrapper:
     """Lets an exception out as it was raised: the nurseries around it do not concern the caller."""

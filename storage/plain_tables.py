@@ -12,16 +12,6 @@ from motorpool.storage.records import (
     Order,
 )
 
-__all__ = [
-    "CALENDARS",
-    "COMPUTED_ATTRIBUTES",
-    "DRIVERS",
-    "GEOFENCES",
-    "MAINTENANCE",
-    "NOTIFICATIONS",
-    "ORDERS",
-]
-
 # Sort and keyword columns are those of docs/http-api.md#lists.
 DRIVERS = Table(
     "drivers", Driver, keywords=("name", "unique_id"), access=links.access_by_link(links.USER_DRIVER)

@@ -13,32 +13,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = [
-    "AuditAction",
-    "Calendar",
-    "Command",
-    "ComputedAttribute",
-    "Device",
-    "Driver",
-    "Event",
-    "Geofence",
-    "Group",
-    "Maintenance",
-    "Notification",
-    "Order",
-    "Position",
-    "QueuedCommand",
-    "ScheduledCommand",
-    "ScheduledCommandRun",
-    "ScheduledReport",
-    "ScheduledStep",
-    "ServerSettings",
-    "Session",
-    "Statistics",
-    "StreamMark",
-    "User",
-]
-
 
 class User(msgspec.Struct, frozen=True, rename="camel"):
     """A user of the server (docs/users.md#fields)."""

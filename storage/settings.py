@@ -9,8 +9,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-__all__ = ["DatabaseSettings", "PostgresSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PostgresSettings:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from motorpool.actors.deliveries import GeocoderService, OutgoingServices
-from motorpool.actors.settings import FleetSettings, ForwardSettings
+from motorpool.actors.forwarding.settings import ForwardSettings
+from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
 from motorpool.api.cluster.home_requests import HOME_REQUESTS

@@ -35,8 +35,6 @@ from motorpool.storage.accounts import access
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["Access", "access_spec"]
-
 T = TypeVar("T")
 
 

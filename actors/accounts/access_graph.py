@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable
 
 from motorpool.storage.accounts.access import Links
 
-__all__ = ["AccessGraph"]
-
 LEVELS = 3
 """How far a link to a group reaches down: the group, its children and its grandchildren."""
 

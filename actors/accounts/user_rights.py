@@ -4,8 +4,6 @@ from datetime import datetime
 
 from motorpool.storage.records import ServerSettings, User
 
-__all__ = ["may_capture_video", "may_log_in", "may_read_reports", "may_send_commands"]
-
 
 def may_log_in(user: User, now: datetime) -> bool:
     """Return whether a user is neither disabled nor expired."""

@@ -11,8 +11,6 @@ from motorpool.storage.cluster.broadcast import BroadcastChannel, open_broadcast
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["serve_broadcast"]
-
 RETRY_SECONDS = 0.5
 CHECK_SECONDS = 5.0
 """Between two checks of the connection: one that a firewall has dropped is silent, without an error."""

@@ -17,8 +17,6 @@ from motorpool.storage.cluster.broadcast import MAX_BYTES, BroadcastChannel, arr
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
 
-__all__ = ["CHANGE_RELAY", "ChangeRelay", "change_relay_spec"]
-
 CHANNEL = "motorpool_changes"
 MAX_UNSENT = 20_000
 """Facts that wait to be sent; beyond it the others read everything again."""

@@ -15,8 +15,6 @@ from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.rules.fold import is_latest
 from motorpool.storage.records import Position
 
-__all__ = ["ClusterStatuses", "apply_updates"]
-
 ONLINE = "online"
 
 

@@ -21,8 +21,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import DutyLost, StorageError
 
-__all__ = ["Duties", "Duty", "Holding"]
-
 M = TypeVar("M")
 
 LOOK_SECONDS = 1.0

@@ -19,8 +19,6 @@ from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["Homes", "homes_spec"]
-
 BATCH = 1_000
 """Devices of one statement."""
 RETRY_SECONDS = 1.0

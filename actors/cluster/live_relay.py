@@ -44,8 +44,6 @@ from motorpool.storage.devices import positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
 
-__all__ = ["LIVE_RELAY", "LiveRelay", "live_relay_spec"]
-
 CHANNEL = "motorpool_live"
 SEND_SECONDS = 0.1
 """Between two statements that send."""

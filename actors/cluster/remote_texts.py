@@ -10,8 +10,6 @@ from motorpool.actors.messages.remote import DeviceUpdate, RemoteEvent, RemoteTe
 from motorpool.actors.messages.topics import WebEvent
 from motorpool.storage.cluster.broadcast import MAX_BYTES, arrays
 
-__all__ = ["decode_text", "encode_devices", "encode_events", "encode_text"]
-
 T = TypeVar("T")
 
 _HEAD_BYTES = 60

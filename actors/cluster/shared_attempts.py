@@ -14,8 +14,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import StorageError
 
-__all__ = ["Limit", "SharedAttempts", "SharedRate", "SharedRates"]
-
 _log = logging.getLogger(__name__)
 
 CLEAN_AFTER = 200

@@ -8,8 +8,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import outbox
 from motorpool.storage.deliveries.outbox import QueuedMessage
 
-__all__ = ["Claims"]
-
 
 class Claims:
     """Remembers what is claimed, so that an orderly stop ends the claims."""

@@ -13,8 +13,6 @@ from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import MAIL_SENT
 from motorpool.storage.deliveries.outbox import USER_SMTP_HOST, Attachment, OutgoingMessage
 
-__all__ = ["Mail", "user_account"]
-
 PREFIX = "mail.smtp."
 
 

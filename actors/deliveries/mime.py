@@ -13,8 +13,6 @@ from motorpool.actors.http.errors import DeliveryRefused
 from motorpool.actors.words.printable import printable_line
 from motorpool.storage.deliveries.outbox import Attachment, OutgoingMessage
 
-__all__ = ["compose", "mail_address"]
-
 MAX_ADDRESS_LENGTH = 254
 MAX_SUBJECT_LENGTH = 500
 _ADDRESS = re.compile(r"([^\s@<>()\[\]\\,;:\"\x00-\x1f\x7f]+)@([^\s@<>()\[\]\\,;:\"\x00-\x1f\x7f]+)")

@@ -23,8 +23,6 @@ from motorpool.storage.deliveries import outbox
 from motorpool.storage.deliveries.outbox import Lane, QueuedMessage
 from motorpool.storage.errors import StorageError
 
-__all__ = ["OUTBOX", "Outbox", "OutboxFilled", "outbox_spec"]
-
 POLL_SECONDS = 60.0
 """Interval of checking for due messages without a notification, and for expired ones."""
 STORAGE_SECONDS = 10.0

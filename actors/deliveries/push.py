@@ -9,16 +9,6 @@ from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreach
 from motorpool.actors.http.http import HttpResponse, OutgoingHttp
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
-__all__ = [
-    "PUSHOVER_DEVICES",
-    "PUSHOVER_USER",
-    "TELEGRAM_CHAT",
-    "Pushover",
-    "PushoverService",
-    "Telegram",
-    "TelegramService",
-]
-
 TELEGRAM_CHAT = "telegramChatId"
 PUSHOVER_USER = "pushoverUserKey"
 PUSHOVER_DEVICES = "pushoverDeviceNames"

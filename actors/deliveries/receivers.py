@@ -11,8 +11,6 @@ from motorpool.storage.deliveries import receivers
 from motorpool.storage.deliveries.outbox import ERROR_LENGTH, Lane
 from motorpool.storage.deliveries.receivers import FailingReceiver
 
-__all__ = ["ReceiverFailures"]
-
 
 class ReceiverFailures:
     """Records failed attempts; successes are recorded by `storage/deliveries/outbox.py: remove_sent`."""

@@ -14,8 +14,6 @@ from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
 from motorpool.actors.http.address_guard import OwnServer
 from motorpool.actors.http.http import OutgoingHttp
 
-__all__ = ["OutgoingServices"]
-
 MAX_WEBHOOKS = 64
 """Most requests to webhooks at the same time."""
 

@@ -14,8 +14,6 @@ from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import SMS_SENT
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
-__all__ = ["Sms", "SmsGateway", "telephone_number"]
-
 MAX_TEXT_LENGTH = 1000
 MAX_RESPONSE_BYTES = 64 * 1024
 HOUR_SECONDS = 3600.0

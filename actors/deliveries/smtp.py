@@ -14,8 +14,6 @@ import trio
 
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable, one_line, root_cause
 
-__all__ = ["SmtpAccount", "SmtpEnvelope", "submit"]
-
 Security = Literal["none", "starttls", "tls"]
 PORTS: dict[Security, int] = {"none": 25, "starttls": 587, "tls": 465}
 MAX_REPLY_BYTES = 256 * 1024

@@ -17,8 +17,6 @@ from motorpool.actors.messages.uplink import CommandOutcome, CommandRefused, Com
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
-__all__ = ["TextChannel", "text_channel_spec"]
-
 MAX_CONCURRENT = 8
 """Requests to the gateway at once."""
 MAX_WAITING = 200

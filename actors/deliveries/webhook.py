@@ -21,18 +21,6 @@ from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Receive
 from motorpool.actors.http.http import HttpResponse, OutgoingHttp
 from motorpool.actors.http.http_connection import HttpConnection
 
-__all__ = [
-    "MIN_SECRET_LENGTH",
-    "WEBHOOK_SECRET",
-    "WEBHOOK_URL",
-    "WebhookSession",
-    "Webhooks",
-    "check_url",
-    "refusal",
-    "sign",
-    "signing_key",
-]
-
 WEBHOOK_URL = "webhook.url"
 WEBHOOK_SECRET = "webhook.secret"  # noqa: S105 - the name of an attribute
 """The attributes of a user who has a webhook (docs/users.md#preferences)."""

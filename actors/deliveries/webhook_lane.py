@@ -27,8 +27,6 @@ from motorpool.storage.deliveries import outbox
 from motorpool.storage.deliveries.outbox import QueuedMessage
 from motorpool.storage.errors import StorageError
 
-__all__ = ["WebhookLane"]
-
 LANE: outbox.Lane = "webhook"
 MAX_USERS = 64
 """Most users whose webhooks are called at the same time."""

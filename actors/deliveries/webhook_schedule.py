@@ -4,17 +4,6 @@ import random
 from collections.abc import Callable
 from datetime import timedelta
 
-__all__ = [
-    "CLOSED_FAILURES",
-    "DELAYS_SECONDS",
-    "GONE_AFTER",
-    "GONE_FAILURES",
-    "MAX_ATTEMPTS",
-    "OVERTAKEN_ATTEMPTS",
-    "Spread",
-    "delay_seconds",
-]
-
 DELAYS_SECONDS = (5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400)
 """Delay after each failed attempt at a message, the last one for all others too; each times 0.8 to 1.2."""
 OVERTAKEN_ATTEMPTS = 3

@@ -6,8 +6,6 @@ import msgspec
 
 from motorpool.codecs.reports import ALARM_LABEL, AlarmFilesAnnounced, FileUploadCompleted, PositionReport
 
-__all__ = ["AlarmFileRequests"]
-
 MAX_ALARMS = 64
 """Past it the oldest is forgotten."""
 _NO_LOCATION = PositionReport({}, located=False)

@@ -28,8 +28,6 @@ from motorpool.runtime import Actor, ActorError, Deferred, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
 
-__all__ = ["LOAD_SECONDS", "RELOAD_SECONDS", "BaseDevice"]
-
 LOAD_SECONDS = 30.0
 """The actor does not start if its rows cannot be read within this time."""
 RELOAD_SECONDS = 5.0

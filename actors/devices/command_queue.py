@@ -23,8 +23,6 @@ from motorpool.storage.records import AuditAction, QueuedCommand
 from motorpool.storage.schedules import runs
 from motorpool.storage.schedules.runs import Outcome
 
-__all__ = ["CommandQueue"]
-
 FORBIDDEN = "whoever sent it may no longer send commands to the device"
 
 

@@ -7,8 +7,6 @@ from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.numbers import whole_number
 
-__all__ = ["CUSTOM", "command_types", "fill_placeholders", "refusal", "text_refusal"]
-
 CUSTOM = "custom"
 """The command whose content the user writes; every device takes it."""
 UNIQUE_ID = "{uniqueId}"

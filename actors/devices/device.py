@@ -55,8 +55,6 @@ from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
 
-__all__ = ["DeviceActor", "device_spec"]
-
 UNUSED_FIELDS = frozenset({"name", "model", "contact", "category"})
 """Fields of the row that the actor does not use: a change of only these does not make it reload the row."""
 

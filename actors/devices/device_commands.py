@@ -61,8 +61,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, QueuedCommand
 
-__all__ = ["DeviceCommands"]
-
 PLAYBACK_SECONDS = 3.0
 """How long to wait for a playback to take a message; the caller of the command waits 5 s."""
 VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}

@@ -16,8 +16,6 @@ from motorpool.storage.records import Device
 from motorpool.storage.rules import fold_rows
 from motorpool.storage.rules.fold_rows import Wanted
 
-__all__ = ["DEVICE_LOADER", "DeviceLoader", "LoadDevice", "StoredDevice", "device_loader_spec"]
-
 
 class StoredDevice(msgspec.Struct, NodeLocal, frozen=True):
     """The rows of a device that its actor holds in memory."""

@@ -4,8 +4,6 @@ from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.runtime import Ref
 from motorpool.storage.records import Device
 
-__all__ = ["DeviceSession"]
-
 
 class DeviceSession:
     """The row of the device and its current connection."""

@@ -28,8 +28,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
 from motorpool.storage.video import recordings
 
-__all__ = ["DeviceUploads", "StoreReport"]
-
 
 class StoreReport(Protocol):
     """The device actor's function that stores a report as a position."""

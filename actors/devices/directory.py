@@ -30,18 +30,6 @@ from motorpool.storage.devices import device_states, positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
 
-__all__ = [
-    "DIRECTORY",
-    "DeviceStatusChanged",
-    "Directory",
-    "DirectoryMessage",
-    "GetDeviceStatuses",
-    "GetDirectorySizes",
-    "GetLastUpdates",
-    "GetLatestPositions",
-    "directory_spec",
-]
-
 SAVE_SECONDS = 30.0
 """Time between two saves of the last updates."""
 

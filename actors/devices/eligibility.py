@@ -4,8 +4,6 @@ from datetime import datetime
 
 from motorpool.storage.records import Device
 
-__all__ = ["may_report"]
-
 
 def may_report(device: Device, now: datetime) -> bool:
     """Whether the device is neither disabled nor expired."""

@@ -2,8 +2,6 @@
 
 from motorpool.actors.messages.downlink import TransmitOutcome, Transmitted
 
-__all__ = ["FOR_READERS", "ExpectedAnswers"]
-
 FOR_READERS = -1
 """Instead of a command of a ticket: sent by a stream or playback for its readers, who wait for no answer."""
 MAX_EXPECTED = 32

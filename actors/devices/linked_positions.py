@@ -7,8 +7,6 @@ from motorpool.actors.messages.uplink import DeviceMessage
 from motorpool.runtime import Context
 from motorpool.storage.records import Position
 
-__all__ = ["linked_positions"]
-
 
 def linked_positions(
     device_ids: Sequence[int], latest: Mapping[int, Position | None], context: Context[DeviceMessage]

@@ -17,8 +17,6 @@ from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Context, Ref, Timer
 from motorpool.storage.records import Device
 
-__all__ = ["OpenConnections"]
-
 REPLACED = "replaced by a newer connection of the same device"
 REASON = "the device was deleted, renamed or disabled, or has expired"
 

@@ -10,8 +10,6 @@ from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.codecs.reports import MediaAddress
 from motorpool.storage.records import Position
 
-__all__ = ["DeviceOptions"]
-
 
 class DeviceOptions(msgspec.Struct, frozen=True):
     """Settings of the device actors, built once for the tree."""

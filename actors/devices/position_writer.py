@@ -22,19 +22,10 @@ from motorpool.codecs.reports import Receipt
 from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref
 from motorpool.storage.database.cleaning import json_bytes
 from motorpool.storage.database.database import Database
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
 from motorpool.storage.reports.report_days import LATE
-
-__all__ = [
-    "POSITION_WRITER",
-    "Append",
-    "AppendEvents",
-    "PositionWriter",
-    "WriterMessage",
-    "position_writer_spec",
-]
 
 FLUSH_ROWS = 250
 """Limit of the rows of one transaction."""
@@ -206,7 +197,7 @@ class PositionWriter(Actor[WriterMessage]):
         encoded = self._encoded
         unmatched = await positions.store(
             self._database,
-            [positions.pack_row(row.position, encoded.get(id(row))) for row in rows],
+            [position_rows.pack_row(row.position, encoded.get(id(row))) for row in rows],
             [row.position.id for row in rows],
             events=[event for message in batch for event in message.events],
             now=now,

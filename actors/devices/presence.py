@@ -12,8 +12,6 @@ from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.messages.uplink import CheckStatus, DeviceMessage
 from motorpool.runtime import Context
 
-__all__ = ["Presence"]
-
 CHECKS_PER_TIMEOUT = 10
 """Checks within the status time-out; `unknown` comes at most one of these spans late."""
 LAST_UPDATE_SECONDS = 1.0

@@ -5,8 +5,6 @@ from typing import Any
 
 from motorpool.codecs.devices import CODECS
 
-__all__ = ["attributes_of_protocols", "is_of_a_protocol", "read_assignments"]
-
 
 def is_of_a_protocol(key: str) -> bool:
     """Whether a codec may read this attribute (`DeviceCodec.configure`)."""

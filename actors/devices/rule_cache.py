@@ -43,8 +43,6 @@ from motorpool.storage.records import Device
 from motorpool.storage.rules import rule_rows
 from motorpool.storage.rules.rule_rows import RULE_LINKS
 
-__all__ = ["RULE_CACHE", "GetRules", "RuleCache", "concerns_rules", "rule_cache_spec"]
-
 RELOAD_SECONDS = 5.0
 """Delay before the rows are read again after the database was unavailable."""
 MAX_FAILED = 1_000

@@ -13,12 +13,10 @@ from motorpool.actors.rules.device_rules import LocalCalendar
 from motorpool.actors.rules.expressions import ExpressionError, compile_expression
 from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence
 from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
-from motorpool.codecs.calendars.calendar import CalendarError
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import ComputedAttribute, Driver, Geofence, Maintenance
-
-__all__ = ["PROPERTIES", "RuleObjects", "RuleReader"]
 
 PROPERTIES = ("geofence", "attribute", "maintenance", "driver")
 """Types of what devices and groups are linked to, in the names of storage/accounts/links.py."""

@@ -16,8 +16,6 @@ from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.records import Device
 from motorpool.storage.rules.rule_rows import RULE_LINKS, GroupRow
 
-__all__ = ["RuleTables"]
-
 LEVELS: Final = 3
 """How far up groups count: that of the device, its parent and its grandparent, as in
 storage/accounts/access.py."""

@@ -11,8 +11,6 @@ from motorpool.actors.messages.topics import WebEvent
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
-__all__ = ["BatchRenderer"]
-
 
 class BatchRenderer:
     """Renders an event once for all users who read in the same way."""

@@ -2,8 +2,6 @@
 
 from motorpool.storage.records import ServerSettings, User
 
-__all__ = ["coordinate_format", "format_coordinates"]
-
 FORMATS = ("dd", "ddm", "dms")
 
 

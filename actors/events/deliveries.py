@@ -9,7 +9,7 @@ import msgspec
 from motorpool.actors.events.matching import concerns, notificators_of
 from motorpool.actors.events.rendering import EventFacts
 from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
-from motorpool.codecs.calendars.calendar import CalendarError
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.queries import Queries
@@ -18,8 +18,6 @@ from motorpool.storage.devices import commands, devices, positions
 from motorpool.storage.events import notifications
 from motorpool.storage.events.notifications import Match, UnmatchedEvent
 from motorpool.storage.records import Command, Event, Notification, Position, ServerSettings, User
-
-__all__ = ["BatchPlan", "CommandDelivery", "EventDelivery", "plan_batch"]
 
 MAX_MATCHES = 20_000
 """Most matches that are read at once; of more, only the events that are complete are handled now."""

@@ -2,8 +2,6 @@
 
 from motorpool.storage.records import Event, Notification
 
-__all__ = ["COMMAND_OUTCOMES", "concerns", "notificators_of"]
-
 COMMAND_OUTCOMES = frozenset({"commandResult", "queuedCommandSent", "queuedCommandFailed"})
 """Types of events that commands cause; a command that such an event caused could go on for ever."""
 

@@ -13,17 +13,6 @@ from motorpool.actors.words.record_json import encode
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
-__all__ = [
-    "ADDRESSES",
-    "address_of",
-    "lane_of",
-    "message_for",
-    "send_now",
-    "server_notificators",
-    "user_notificators",
-    "webhook_body",
-]
-
 OUTGOING = ("mail", "sms", "telegram", "pushover", "webhook")
 """The notificators whose messages wait in the outbox."""
 

@@ -42,8 +42,6 @@ from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.events import notifications
 from motorpool.storage.records import Event, QueuedCommand
 
-__all__ = ["NOTIFIER", "notifier_spec"]
-
 BATCH = 100
 """Most events that are matched at once."""
 POLL_SECONDS = 60.0

@@ -26,8 +26,6 @@ from motorpool.storage.records import (
     User,
 )
 
-__all__ = ["EventFacts", "Reader", "RenderedMessage", "reader_of", "render"]
-
 FOLDER = Path(__file__).parent
 MAX_VALUE_LENGTH = 500
 """Texts of devices and users are shortened to this many characters."""

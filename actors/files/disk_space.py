@@ -4,8 +4,6 @@ import errno
 import os
 from pathlib import Path
 
-__all__ = ["require_free_space"]
-
 
 def require_free_space(folder: Path, size: int, reserve_bytes: int) -> None:
     """Check that `size` bytes can be written to `folder` without using the reserve.

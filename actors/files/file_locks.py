@@ -9,8 +9,6 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["create_locked", "is_locked", "lock_unwritten"]
-
 _ATTEMPTS = 3
 
 

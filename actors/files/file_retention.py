@@ -16,8 +16,6 @@ import msgspec
 
 from motorpool.actors.files.file_locks import lock_unwritten
 
-__all__ = ["MEDIA_NAMES", "DeviceQuota", "SweepResult", "sweep"]
-
 MEDIA_NAMES = "[0-9]*-*.*"
 """Pattern of the names that `media_name` makes."""
 KNOWN_FOLDERS = 10_000

@@ -18,25 +18,6 @@ from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.codecs.reports import MediaFile
 from motorpool.storage.durable_files import make_folder, sync_folder, write_file
 
-__all__ = [
-    "FOLDER_MODE",
-    "MEDIA",
-    "STILL",
-    "device_folder",
-    "folder_identity",
-    "folder_name",
-    "measure",
-    "media_folder",
-    "media_name",
-    "media_url",
-    "move_folder",
-    "newest_picture",
-    "remove_drafts",
-    "remove_folder",
-    "save_image",
-    "save_media",
-]
-
 MEDIA = "media"
 """Name of the folder of all files of devices, in the data folder."""
 PICTURES = frozenset({".jpg", ".jpeg", ".png"})

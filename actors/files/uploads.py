@@ -21,8 +21,6 @@ from motorpool.actors.files.media_files import FOLDER_MODE, device_folder, media
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
 from motorpool.storage.durable_files import make_folder, move_into_place
 
-__all__ = ["Upload", "UploadStorage", "remove_parts"]
-
 Arguments = TypeVarTuple("Arguments")
 
 MAX_FILES = 64

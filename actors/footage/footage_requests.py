@@ -33,8 +33,6 @@ from motorpool.storage.records import AuditAction
 from motorpool.storage.video import captures, footage_requests
 from motorpool.storage.video.footage_requests import FootageRequest, Status
 
-__all__ = ["FootageRequests", "footage_requests_spec"]
-
 RETRY = timedelta(seconds=30)
 """Delay before the next attempt."""
 MAX_ATTEMPTS = 3

@@ -6,8 +6,6 @@ from typing import Literal
 
 from motorpool.actors.messages.counters import FORWARD_DROPPED, FORWARDED
 
-__all__ = ["DeliveryLog"]
-
 LOG_SECONDS = 60.0
 """Least time between two lines about dropped messages."""
 REASONS = {

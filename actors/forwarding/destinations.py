@@ -18,8 +18,6 @@ from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.http.http_connection import HttpConnection
 from motorpool.storage.records import Device
 
-__all__ = ["DEVICE_URL", "Destinations"]
-
 DEVICE_URL = "forward.url"
 """Attribute of a device: a further URL for its messages."""
 MQTT_PORTS = {"mqtt": 1883, "mqtts": 8883}

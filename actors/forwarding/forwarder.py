@@ -35,8 +35,6 @@ from motorpool.storage.devices import devices, positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, Event, Position
 
-__all__ = ["FORWARDER", "Forwarder", "forwarder_spec"]
-
 BATCH = 250
 """Most positions and events that are made messages at once."""
 STORAGE_SECONDS = 5.0

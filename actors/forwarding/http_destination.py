@@ -10,8 +10,6 @@ from motorpool.actors.http.errors import DeliveryRefused, Unreachable
 from motorpool.actors.http.http_connection import HttpConnection
 from motorpool.runtime import BackOff
 
-__all__ = ["HttpDestination"]
-
 BACK_OFF = BackOff(first_seconds=0.5, max_seconds=60.0)
 """Delay before the next attempt at a message."""
 UNAVAILABLE = frozenset({408, 425, 429, 502, 503, 504})

@@ -14,8 +14,6 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from motorpool.actors.http.errors import Unreachable, root_cause
 
-__all__ = ["MqttConnection"]
-
 KEEP_ALIVE_SECONDS = 30
 """The connection is lost when the broker answers nothing for this long."""
 MISC_SECONDS = 5.0

@@ -13,8 +13,6 @@ from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
 from motorpool.actors.http.errors import Unreachable
 from motorpool.runtime import BackOff
 
-__all__ = ["MqttDestination", "MqttService"]
-
 BACK_OFF = BackOff(first_seconds=0.5, max_seconds=60.0)
 """Delay before the next connection."""
 FRUITLESS_CONNECTIONS = 5

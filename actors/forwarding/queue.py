@@ -5,8 +5,6 @@ from collections import deque
 import msgspec
 import trio
 
-__all__ = ["ForwardMessage", "ForwardQueue"]
-
 
 class ForwardMessage(msgspec.Struct, frozen=True, gc=False):
     """A position or an event that is to be sent."""

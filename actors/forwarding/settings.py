@@ -5,8 +5,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-__all__ = ["ForwardSettings"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ForwardSettings:

@@ -32,8 +32,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 
-__all__ = ["AlarmFiles"]
-
 
 class _Open(msgspec.Struct, frozen=True):
     """The upload in progress."""

@@ -18,8 +18,6 @@ from motorpool.actors.messages.downlink import CheckDeadlines, ConnectionMessage
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime import Actor, Ref
 
-__all__ = ["BaseConnection", "Decoder"]
-
 CHECK_SECONDS = 10.0
 """Longest time between two checks of deadlines, and so their precision."""
 

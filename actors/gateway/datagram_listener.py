@@ -23,8 +23,6 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import Login
 from motorpool.runtime import Actor, ChildSpec, Kind
 
-__all__ = ["DatagramListener", "datagram_listener_spec"]
-
 MAX_DATAGRAM_BYTES = 65_535
 TURN_DATAGRAMS = 128
 """Datagrams received before other tasks run."""

@@ -14,8 +14,6 @@ from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.reports import Report
 
-__all__ = ["Address", "DatagramDecoder", "DatagramPeer"]
-
 MAX_QUEUED: Final = 32
 """Datagrams of one address that wait while earlier ones are processed; more are dropped."""
 

@@ -2,8 +2,6 @@
 
 from motorpool.actors.settings import DeviceSettings
 
-__all__ = ["Deadlines"]
-
 UPLOAD_IDLE_SECONDS = 60.0
 """Idle time after which a connection that only uploads files is closed."""
 UPLOAD_SECONDS = 3600.0

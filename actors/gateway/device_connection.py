@@ -53,8 +53,6 @@ from motorpool.codecs.reports import PositionReport, Receipt, Report
 from motorpool.runtime import MailboxFull
 from motorpool.storage.database.database import Database
 
-__all__ = ["DeviceConnection"]
-
 REJECTIONS = 100
 """Consecutive invalid frames after which the connection is closed."""
 MAX_RAW_BYTES = 1024

@@ -14,8 +14,6 @@ import trio
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.port_guard import PortGuard
 
-__all__ = ["DeviceSocket"]
-
 READ_BYTES = 16 * 1024
 """Bytes of one read, and so the most that is decoded in one go."""
 

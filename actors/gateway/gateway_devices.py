@@ -11,8 +11,6 @@ from motorpool.actors.messages.downlink import ConfigureDecoder
 from motorpool.actors.messages.uplink import DeviceMessage
 from motorpool.runtime import Ref
 
-__all__ = ["MAX_OTHERS", "GatewayDevices"]
-
 MAX_OTHERS = 255
 """Devices of one connection besides the present one; the one that was silent longest leaves for another."""
 

@@ -17,8 +17,6 @@ import trio
 
 from motorpool.runtime import Actor, ChildSpec, Kind
 
-__all__ = ["HUB", "Hub", "WatchedSocket", "hub_spec", "open_hub"]
-
 TURN_SOCKETS: Final = 128
 """Sockets served in one turn before other tasks run, which takes some milliseconds."""
 FULL_TURN_SOCKETS: Final = 32

@@ -20,8 +20,6 @@ from motorpool.codecs.reports import Receipt, Report
 from motorpool.runtime import ActorError, Ref
 from motorpool.storage.errors import StatementRejected, StorageError
 
-__all__ = ["IdentifiedConnection"]
-
 IDENTIFY_SECONDS = 30.0
 """A connection is closed if its device was not looked up within this time."""
 REFUSALS = 3

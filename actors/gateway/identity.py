@@ -20,8 +20,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.records import Device
 
-__all__ = ["IDENTIFICATION", "Identification", "Identify", "identification_spec"]
-
 
 class Identify(msgspec.Struct, Request[Device | None], frozen=True, gc=False):
     """Return the device with one of these identities, preferring the first; None for an unknown one.

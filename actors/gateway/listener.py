@@ -31,8 +31,6 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
 from motorpool.runtime import Actor, ChildSpec, Kind
 
-__all__ = ["ConnectionFactory", "Listener", "listener_spec", "new_connection_number"]
-
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
 PAUSE_SECONDS = 0.1

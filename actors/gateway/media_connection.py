@@ -61,8 +61,6 @@ from motorpool.codecs.reports import FrameRejected
 from motorpool.runtime import ActorError, ActorStopped, Clock, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
 
-__all__ = ["MediaConnection"]
-
 IDLE_SECONDS = 30.0
 """Without a packet it is closed: lost power sends no FIN (docs/protocols/jt1078.md#who-closes)."""
 PLAYBACK_IDLE_SECONDS = 3_700.0

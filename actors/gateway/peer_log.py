@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from motorpool.actors.messages.counters import LOG_LINES_SUPPRESSED
 from motorpool.actors.work.connection_limits import client_network
 
-__all__ = ["PeerLog"]
-
 WINDOW_SECONDS = 60.0
 LINES_OF_CLIENT = 10
 """Lines about one client address within the window."""

@@ -5,8 +5,6 @@ from typing import Protocol
 
 from motorpool.actors.gateway.port_guard import PortGuard
 
-__all__ = ["PeerSocket"]
-
 
 class PeerSocket(Protocol):
     """One peer, both ways. Nothing but `receive` waits, and nothing raises."""

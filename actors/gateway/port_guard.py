@@ -7,17 +7,6 @@ from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.gateway.traffic_log import TrafficLog
 from motorpool.actors.work.connection_limits import ConnectionLimits, MemoryBudget
 
-__all__ = [
-    "DEVICE_SHARE",
-    "HTTP_SHARE",
-    "MEDIA_SHARE",
-    "PortGuard",
-    "datagram_guard",
-    "descriptor_share",
-    "device_guard",
-    "media_guard",
-]
-
 RESERVED_DESCRIPTORS = 1024
 """Open files that connections leave to the database, files and worker processes; at most a quarter of all."""
 

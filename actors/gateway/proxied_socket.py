@@ -12,8 +12,6 @@ from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import MAX_HEADER_BYTES, ProxyHeader, read_proxy_header
 
-__all__ = ["HEADER_SECONDS", "ProxiedSocket", "receive_proxy_header"]
-
 HEADER_SECONDS = 5.0
 """For the header, which a proxy sends as its first bytes: enough for one that is lost and sent again."""
 

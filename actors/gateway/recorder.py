@@ -10,8 +10,6 @@ import trio
 from motorpool.codecs import traffic_recording
 from motorpool.runtime import Actor, ChildSpec, Kind, NodeLocal, Ref
 
-__all__ = ["RECORDER", "Recorder", "Tap", "recorder_spec"]
-
 FLUSH_SECONDS = 1.0
 """Time between two writes."""
 MAX_BUFFERED_BYTES = 64 * 1024 * 1024

@@ -9,8 +9,6 @@ from motorpool.actors.messages.topics import DeviceTraffic
 from motorpool.actors.messages.uplink import DeviceMessage
 from motorpool.runtime import Ref, Topic
 
-__all__ = ["TrafficLog"]
-
 MAX_BYTES = 2048
 """Of one read that are published; the rest is left out."""
 MAX_HELD = 256

@@ -6,8 +6,6 @@ import re
 
 import msgspec
 
-__all__ = ["DEFAULT_FORMAT", "Address", "format_address"]
-
 DEFAULT_FORMAT = "%h %r, %t, %s, %c"
 
 

@@ -12,8 +12,6 @@ from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreach
 from motorpool.actors.http.http import HttpResponse, OutgoingHttp
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS
 
-__all__ = ["Geocoder", "GeocoderService"]
-
 MAX_RESPONSE_BYTES = 256 * 1024
 DECIMALS = 4
 """Decimals of a degree that are looked up: about 11 m."""

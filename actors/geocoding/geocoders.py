@@ -10,8 +10,6 @@ from typing import Any
 
 from motorpool.actors.geocoding.addresses import Address
 
-__all__ = ["PROVIDERS", "Provider"]
-
 Json = Any
 """The parsed response of a provider, of any form."""
 

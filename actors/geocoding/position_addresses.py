@@ -20,8 +20,6 @@ from motorpool.storage.devices import positions
 from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.records import Position
 
-__all__ = ["POSITION_ADDRESSES", "PositionAddresses", "position_addresses_spec"]
-
 MAX_WAITING = 10_000
 """Most positions that wait for an address."""
 MAX_DEVICES = 50_000

@@ -18,8 +18,6 @@ from motorpool.actors.helpdesk.facts import (
 from motorpool.actors.helpdesk.settle import settle_first
 from motorpool.storage.helpdesk.helpdesk_records import Team, TicketEvent
 
-__all__ = ["assign", "assign_to", "require_assignee", "require_team"]
-
 
 def assign(
     facts: TicketFacts,

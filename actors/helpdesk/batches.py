@@ -15,8 +15,6 @@ from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import StorageUnavailable
 
-__all__ = ["BatchOutcome", "Decide", "TicketBatches"]
-
 TICKETS_AT_A_TIME = 100
 """Tickets that are decided about without a pause for other tasks: about 5 ms."""
 

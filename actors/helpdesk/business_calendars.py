@@ -11,7 +11,7 @@ import trio
 
 from motorpool.actors.helpdesk.business_time import ALWAYS, HORIZON, BusinessTime, WindowSource, business_time
 from motorpool.actors.work.stored_calendars import TIME_ZONE, read_leniently, zone_of
-from motorpool.codecs.calendars.calendar import CalendarError
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Versioned
@@ -19,8 +19,6 @@ from motorpool.storage.helpdesk import business_calendars
 from motorpool.storage.helpdesk.business_calendars import CalendarState
 from motorpool.storage.helpdesk.helpdesk_records import Company, TicketPriority
 from motorpool.storage.records import Calendar as CalendarRow
-
-__all__ = ["HOLIDAYS", "BusinessCalendars", "holiday_calendar_of"]
 
 HOLIDAYS = "holidayCalendarId"
 """The attribute of a priority that names the calendar whose windows are not business hours."""

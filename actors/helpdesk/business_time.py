@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 
-__all__ = ["ALWAYS", "HORIZON", "BusinessTime", "Pause", "WindowSource", "business_time", "merge_pauses"]
-
 Pause = tuple[datetime, datetime | None]
 """A span in which a clock stands, excluding its end; None while it lasts."""
 WindowSource = Callable[[datetime, datetime], Iterable[tuple[datetime, datetime]]]

@@ -12,8 +12,6 @@ from motorpool.storage.helpdesk.ticket_captures import TicketCapture
 from motorpool.storage.helpdesk.ticket_files import FileFacts
 from motorpool.storage.records import Device
 
-__all__ = ["author_of", "capture_attributes", "entry_of", "file_attributes", "measure_file"]
-
 MEASURED = 2
 """Files that are read at the same time: they may be large, and threads serve live video as well."""
 

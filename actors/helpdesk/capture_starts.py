@@ -37,8 +37,6 @@ from motorpool.storage.helpdesk.ticket_captures import TicketCapture
 from motorpool.storage.records import AuditAction, Device
 from motorpool.storage.video.captures import CaptureRecord
 
-__all__ = ["NO_RIGHT", "RETRY", "CaptureStarts"]
-
 RETRY = timedelta(seconds=30)
 """Delay before the next attempt to begin a capture."""
 PAGE = 500

@@ -11,8 +11,6 @@ from motorpool.actors.helpdesk.settle import settle_first
 from motorpool.actors.helpdesk.status_moves import ENDED_KINDS, enabled_status, move_to, require_next
 from motorpool.storage.helpdesk.helpdesk_records import TicketEvent, TicketStatus
 
-__all__ = ["add_comment", "comment"]
-
 REOPEN_DAYS = "reopenDays"
 """The attribute of a company: days within which a contact's comment reopens a resolved ticket."""
 DEFAULT_REOPEN_DAYS = 14

@@ -23,8 +23,6 @@ from motorpool.actors.helpdesk.service_levels import Level
 from motorpool.actors.helpdesk.status_moves import DONE_KINDS, ENDED_KINDS, RUNNING_KINDS, enabled_status
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory, TicketPause, TicketStatus
 
-__all__ = ["NO_STARTING_STATUS", "create", "starting_status", "with_category"]
-
 NO_STARTING_STATUS = "company has no starting status; call POST /tickets/defaults"
 RESPONDED = "firstResponse"
 """The attribute that says that an agent answered while the ticket was made."""

@@ -27,8 +27,6 @@ from motorpool.storage.helpdesk.helpdesk_records import (
     TicketStatus,
 )
 
-__all__ = ["AUTO_CLOSE_DAYS", "Draft", "auto_close_at", "to_milliseconds"]
-
 AUTO_CLOSE_DAYS = "autoCloseDays"
 """The attribute of a company: days after which resolved tickets are closed; 0: never."""
 

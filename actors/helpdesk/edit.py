@@ -13,8 +13,6 @@ from motorpool.actors.helpdesk.status_moves import enabled_status, move_to, requ
 from motorpool.actors.helpdesk.zone_pause import set_outside
 from motorpool.storage.helpdesk.helpdesk_records import TicketPriority
 
-__all__ = ["EDITABLE", "PLAIN", "edit", "json_name", "require_priority"]
-
 PLAIN = (
     "unique_id",
     "branch_id",

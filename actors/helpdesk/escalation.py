@@ -11,17 +11,6 @@ from motorpool.actors.helpdesk.facts import Breach, FieldChange
 from motorpool.actors.helpdesk.service_levels import Level
 from motorpool.actors.helpdesk.times import format_seconds
 
-__all__ = [
-    "ESCALATE_PRIORITY",
-    "ESCALATE_TEAM",
-    "change_terms",
-    "escalate",
-    "escalation_priority",
-    "is_member",
-    "note_settled",
-    "note_terms",
-]
-
 ESCALATE_TEAM = "escalateTeamId"
 ESCALATE_PRIORITY = "escalatePriorityId"
 """The attributes of a priority that say where its tickets go."""

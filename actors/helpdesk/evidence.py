@@ -9,8 +9,6 @@ from motorpool.actors.helpdesk.draft import Draft
 from motorpool.actors.helpdesk.facts import Author, Outcome, TicketFacts
 from motorpool.actors.helpdesk.settle import settle_first
 
-__all__ = ["add_evidence"]
-
 
 def add_evidence(
     facts: TicketFacts,

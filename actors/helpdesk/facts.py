@@ -27,23 +27,6 @@ from motorpool.storage.helpdesk.helpdesk_records import (
     TicketStatus,
 )
 
-__all__ = [
-    "LIVE_KINDS",
-    "SYSTEM",
-    "Author",
-    "Breach",
-    "Change",
-    "CompanySetup",
-    "FieldChange",
-    "Notice",
-    "Outcome",
-    "Person",
-    "TicketFacts",
-    "TicketMessage",
-    "TicketRefused",
-    "may_follow",
-]
-
 LIVE_KINDS = frozenset({"new", "open", "pending"})
 """Kinds of statuses of tickets that are worked on (docs/tickets.md#statuses)."""
 

@@ -25,8 +25,6 @@ from motorpool.runtime import ChildSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import ticket_clock, ticket_recalculations
 
-__all__ = ["ticket_recalculations_spec"]
-
 BATCH = 100
 """Tickets of one transaction: requests for them wait until it ends."""
 CLOSE_BATCH = 1000

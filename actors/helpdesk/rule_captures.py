@@ -7,8 +7,6 @@ from motorpool.storage.helpdesk.helpdesk_records import Ticket
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
 from motorpool.storage.records import Event
 
-__all__ = ["capture_of"]
-
 RECORDING_DELAY = timedelta(seconds=10)
 """After the end of the span: devices list a recording when they have closed its file."""
 LIVE_PATIENCE = timedelta(seconds=60)

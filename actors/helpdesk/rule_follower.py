@@ -31,8 +31,6 @@ from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.helpdesk import ticket_rules
 from motorpool.storage.records import Event
 
-__all__ = ["ticket_rules_spec"]
-
 BATCH = 100
 """Most events that are taken at once."""
 POLL_SECONDS = 30.0

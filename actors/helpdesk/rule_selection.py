@@ -8,15 +8,13 @@ from typing import NamedTuple
 from motorpool.actors.helpdesk.ticket_rules import KEY, TicketRule, ends, matches, read_rules
 from motorpool.actors.rules.position_event import read_number
 from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
-from motorpool.codecs.calendars.calendar import CalendarError
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import companies, ticket_rules
 from motorpool.storage.helpdesk.ticket_rules import DeviceFacts, TicketKey
 from motorpool.storage.records import Event, Maintenance
-
-__all__ = ["RuleEvents", "Selection", "select"]
 
 
 class RuleEvents(NamedTuple):

@@ -24,8 +24,6 @@ from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.helpdesk.ticket_rules import OpenedTicket, TicketKey
 from motorpool.storage.records import Event, Position
 
-__all__ = ["RuleTickets"]
-
 ENTRIES = 100
 """Entries about joined events that a ticket gets as events come; then one in `ENTRY_SPACING`."""
 ENTRY_SPACING = timedelta(hours=1)

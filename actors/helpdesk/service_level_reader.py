@@ -10,8 +10,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import ticket_service_levels
 from motorpool.storage.helpdesk.company_tables import COMPANIES, PRIORITIES
 
-__all__ = ["read_service_levels"]
-
 
 async def read_service_levels(
     q: Queries, ticket_id: int, calendars: BusinessCalendars, now: datetime

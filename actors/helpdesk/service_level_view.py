@@ -10,8 +10,6 @@ from msgspec.structs import replace
 from motorpool.actors.helpdesk.service_levels import STOPS, Level, TargetClock, settle
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketPause, TicketPriority
 
-__all__ = ["EscalationView", "PauseView", "ServiceLevelView", "TargetView", "view"]
-
 MINUTE = timedelta(minutes=1)
 
 State = Literal[

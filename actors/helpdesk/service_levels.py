@@ -19,24 +19,6 @@ from msgspec.structs import replace
 from motorpool.actors.helpdesk.business_time import BusinessTime, Pause, merge_pauses
 from motorpool.storage.helpdesk.helpdesk_records import Target, TicketPause, TicketPriority
 
-__all__ = [
-    "FIRST_RESPONSE",
-    "RESOLUTION",
-    "Level",
-    "Occurrence",
-    "Target",
-    "TargetClock",
-    "change_terms",
-    "clocks_of",
-    "complete",
-    "move",
-    "next_look",
-    "reopen",
-    "settle",
-    "start",
-    "warning_at",
-]
-
 FIRST_RESPONSE: Target = "firstResponse"
 RESOLUTION: Target = "resolution"
 

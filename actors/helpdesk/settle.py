@@ -13,8 +13,6 @@ from motorpool.actors.helpdesk.service_levels import Occurrence
 from motorpool.actors.helpdesk.status_moves import move_to
 from motorpool.actors.helpdesk.times import format_seconds
 
-__all__ = ["settle", "settle_first"]
-
 LATE = timedelta(minutes=1)
 """What is found so long after it was due is marked as late: no server was running."""
 

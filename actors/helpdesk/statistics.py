@@ -24,8 +24,6 @@ from motorpool.storage.helpdesk.ticket_backlog import Backlog
 from motorpool.storage.helpdesk.ticket_devices import DeviceCount
 from motorpool.storage.helpdesk.ticket_statistics import Breaches, Count, Times
 
-__all__ = ["MAX_PERIODS", "Period", "assemble", "cut_periods", "names_wanted"]
-
 MAX_PERIODS = 400
 Period = Literal["none", "day", "week", "month"]
 AGE_BUCKETS = ("0-1d", "1-3d", "3-7d", "7-14d", "14-30d", "30d+")

@@ -6,22 +6,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-__all__ = [
-    "AgeCount",
-    "BacklogFigures",
-    "BreachFigures",
-    "DeviceFigures",
-    "GroupFigures",
-    "KindCounts",
-    "NamedCount",
-    "PeriodFigures",
-    "TargetFigures",
-    "TicketStatistics",
-    "Volume",
-    "ZoneCount",
-    "ZoneFigures",
-]
-
 Number = Annotated[int, Meta(ge=0)]
 Percent = Annotated[float, Meta(ge=0)] | None
 

@@ -12,8 +12,6 @@ from motorpool.actors.helpdesk.facts import LIVE_KINDS, CompanySetup, FieldChang
 from motorpool.actors.helpdesk.zone_pause import end_zone_pause
 from motorpool.storage.helpdesk.helpdesk_records import TicketPause, TicketStatus
 
-__all__ = ["MAX_PAUSES", "enabled_status", "move_to", "require_next"]
-
 MAX_PAUSES = 1000
 """Pauses of a ticket from which on it is only closed or cancelled: each change reads all of them."""
 

@@ -41,8 +41,6 @@ from motorpool.storage.records import Device
 from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureRecord
 
-__all__ = ["TicketCaptures", "ticket_captures_spec"]
-
 GRACE = timedelta(minutes=5)
 """How long the server that has the file of a capture may take to come back."""
 MAX_ATTEMPTS = 3

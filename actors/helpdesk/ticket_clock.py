@@ -22,8 +22,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import ticket_clock
 
-__all__ = ["ticket_clock_spec"]
-
 BATCH = 200
 """Most tickets that are settled in one transaction."""
 WORKERS = 3

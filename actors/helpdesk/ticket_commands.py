@@ -22,8 +22,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import ticket_commands
 from motorpool.storage.helpdesk.ticket_commands import CommandUpdate
 
-__all__ = ["TicketCommands", "ticket_commands_spec"]
-
 POLL_SECONDS = 30.0
 LOCKED_SECONDS = 1.0
 """Sleep while another server works."""

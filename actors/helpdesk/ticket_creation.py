@@ -18,9 +18,6 @@ from motorpool.storage.helpdesk import ticket_setups
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory
 from motorpool.storage.helpdesk.ticket_setups import TicketCounter
 
-__all__ = ["CreateTicket", "TooManyTickets", "create_ticket", "create_tickets"]
-
-
 HOUR = timedelta(hours=1)
 
 

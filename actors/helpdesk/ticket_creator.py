@@ -21,8 +21,6 @@ from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import LockNotAvailable, StorageUnavailable
 
-__all__ = ["ANSWER_SECONDS", "TICKET_CREATOR", "TicketCreator", "ticket_creator_spec"]
-
 BATCH = 64
 """Most tickets of one transaction."""
 BATCH_LETTERS = 500_000

@@ -34,8 +34,6 @@ from motorpool.storage.helpdesk import ticket_files
 from motorpool.storage.helpdesk.ticket_files import FileFacts
 from motorpool.storage.records import Device
 
-__all__ = ["PictureFiles", "ticket_pictures_spec"]
-
 MAX_AGE = timedelta(minutes=10)
 """An older picture does not show what has happened."""
 STREAM_SECONDS = 5.0

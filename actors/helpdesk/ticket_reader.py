@@ -16,8 +16,6 @@ from motorpool.storage.helpdesk import ticket_setups, tickets
 from motorpool.storage.helpdesk.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.helpdesk.ticket_setups import TicketCounter
 
-__all__ = ["NumberedCompany", "business_times_of", "level_of", "lock_companies", "lock_facts", "ticket_of"]
-
 R = TypeVar("R", bound=msgspec.Struct)
 
 

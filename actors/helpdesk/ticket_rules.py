@@ -16,22 +16,6 @@ from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.storage.records import Event
 
-__all__ = [
-    "ENDS",
-    "KEY",
-    "RuleAction",
-    "RuleCapture",
-    "RuleCondition",
-    "RuleRefused",
-    "TicketRule",
-    "ends",
-    "followed_types",
-    "matches",
-    "read_rules",
-    "rules_of",
-    "validate_change",
-]
-
 KEY = "ticketRules"
 """The attribute of a company."""
 MAX_RULES = 100

@@ -32,16 +32,6 @@ from motorpool.storage.deliveries.ticket_messages import NewTicketMessage
 from motorpool.storage.helpdesk import tickets
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 
-__all__ = [
-    "Announcement",
-    "announce",
-    "announce_deletion",
-    "announcement_of",
-    "publish_announcement",
-    "write",
-    "write_deletion",
-]
-
 M = TypeVar("M")
 
 _REFERENCES = frozenset(

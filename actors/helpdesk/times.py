@@ -4,8 +4,6 @@ from datetime import datetime
 
 from motorpool.actors.words.record_json import format_time
 
-__all__ = ["format_seconds"]
-
 
 def format_seconds(instant: datetime) -> str:
     """Format as ISO 8601 in UTC with `Z`, without a fraction."""

@@ -10,8 +10,6 @@ from motorpool.actors.helpdesk.facts import Author, Outcome, TicketFacts
 from motorpool.actors.helpdesk.settle import settle_first
 from motorpool.actors.helpdesk.status_moves import enabled_status, move_to, require_next
 
-__all__ = ["transition"]
-
 
 def transition(
     facts: TicketFacts,

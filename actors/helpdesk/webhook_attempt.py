@@ -9,8 +9,6 @@ from motorpool.actors.http.http import HttpResponse
 from motorpool.runtime import Clock
 from motorpool.storage.deliveries.ticket_deliveries import Attempt
 
-__all__ = ["send_once"]
-
 ANSWER_LENGTH = 1024
 """Characters of an answer that are logged."""
 

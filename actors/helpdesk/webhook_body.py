@@ -12,8 +12,6 @@ from motorpool.actors.helpdesk.webhook_settings import TEST, WebhookSettings
 from motorpool.actors.words.masking import mask_secrets
 from motorpool.storage.deliveries.ticket_messages import NewTicketMessage
 
-__all__ = ["MAX_BYTES", "message_rows", "test_body", "wanted_messages"]
-
 MAX_BYTES = 20_000
 """Longest body."""
 CUT_LENGTHS = (4000, 1000, 250)

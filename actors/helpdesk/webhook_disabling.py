@@ -12,8 +12,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import webhook_leases
 from motorpool.storage.records import AuditAction
 
-__all__ = ["disable_webhook"]
-
 
 async def disable_webhook(
     database: Database, context: Context[Any], company_id: int, url: str, reason: str

@@ -18,8 +18,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import ticket_deliveries, ticket_messages, webhook_leases
 from motorpool.storage.errors import StorageError
 
-__all__ = ["WebhookSender", "webhook_sender_spec"]
-
 MAX_SENDING = 64
 """Most messages that are sent at the same time."""
 MAX_TURNS = 256

@@ -19,18 +19,6 @@ from motorpool.actors.http.errors import DeliveryRefused
 from motorpool.actors.words.masking import MASK
 from motorpool.actors.words.record_json import format_time
 
-__all__ = [
-    "KEY",
-    "TEST",
-    "TYPES",
-    "WebhookRefused",
-    "WebhookSettings",
-    "disabling",
-    "mask",
-    "read_settings",
-    "validate_change",
-]
-
 KEY = "ticketWebhook"
 """The attribute of a company."""
 NOTED = "ticket.noted"

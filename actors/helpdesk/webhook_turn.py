@@ -30,8 +30,6 @@ from motorpool.storage.deliveries.ticket_messages import QueuedTicketMessage
 from motorpool.storage.deliveries.webhook_leases import LeasedWebhook
 from motorpool.storage.errors import StorageError
 
-__all__ = ["WebhookTurn"]
-
 MAX_PER_COMPANY = 4
 """Most messages to one company that are sent at the same time, of different tickets."""
 BATCH = 32

@@ -27,8 +27,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import zone_pauses
 from motorpool.storage.helpdesk.zone_pauses import Fix, ZoneTicket
 
-__all__ = ["follow_zone", "ticket_zones_spec"]
-
 POLL_SECONDS = 30.0
 BATCH = 200
 """Tickets that are compared at once, and changed in one transaction."""

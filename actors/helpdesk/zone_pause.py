@@ -15,8 +15,6 @@ from motorpool.actors.helpdesk.facts import LIVE_KINDS
 from motorpool.storage.helpdesk.helpdesk_records import OUTSIDE_ZONE, TicketPause
 from motorpool.storage.helpdesk.zone_pauses import Fix
 
-__all__ = ["MAX_FIX_AGE", "MAX_ZONE_PAUSES", "end_zone_pause", "is_outside", "set_outside"]
-
 MAX_FIX_AGE = timedelta(minutes=30)
 """An older fix does not begin a pause: nobody knows where the vehicle is."""
 SETTLED = timedelta(minutes=3)

@@ -15,8 +15,6 @@ import trio
 
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
 
-__all__ = ["AddressGuard", "OwnServer", "is_own", "is_public"]
-
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 

@@ -6,18 +6,6 @@ from typing import Literal
 
 from motorpool.actors.words.printable import printable_line
 
-__all__ = [
-    "Cause",
-    "DeliveryRefused",
-    "LimitExceeded",
-    "OutgoingError",
-    "ReceiverGone",
-    "Unreachable",
-    "is_tls",
-    "one_line",
-    "root_cause",
-]
-
 MAX_LENGTH = 200
 
 

@@ -11,8 +11,6 @@ import trio
 from motorpool.actors.http.address_guard import AddressGuard, OwnServer
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
 
-__all__ = ["HttpResponse", "OutgoingHttp"]
-
 
 @dataclass(frozen=True)
 class HttpResponse:

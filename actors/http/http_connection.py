@@ -14,8 +14,6 @@ import trio
 from motorpool.actors.http.errors import Cause, Unreachable, is_tls, root_cause
 from motorpool.actors.http.http import HttpResponse, OutgoingHttp
 
-__all__ = ["HttpConnection"]
-
 READ_BYTES = 16 * 1024
 MAX_RESPONSE_BYTES = 64 * 1024
 """A longer response of `post` closes the connection: its content is not needed."""

@@ -9,8 +9,6 @@ import trio
 
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable, is_tls, root_cause
 
-__all__ = ["build_request", "default_tls", "destination", "send"]
-
 USER_AGENT = "motorpool"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 

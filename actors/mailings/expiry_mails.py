@@ -23,8 +23,6 @@ from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ServerSettings, User
 
-__all__ = ["EXPIRY_MAILS", "expiry_mails_spec"]
-
 CHECK_SECONDS = 3600.0
 """Interval between two runs."""
 BATCH = 20

@@ -3,8 +3,6 @@
 from motorpool.actors.deliveries import Mail
 from motorpool.storage.records import User
 
-__all__ = ["is_reachable"]
-
 
 def is_reachable(user: User, mail: Mail) -> bool:
     """Whether a mail to a user can be sent: they have an address, and the server or they a mail account."""

@@ -24,8 +24,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import AuditAction, ScheduledReport, User
 from motorpool.storage.reports import scheduled_reports
 
-__all__ = ["scheduled_report_mails_spec"]
-
 MAILBOX = 100
 MAX_LINK_LENGTH = 2000
 """Longer links are cut by some programs: such a one is about all devices, and the page can choose."""

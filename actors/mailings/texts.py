@@ -8,9 +8,6 @@ from motorpool.actors.words.catalog import mail_templates
 from motorpool.actors.words.preferences import Preferences
 from motorpool.actors.words.printable import printable_line
 
-__all__ = ["local_time", "write"]
-
-
 MAX_VALUE_LENGTH = 200
 
 

@@ -16,8 +16,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries import outbox
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
-__all__ = ["SWITCH", "TicketMail", "TicketMails", "wants_mails"]
-
 SWITCH = "ticketMails"
 """The attribute of a user: false where they want no mails about tickets."""
 

@@ -5,8 +5,6 @@ import msgspec
 from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind, Request
 
-__all__ = ["ACCESS", "AccessMessage", "CoversGuest", "GetMembers", "GetViewers", "GetVisible", "MaySee"]
-
 
 class MaySee(msgspec.Struct, Request[bool], frozen=True, gc=False):
     """Whether the device exists and the user may see it."""

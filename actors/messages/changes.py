@@ -11,40 +11,6 @@ import msgspec
 
 from motorpool.runtime import Request, TopicName
 
-__all__ = [
-    "CHANGES",
-    "COMMITTED_CHANGES",
-    "LOCAL_CHANGES",
-    "TICKETS",
-    "ApplyChanges",
-    "AttributeChanged",
-    "CalendarChanged",
-    "Change",
-    "CompanyChanged",
-    "DeviceChanged",
-    "DeviceMoved",
-    "DriverChanged",
-    "DutyReleased",
-    "EverythingChanged",
-    "GeofenceChanged",
-    "GroupChanged",
-    "LinkChanged",
-    "MaintenanceChanged",
-    "NotificationChanged",
-    "PositionsDeleted",
-    "QueueFilled",
-    "RowChanged",
-    "ScheduleChanged",
-    "ScheduledReportChanged",
-    "ServerChanged",
-    "SessionEnded",
-    "TicketChanged",
-    "TicketPriorityChanged",
-    "TokenRevoked",
-    "UserChanged",
-    "changed_fields",
-]
-
 Operation = Literal["created", "updated", "deleted"]
 
 

@@ -9,43 +9,6 @@ from prometheus_client import Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-__all__ = [
-    "ACCEPT_FAILURES",
-    "ADDRESSES_SKIPPED",
-    "CHECKSUM_ERRORS",
-    "CONNECTIONS_REFUSED",
-    "COUNTERS",
-    "DATAGRAMS_DROPPED",
-    "DEVICES_REFUSED",
-    "FILES_REMOVED",
-    "FILE_BYTES",
-    "FORWARDED",
-    "FORWARD_DROPPED",
-    "FRAMES_REJECTED",
-    "GEOCODER_REQUESTS",
-    "LOG_LINES_SUPPRESSED",
-    "MAIL_SENT",
-    "MEDIA_UNITS_DROPPED",
-    "MESSAGES_RECEIVED",
-    "NOTIFICATIONS_DISCARDED",
-    "NOTIFICATIONS_MADE",
-    "OUTBOX_GIVEN_UP",
-    "POSITIONS_DROPPED",
-    "POSITIONS_STORED",
-    "POSITION_FLUSHES",
-    "PROXY_HEADERS_REJECTED",
-    "RULE_EVENTS_DISCARDED",
-    "SEGMENTS_MADE",
-    "SMS_SENT",
-    "STEPS_SETTLED",
-    "TICKETS_FAILED",
-    "TICKETS_OVERDUE",
-    "TICKETS_RECALCULATED",
-    "TICKETS_SETTLED",
-    "WORKERS_FAILED",
-    "FastCounter",
-]
-
 
 class FastCounter(Collector):
     """A counter raised by `value += 1`, at a tenth of the cost of `Counter.inc`."""

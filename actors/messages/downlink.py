@@ -8,22 +8,6 @@ import msgspec
 from motorpool.codecs.reports import DeviceCommand, Receipt
 from motorpool.runtime import Kind, NodeLocal, Request
 
-__all__ = [
-    "CONNECTION",
-    "NOT_KNOWN",
-    "AcknowledgeStored",
-    "Close",
-    "ConfigureDecoder",
-    "ConnectionMessage",
-    "DeliverInResponse",
-    "EncodingRefused",
-    "Reannounce",
-    "StopServing",
-    "Transmit",
-    "TransmitOutcome",
-    "Transmitted",
-]
-
 
 class AcknowledgeStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """Acknowledge the messages of these receipts: they are committed."""

@@ -3,6 +3,4 @@
 from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind
 
-__all__ = ["DUTY_KEEPER"]
-
 DUTY_KEEPER: Kind[None, ApplyChanges] = Kind("duty_keeper")

@@ -4,8 +4,6 @@ import msgspec
 
 from motorpool.runtime import Kind
 
-__all__ = ["FOOTAGE_REQUESTS", "FootageRequestsChanged"]
-
 
 class FootageRequestsChanged(msgspec.Struct, frozen=True, gc=False):
     """A request was made or deleted: look now."""

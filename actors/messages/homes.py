@@ -5,15 +5,6 @@ import msgspec
 from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind, TopicName
 
-__all__ = [
-    "HOMES",
-    "LIVING_SERVERS",
-    "DeviceConnected",
-    "DeviceDisconnected",
-    "HomesMessage",
-    "LivingServers",
-]
-
 
 class DeviceConnected(msgspec.Struct, frozen=True, gc=False):
     """A device has a connection to this server that takes commands."""

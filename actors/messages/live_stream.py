@@ -9,22 +9,6 @@ from motorpool.actors.messages.publishing import PublisherMessage, Subscribe, Un
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime import Kind, NodeLocal, Request
 
-__all__ = [
-    "STREAM",
-    "AwaitPlaylist",
-    "CheckStream",
-    "ExpireReads",
-    "HoldStream",
-    "ReadKeyframe",
-    "ReadPart",
-    "ReadPlaylist",
-    "ReadSegment",
-    "ReleaseStream",
-    "StreamKeyframe",
-    "StreamMessage",
-    "WaitFailure",
-]
-
 
 class HoldStream(msgspec.Struct, frozen=True, gc=False):
     """`videoStart` was sent: keep the stream until `videoStop`."""

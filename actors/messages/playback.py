@@ -8,20 +8,6 @@ import msgspec
 from motorpool.actors.messages.publishing import PublisherMessage, Subscribe, Unsubscribe
 from motorpool.runtime import Kind, NodeLocal, Request
 
-__all__ = [
-    "PLAYBACK",
-    "CheckPlayback",
-    "FindSegment",
-    "GetPlaybackState",
-    "PlaybackCommandCompleted",
-    "PlaybackControlSent",
-    "PlaybackMessage",
-    "PlaybackRequested",
-    "PlaybackState",
-    "ReadPlayback",
-    "SegmentsEvicted",
-]
-
 
 class PlaybackRequested(msgspec.Struct, frozen=True, gc=False):
     """`videoPlayback` is about to be sent: what publishes now begins a new session."""

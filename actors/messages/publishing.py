@@ -13,20 +13,6 @@ from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import NodeLocal, Ref, Request
 
-__all__ = [
-    "SERVER_STOPPED",
-    "FragmentsReady",
-    "Publish",
-    "PublisherLeft",
-    "PublisherMessage",
-    "StreamEnded",
-    "StreamReplaced",
-    "Subscribe",
-    "SubscriberMessage",
-    "UnitsPublished",
-    "Unsubscribe",
-]
-
 SERVER_STOPPED = "the server was stopped"
 """Why subscriptions and captures end then."""
 

@@ -7,14 +7,6 @@ import msgspec
 from motorpool.runtime import Request
 from motorpool.storage.records import Event, Position
 
-__all__ = [
-    "ApplyRemoteUpdates",
-    "DeviceUpdate",
-    "GetLoadedDevices",
-    "RemoteEvent",
-    "RemoteText",
-]
-
 
 class DeviceUpdate(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What is new of one device."""

@@ -14,19 +14,6 @@ from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind, Request
 from motorpool.storage.records import ScheduledCommandRun
 
-__all__ = [
-    "DISPATCHER",
-    "REPORT_TIMETABLE",
-    "SCHEDULED_REPORT_MAILS",
-    "TIMETABLE",
-    "DispatcherMessage",
-    "EdgeReached",
-    "EventsEnded",
-    "RunNow",
-    "StepsDue",
-    "TimetableMessage",
-]
-
 
 class EdgesDue(msgspec.Struct, frozen=True, gc=False):
     """The next edge is due; sent by the timetable to itself."""

@@ -5,8 +5,6 @@ import msgspec
 from motorpool.actors.messages.uplink import CommandOutcome
 from motorpool.runtime import Deferred, Kind, NodeLocal
 
-__all__ = ["TEXT_CHANNEL", "SendText"]
-
 
 class SendText(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     """Send a text message, at most once; the outcome is the answer of `reply`."""

@@ -11,23 +11,6 @@ import msgspec
 from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.runtime import Kind
 
-__all__ = [
-    "TICKET_CAPTURES",
-    "TICKET_CLOCK",
-    "TICKET_COMMANDS",
-    "TICKET_PICTURES",
-    "TICKET_RECALCULATIONS",
-    "TICKET_RULES",
-    "TICKET_ZONES",
-    "WEBHOOK_SENDER",
-    "AttachPicture",
-    "TicketCapturesWaiting",
-    "TicketCommandAnswered",
-    "TicketCommandsChanged",
-    "TicketMessagesWaiting",
-    "WakeTicketClock",
-]
-
 
 class WakeTicketClock(msgspec.Struct, frozen=True, gc=False):
     """A ticket is to be looked at at an instant."""

@@ -7,26 +7,6 @@ import msgspec
 from motorpool.runtime import TopicName
 from motorpool.storage.records import Event, Position
 
-__all__ = [
-    "ADDRESSED_POSITIONS",
-    "DEVICES",
-    "DEVICE_TRAFFIC",
-    "EVENTS",
-    "LATEST_POSITIONS",
-    "LOCAL_STATUSES",
-    "POSITIONS",
-    "RECEIVERS_PAUSED",
-    "UNMATCHED_EVENTS",
-    "WEBHOOKS_DISABLED",
-    "WEB_EVENTS",
-    "DeviceStatus",
-    "DeviceTraffic",
-    "ReceiverPaused",
-    "WebEvent",
-    "WebEventsLost",
-    "WebhookDisabled",
-]
-
 
 class DeviceStatus(msgspec.Struct, frozen=True, gc=False):
     """The state of a device that changes with its messages, as in the API's Device."""

@@ -18,36 +18,6 @@ from motorpool.codecs.reports import (
 from motorpool.runtime import Kind, NodeLocal, Ref, Request
 from motorpool.storage.records import Position, QueuedCommand
 
-__all__ = [
-    "DEVICE",
-    "HANDOVER_MINUTES",
-    "AlarmFileStored",
-    "AttachConnection",
-    "AuthorizeAlarmUpload",
-    "CheckExpiration",
-    "CheckRules",
-    "CheckStatus",
-    "CommandAnswered",
-    "CommandOutcome",
-    "CommandQueued",
-    "CommandRefused",
-    "CommandSent",
-    "Connected",
-    "ConnectedElsewhere",
-    "DeliverQueued",
-    "DetachConnection",
-    "DeviceMessage",
-    "DeviceSeen",
-    "Disconnected",
-    "GetCommandTypes",
-    "MediaUploaded",
-    "PositionReported",
-    "RecordingListReceived",
-    "SendCommand",
-    "SetAccumulators",
-    "StoredElsewhere",
-]
-
 
 class Connected(msgspec.Struct, Request[None], NodeLocal, frozen=True, gc=False):
     """A connection has identified itself as this device; it replaces any older one.

@@ -18,8 +18,6 @@ from motorpool.actors.reports.summary import summary
 from motorpool.actors.reports.trips import stops, trips
 from motorpool.storage.records import Device
 
-__all__ = ["REPORTS", "WORKBOOKS", "Column", "Form", "Report"]
-
 
 class Form(Enum):
     """How a value is shown: the unit it is given in, and that of the user."""

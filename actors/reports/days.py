@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
-__all__ = ["MAX_DAYS", "TICK", "Piece", "midnight_before", "midnights", "pieces"]
-
 _DAY = timedelta(days=1)
 _FIRST = datetime(1, 1, 3, tzinfo=UTC)
 """No time zone is so far behind that this lies before the calendar."""

@@ -9,8 +9,6 @@ from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses, Get
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.storage.records import Device, Position
 
-__all__ = ["DeviceRow", "devices"]
-
 
 class DeviceRow(msgspec.Struct, frozen=True):
     """A device as a workbook shows it."""

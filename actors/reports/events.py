@@ -15,8 +15,6 @@ from motorpool.storage.plain_tables import GEOFENCES, MAINTENANCE
 from motorpool.storage.records import Device, Event, Position
 from motorpool.storage.reports import report_rows
 
-__all__ = ["ALL_EVENTS", "EventRow", "event_rows", "events", "events_of", "geofence_visits"]
-
 ALL_EVENTS: Final = "allEvents"
 """Stands for all types in the clients' requests."""
 

@@ -8,8 +8,6 @@ import msgspec
 from motorpool.actors.reports.sources import ReportRules
 from motorpool.storage.records import Position
 
-__all__ = ["EndPoint", "Figures", "compare", "end_point", "knots", "seconds_between"]
-
 KNOTS_PER_METRE_PER_SECOND: Final = 3600 / 1852
 MAX_EXACT: Final = 2.0**53
 """Larger numbers are no figures of a vehicle, and no integers to JSON clients."""

@@ -9,8 +9,6 @@ import msgspec
 
 from motorpool.storage.records import Event, Position
 
-__all__ = ["CombinedItem", "GeofenceVisit", "Presence", "ReportItem", "StopItem", "SummaryItem", "TripItem"]
-
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["RunningLimit", "TooManyRunning"]
-
 
 class TooManyRunning(Exception):
     """The user has as many running as they may."""

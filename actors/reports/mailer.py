@@ -29,8 +29,6 @@ from motorpool.storage.records import ServerSettings, User
 from motorpool.storage.reports import requested_reports
 from motorpool.storage.reports.requested_reports import MAX_ATTEMPTS, RequestedReport
 
-__all__ = ["REPORT_MAILER", "XLSX", "MailedReport", "ReportMailRequested", "report_mailer_spec"]
-
 XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 POLL_SECONDS = 60.0
 """Interval of looking for reports that another server has left."""

@@ -10,7 +10,6 @@ from motorpool.storage.database.tables import ListQuery, Table
 from motorpool.storage.plain_tables import DRIVERS, GEOFENCES, MAINTENANCE
 from motorpool.storage.records import Geofence, Maintenance
 
-__all__ = ["Visible", "driver_names", "names_by_id", "visible_ids", "with_addresses"]
 Visible = tuple[frozenset[int], frozenset[int]] | None
 """The geofences and the maintenance that a viewer may see; None: all."""
 

@@ -16,8 +16,6 @@ from motorpool.actors.reports.track import FINISHED, is_covered
 from motorpool.storage.database.database import Database
 from motorpool.storage.reports import report_days, report_rows
 
-__all__ = ["Period", "find_periods"]
-
 KIND: Final = b"summary"
 """Stands for the settings, on which this does not depend."""
 _STATE: Final = b""

@@ -12,8 +12,6 @@ from motorpool.storage.records import Device
 from motorpool.storage.reports import report_places
 from motorpool.storage.reports.report_places import Step
 
-__all__ = ["Circle", "Interval", "IntervalFinder", "presences"]
-
 METRES_PER_DEGREE: Final = 111_194.93
 """Of latitude, on a sphere of 6,371 km."""
 MAX_GAP: Final = timedelta(minutes=5)

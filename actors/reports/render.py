@@ -13,8 +13,6 @@ from motorpool.actors.reports.workbook import WorkbookWriter
 from motorpool.storage.devices import groups
 from motorpool.storage.records import Device
 
-__all__ = ["TooManyRows", "render"]
-
 
 class TooManyRows(Exception):
     """The report has more rows than a workbook may have."""

@@ -11,8 +11,6 @@ from motorpool.storage.devices import positions
 from motorpool.storage.records import Device, Position
 from motorpool.storage.reports import report_rows
 
-__all__ = ["CombinedPart", "combined", "route"]
-
 POSITIONS = 1000
 """Positions of events that are read at once."""
 

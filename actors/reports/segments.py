@@ -17,8 +17,6 @@ import msgspec
 
 from motorpool.actors.rules.trip_detection import TrackPoint, Transition, TripSettings, TripState, advance
 
-__all__ = ["CARRIED", "Carry", "Fix", "Segment", "Segmenter"]
-
 TAIL = 64
 """Fixes behind the present one that are kept before those that no transition can reach are dropped."""
 

@@ -20,8 +20,6 @@ from motorpool.storage.records import Device, User
 
 _log = logging.getLogger(__name__)
 
-__all__ = ["DEVICE_BATCH", "Place", "ReportQuery", "ReportRules", "Sources", "Viewer", "devices_of"]
-
 DEVICE_BATCH = 100
 """Devices whose rows are read at once."""
 CONCURRENT = 4

@@ -12,8 +12,6 @@ from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, 
 from motorpool.storage.records import Device
 from motorpool.storage.reports import report_rows
 
-__all__ = ["summary"]
-
 
 async def summary(
     sources: Sources, viewer: Viewer, device: Device, query: ReportQuery

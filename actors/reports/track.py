@@ -20,8 +20,6 @@ from motorpool.actors.rules.trip_detection import TripSettings, TripState, advan
 from motorpool.storage.database.database import Database
 from motorpool.storage.reports import report_days, report_rows
 
-__all__ = ["FINISHED", "Ends", "find_segments", "is_covered"]
-
 LOOK_BACK = timedelta(hours=24)
 """Positions of so long before a report are read to continue the state machine."""
 FINISHED = timedelta(hours=2)

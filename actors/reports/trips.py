@@ -10,8 +10,6 @@ from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, 
 from motorpool.actors.reports.track import Ends, find_segments
 from motorpool.storage.records import Device
 
-__all__ = ["stops", "trips"]
-
 SEGMENTS = 500
 """Trips or stops that are answered at once."""
 

@@ -6,8 +6,6 @@ from motorpool.actors.messages.access import ACCESS, GetMembers, GetVisible, May
 from motorpool.runtime import System
 from motorpool.storage.records import User
 
-__all__ = ["select_devices", "visible_of"]
-
 
 async def select_devices(
     system: System, user: User, device_ids: Collection[int], group_ids: Collection[int]

@@ -14,8 +14,6 @@ from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # as
 from motorpool.actors.reports.columns import Column, Form
 from motorpool.actors.words.preferences import Preferences
 
-__all__ = ["MAX_SHEETS", "SHEET_ROWS", "TooManySheets", "WorkbookWriter", "safe_name"]
-
 SHEET_ROWS: Final = 1_048_576
 """Rows of a sheet, a limit of the format."""
 MAX_SHEETS: Final = 200

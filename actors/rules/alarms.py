@@ -3,8 +3,6 @@
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
 
-__all__ = ["alarm_events", "alarm_keys"]
-
 MAX_ALARMS = 50
 """Alarms of one position; further ones are ignored."""
 

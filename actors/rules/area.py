@@ -11,9 +11,8 @@ that way.
 import math
 import re
 
-from motorpool.actors.rules.area_shapes import Area, AreaError, Circle, Corridor, Point, Polygon
-
-__all__ = ["MAX_POINTS", "MAX_SAVED_POINTS", "Area", "AreaError", "read_area"]
+from motorpool.actors.rules.area_shapes import Area, AreaError, Circle, Corridor, Polygon
+from motorpool.actors.rules.edges import Point
 
 MAX_POINTS = 10_000
 """Limit of the points of all rings together."""

@@ -22,8 +22,6 @@ from motorpool.actors.rules.edges import (
     moved_near,
 )
 
-__all__ = ["CORRIDOR_METRES", "Area", "AreaError", "Box", "Circle", "Corridor", "Point", "Polygon"]
-
 CORRIDOR_METRES = 25.0
 """Default width of a corridor to either side of its line."""
 METRES_PER_DEGREE = math.radians(1) * EARTH_RADIUS

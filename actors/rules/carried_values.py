@@ -5,8 +5,6 @@ from typing import Any, Final
 
 from motorpool.storage.records import Position
 
-__all__ = ["add_hours", "copy_attributes"]
-
 NUMBER: Final = (int, float)
 MAX_HOURS = 1e15
 """Milliseconds; up to here sums are exact."""

@@ -5,8 +5,6 @@ from typing import Any
 
 from motorpool.actors.rules.rule_settings import RuleSettings
 
-__all__ = ["complete_network"]
-
 
 def complete_network(network: Mapping[str, Any], settings: RuleSettings) -> dict[str, Any]:
     """Return a copy of a network, whose cells without codes have those of the settings."""

@@ -13,18 +13,6 @@ from motorpool.actors.rules.expressions import EvaluationState, Expression, Expr
 from motorpool.actors.rules.expressions.values import text
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
-__all__ = [
-    "TYPES",
-    "CompiledAttribute",
-    "Failure",
-    "Failures",
-    "Variables",
-    "compute_all",
-    "compute_values",
-    "convert",
-    "variables_of",
-]
-
 Failure = tuple[int, str]
 """The id of a computed attribute whose expression failed, and the reason."""
 Failures = tuple[Failure, ...]

@@ -15,8 +15,6 @@ from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.codecs.calendars.calendar import Calendar
 from motorpool.storage.records import Maintenance
 
-__all__ = ["UNCONFIGURED", "DeviceRules", "LocalCalendar"]
-
 _MAX_HORIZON: Final = timedelta(days=1830)
 """Calendars are not expanded for instants further from the present."""
 

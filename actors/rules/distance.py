@@ -6,8 +6,6 @@ from typing import Any
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Position
 
-__all__ = ["DEGREE", "add_distance", "great_circle"]
-
 EARTH_RADIUS = 6_378_137.0
 """Metres."""
 DEGREE = radians(EARTH_RADIUS)

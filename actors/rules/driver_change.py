@@ -3,8 +3,6 @@
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
 
-__all__ = ["driver_events"]
-
 
 def driver_events(position: Position, last: Position | None) -> list[Event]:
     """Return an event if `driverUniqueId` is another than in `last`, or was absent there."""

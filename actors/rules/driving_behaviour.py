@@ -6,8 +6,6 @@ from motorpool.actors.rules.alarms import alarm_keys
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
 
-__all__ = ["behaviour_events"]
-
 METRES_PER_SECOND: Final = 1852 / 3600
 """Of a knot."""
 

@@ -3,19 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 
-__all__ = [
-    "Bands",
-    "Box",
-    "BoxedEdge",
-    "Edge",
-    "Point",
-    "boxes_between",
-    "crosses",
-    "edge_between",
-    "extent_of",
-    "moved_near",
-]
-
 Point = tuple[float, float]
 """Latitude and longitude in degrees."""
 Edge = tuple[float, float, float, float]

@@ -1,7 +1,5 @@
 """What can happen to a device: the types of events (docs/events.md)."""
 
-__all__ = ["EVENT_TYPES"]
-
 EVENT_TYPES = (
     "commandResult",
     "deviceOnline",

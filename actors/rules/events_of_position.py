@@ -25,8 +25,6 @@ from motorpool.actors.rules.proximity import proximity_events, unaccompanied_eve
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState, track_point
 from motorpool.storage.records import Event, Position
 
-__all__ = ["PositionEvents", "events_of", "late_events_of", "limit_of"]
-
 _NO_ATTRIBUTES: Final[Mapping[str, Any]] = {}
 _NO_LIMIT: Final = Limit(0.0)
 _COMPARED_WITH_NOTHING: Final = frozenset({*MEDIA, "result"})

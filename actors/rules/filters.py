@@ -5,8 +5,6 @@ from datetime import datetime
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.storage.records import Position
 
-__all__ = ["is_dropped"]
-
 KNOTS = 3600 / 1852
 """Metres a second in knots."""
 NUMBER = (int, float)

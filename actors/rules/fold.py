@@ -26,16 +26,6 @@ from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Device, Event, Position
 
-__all__ = [
-    "UNKNOWN_FIX_TIME",
-    "FoldContext",
-    "FoldResult",
-    "FoldState",
-    "add_motion",
-    "fold",
-    "is_latest",
-]
-
 UNKNOWN_FIX_TIME = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
 """Fix time of a message without a location from a device that never had one
 (docs/protocols/common.md#messages-without-a-location).

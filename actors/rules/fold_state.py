@@ -9,8 +9,6 @@ from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TripState
 from motorpool.storage.records import Position
 
-__all__ = ["NOTHING_STORED", "FoldState"]
-
 
 class FoldState(msgspec.Struct, frozen=True, gc=False):
     """What the rules remember of a device; the default is that of a device without positions.

@@ -3,8 +3,6 @@
 from motorpool.actors.rules.position_event import position_event, read_number
 from motorpool.storage.records import Event, Position
 
-__all__ = ["fuel_events"]
-
 
 def fuel_events(position: Position, last: Position | None, *, drop: float, increase: float) -> list[Event]:
     """Return an event if `fuel` changed by at least a threshold, in litres; a threshold of 0 is off."""

@@ -10,12 +10,10 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from motorpool.actors.rules.area import AreaError, read_area
-from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area, Polygon
+from motorpool.actors.rules.area import read_area
+from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area, AreaError, Polygon
 from motorpool.actors.rules.edges import Box, boxes_between, edge_between
 from motorpool.storage.records import Geofence
-
-__all__ = ["EMPTY", "GeofenceIndex", "IndexedGeofence", "Place", "index_geofence"]
 
 Place = tuple[float, float, float]
 """Latitude and longitude in degrees, altitude in metres."""

@@ -7,8 +7,6 @@ from motorpool.actors.rules.geofence_index import GeofenceIndex
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
 
-__all__ = ["crossing_events", "visit_events"]
-
 
 def visit_events(
     position: Position,

@@ -3,8 +3,6 @@
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
 
-__all__ = ["ignition_events"]
-
 
 def ignition_events(position: Position, last: Position | None) -> list[Event]:
     """Return an event if `ignition` differs from `last`; both must have it."""

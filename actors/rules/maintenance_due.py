@@ -7,8 +7,6 @@ from typing import Final
 from motorpool.actors.rules.position_event import position_event, read_number
 from motorpool.storage.records import Event, Maintenance, Position
 
-__all__ = ["TIME_TYPES", "is_due", "maintenance_events"]
-
 TIME_TYPES: Final = frozenset({"serverTime", "deviceTime", "fixTime"})
 """Types that are due at an instant, which comes with or without positions (`actors/timed_events/`)."""
 

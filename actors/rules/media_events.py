@@ -6,8 +6,6 @@ from typing import Final
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
 
-__all__ = ["MEDIA", "media_events", "result_events"]
-
 MEDIA: Final = ("image", "video", "audio")
 """Attributes that name a file."""
 

@@ -3,8 +3,6 @@
 from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
 from motorpool.storage.records import Event, Position
 
-__all__ = ["motion_events"]
-
 
 def motion_events(
     position: Position, point: TrackPoint, state: TripState, settings: TripSettings

@@ -8,8 +8,6 @@ import msgspec
 from motorpool.actors.rules.position_event import position_event, read_number
 from motorpool.storage.records import Event, Position
 
-__all__ = ["Limit", "OverspeedState", "check_speed", "speed_limit"]
-
 
 class Limit(msgspec.Struct, frozen=True, gc=False):
     """A speed limit."""

@@ -6,8 +6,6 @@ from motorpool.storage.records import Event, Position
 
 _NUMBERS: Final[frozenset[Any]] = frozenset({int, float})
 
-__all__ = ["position_event", "read_number"]
-
 
 def position_event(
     kind: str,

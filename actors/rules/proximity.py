@@ -6,8 +6,6 @@ from motorpool.actors.rules.distance import great_circle
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
 
-__all__ = ["proximity_events", "unaccompanied_events"]
-
 
 def proximity_events(
     position: Position,

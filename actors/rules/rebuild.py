@@ -15,8 +15,6 @@ from motorpool.actors.rules.trip_detection import TripSettings, TripState, advan
 from motorpool.storage.records import Position
 from motorpool.storage.rules.fold_rows import Motion
 
-__all__ = ["MAX_LOOK_BACK", "rebuild_state", "window_start"]
-
 MAX_LOOK_BACK: Final = timedelta(hours=24)
 """Positions from before that are not read; what they would tell makes no event."""
 

@@ -12,8 +12,6 @@ from motorpool.actors.rules.fold import FUTURE, is_latest
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.storage.records import Event, Position
 
-__all__ = ["REPLAYED", "Replay"]
-
 REPLAYED: Final = frozenset(EVENT_TYPES) - {
     # Not of positions.
     "deviceOnline",

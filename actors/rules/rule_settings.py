@@ -16,8 +16,6 @@ from msgspec import Meta
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.codecs.calendars.time_zones import find_zone
 
-__all__ = ["DEFAULTS", "RULE_KEYS", "RuleSettings", "read_rule_settings"]
-
 MAX_LIST_LENGTH = 100
 """Names in a list of attributes; those beyond it are left out."""
 

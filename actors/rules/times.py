@@ -10,8 +10,6 @@ from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Position
 
-__all__ = ["ROLLOVER_AGE", "correct_coordinates", "override_times", "unroll"]
-
 ROLLOVER: Final = timedelta(weeks=1024)
 """GPS counts weeks in ten bits: an old receiver takes a date for one of 1,024 weeks before
 (https://www.gps.gov/support/user/rollover/)."""

@@ -12,8 +12,6 @@ import msgspec
 from motorpool.actors.rules.distance import DEGREE, great_circle
 from motorpool.storage.records import Position
 
-__all__ = ["TrackPoint", "Transition", "TripSettings", "TripState", "advance", "track_point"]
-
 WINDOW_SLOTS = 64
 """Of the points of a 64th of `min_duration` only the first is kept once there is a newer one: a device that
 reports each second has 60 points and not 180. Slots begin at fixed times, so that it does not matter when the

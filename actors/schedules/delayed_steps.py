@@ -3,8 +3,6 @@
 import heapq
 from math import inf
 
-__all__ = ["DelayedSteps"]
-
 
 class DelayedSteps:
     """Run ids by due time, on the monotonic clock: a delay is a span, whatever the wall clock does.

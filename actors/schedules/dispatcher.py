@@ -52,8 +52,6 @@ from motorpool.storage.schedules import edge_occurrences, runs
 from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence, StartedStep
 from motorpool.storage.schedules.runs import DelayedStep
 
-__all__ = ["Dispatcher", "dispatcher_spec"]
-
 T = TypeVar("T")
 
 BATCH_ROWS = 500

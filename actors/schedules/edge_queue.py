@@ -7,8 +7,6 @@ import trio
 from motorpool.actors.messages.scheduling import EdgeReached
 from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
-__all__ = ["MAX_QUEUED_EDGES", "EdgeQueue"]
-
 MAX_QUEUED_EDGES = 20_000
 """Edge occurrences that wait for a transaction; beyond it the timetable waits."""
 

@@ -9,8 +9,6 @@ from motorpool.runtime import Clock, Deferred, Failure
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
-__all__ = ["MAX_QUEUED_RUNS", "ManualRun", "ManualRuns"]
-
 MAX_QUEUED_RUNS = 100
 """Runs that wait; beyond it they fail."""
 

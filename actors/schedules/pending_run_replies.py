@@ -12,8 +12,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ScheduledCommandRun
 from motorpool.storage.schedules import runs
 
-__all__ = ["PendingRunReplies", "Reply"]
-
 Reply = Deferred[list[ScheduledCommandRun] | Failure]
 
 

@@ -17,8 +17,6 @@ from motorpool.storage.schedules import runs
 from motorpool.storage.schedules.edge_occurrences import MISSED_AFTER, StartedStep
 from motorpool.storage.schedules.runs import DelayedStep, Outcome
 
-__all__ = ["StepOutcomes", "count_outcome"]
-
 BATCH_ROWS = 500
 """Outcomes of one transaction."""
 RECONNECT_RETRY = timedelta(seconds=15)

@@ -13,14 +13,6 @@ from motorpool.storage.devices import commands, device_states
 from motorpool.storage.schedules import runs
 from motorpool.storage.schedules.runs import DelayedStep
 
-__all__ = [
-    "DELIVERY_SECONDS",
-    "OUTCOME_UNKNOWN",
-    "fail_interrupted",
-    "fail_lost_steps",
-    "recently_connected",
-]
-
 DELIVERY_SECONDS = 60.0
 """A device that has taken a step from its queue reports the outcome within this, or has crashed."""
 OUTCOME_UNKNOWN = "the server ended while it was being sent: the device may have it or not"

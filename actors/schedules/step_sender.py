@@ -19,8 +19,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.schedules.edge_occurrences import StartedStep
 from motorpool.storage.schedules.runs import Outcome
 
-__all__ = ["StepSender", "send_step"]
-
 SEND_SECONDS = 10.0
 """A device writes to its connection, or to the queue, well within this."""
 MAX_AWAITED = 64

@@ -26,7 +26,8 @@ from motorpool.actors.messages.scheduling import CheckDue, EdgesDue, TimetableMe
 from motorpool.actors.schedules.timetable_kinds import SCHEDULED_COMMANDS, Occasion, TimetableKind
 from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
-from motorpool.codecs.calendars.calendar import Calendar, CalendarError
+from motorpool.codecs.calendars.calendar import Calendar
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.runtime import Actor, ChildSpec, Timer
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import server
@@ -34,8 +35,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Calendar as CalendarRow
 from motorpool.storage.schedules.scheduled_commands import WatchedSchedule
-
-__all__ = ["Timetable", "timetable_spec"]
 
 CHECK_SECONDS = 60.0
 CALENDARS_PER_READ = 100

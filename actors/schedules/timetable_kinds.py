@@ -15,14 +15,13 @@ from motorpool.actors.messages.scheduling import (
     EventsEnded,
     TimetableMessage,
 )
-from motorpool.codecs.calendars.calendar import Calendar, Edge, Window
+from motorpool.codecs.calendars.calendar import Calendar, Edge
+from motorpool.codecs.calendars.recurrence_sets import Window
 from motorpool.runtime import Kind
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.reports import scheduled_reports
 from motorpool.storage.schedules import scheduled_commands
 from motorpool.storage.schedules.scheduled_commands import WatchedSchedule
-
-__all__ = ["SCHEDULED_COMMANDS", "SCHEDULED_REPORTS", "Occasion", "TimetableKind"]
 
 
 class Occasion(Protocol):

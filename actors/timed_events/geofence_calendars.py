@@ -16,7 +16,8 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
 from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
-from motorpool.codecs.calendars.calendar import Calendar, CalendarError, Edge
+from motorpool.codecs.calendars.calendar import Calendar, Edge
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.runtime import System
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import access, server
@@ -24,8 +25,6 @@ from motorpool.storage.accounts.links import DEVICE_GEOFENCE, GROUP_GEOFENCE
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Event
 from motorpool.storage.rules import timed_events
-
-__all__ = ["GeofenceCalendars"]
 
 DEVICES_PER_READ = 500
 ASK_SECONDS = 30.0

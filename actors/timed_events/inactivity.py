@@ -22,8 +22,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
 from motorpool.storage.rules import timed_events
 
-__all__ = ["Inactivity"]
-
 DEVICES_PER_READ = 500
 ASK_SECONDS = 30.0
 START = "deviceInactivityStart"

@@ -20,8 +20,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.records import Event
 from motorpool.storage.rules import timed_events
 
-__all__ = ["OverdueMaintenance"]
-
 MAX_PERIOD_MILLISECONDS = 1e14
 
 

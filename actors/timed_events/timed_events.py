@@ -25,8 +25,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
 from motorpool.storage.rules import timed_events
 
-__all__ = ["TIMED_EVENTS", "TimedEvents", "TimedEventsMessage", "timed_events_spec"]
-
 RELOAD_SECONDS = 1.0
 """From a change of what is configured until it is read; changes in between are read together."""
 

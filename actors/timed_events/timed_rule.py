@@ -11,8 +11,6 @@ import msgspec
 from motorpool.actors.messages.changes import Change
 from motorpool.storage.records import Event
 
-__all__ = ["Batch", "InstantHeap", "TimedRule", "instant_of", "newest_instant"]
-
 MIN_PERIOD = timedelta(minutes=1)
 """Shorter periods of repetition count as this."""
 

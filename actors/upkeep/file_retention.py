@@ -20,8 +20,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import ticket_files
 
-__all__ = ["FILE_RETENTION", "FileRetention", "FilesHeld", "file_retention_spec"]
-
 CHECK_SECONDS = 300.0
 """Interval between two sweeps."""
 

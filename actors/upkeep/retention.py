@@ -12,14 +12,12 @@ from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage.accounts import known_addresses, sessions, signing_keys, tokens, users
 from motorpool.storage.database.database import Database
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import partitions, positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import idempotency
 from motorpool.storage.schedules import runs
 from motorpool.storage.upkeep import expired_rows
 from motorpool.storage.video import captures
-
-__all__ = ["RETENTION", "Retention", "RetentionDays", "retention_spec"]
 
 CHECK_SECONDS = 3600.0
 """Interval between two runs."""
@@ -76,9 +74,9 @@ class Retention(Actor[None]):
 
     async def _positions(self) -> None:
         database, days = self._database, self._days.positions
-        await positions.ensure_partitions(database, self.context.clock.now())
+        await partitions.ensure_partitions(database, self.context.clock.now())
         if days:
-            self._report(await positions.drop_before(database, self._cutoff(days)), "positions", days)
+            self._report(await partitions.drop_before(database, self._cutoff(days)), "positions", days)
         await positions.purge_deleted(database)
 
     async def _runs(self) -> None:

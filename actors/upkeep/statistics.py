@@ -22,18 +22,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
 from motorpool.storage.upkeep import statistics
 
-__all__ = [
-    "DAYS_KEPT",
-    "STATISTICS",
-    "DayStatistics",
-    "RequestServed",
-    "SaveNow",
-    "StatisticsMessage",
-    "UnsavedDay",
-    "UnsavedDays",
-    "statistics_spec",
-]
-
 SAVE_SECONDS: Final = 60.0
 """Interval between two saves."""
 DAYS_KEPT: Final = 7

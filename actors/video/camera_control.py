@@ -9,8 +9,6 @@ from motorpool.runtime import ActorError
 from motorpool.runtime.actor import Context
 from motorpool.storage.errors import StorageError
 
-__all__ = ["CameraControl", "requested_channel"]
-
 
 def requested_channel(attributes: Mapping[str, Any]) -> int:
     """Return the camera channel that a video command names: `channel`, else `index`, else 1

@@ -49,8 +49,6 @@ from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video.captures import CaptureStatus
 
-__all__ = ["CAPTURE", "Capture", "CaptureMessage", "EndCapture", "capture_spec"]
-
 CHECK_SECONDS = 1.0
 RESUBSCRIBE_SECONDS = 10.0
 """Without a fragment: the stream may have crashed and have lost its subscribers."""

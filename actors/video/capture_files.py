@@ -20,8 +20,6 @@ from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
 from motorpool.storage.durable_files import make_folder, sync_folder
 
-__all__ = ["CAPTURE_NAMES", "CaptureWriter", "RepairedFile", "new_file_name", "repair_all", "repair_one"]
-
 CAPTURE_NAMES = "capture-*.mp4"
 """Pattern of the names that `new_file_name` makes."""
 

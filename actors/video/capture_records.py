@@ -22,19 +22,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureChange, CaptureRecord, CaptureStatus
 
-__all__ = [
-    "CAPTURE_RECORDS",
-    "SERVER_ENDED",
-    "BeginCapture",
-    "CaptureEnded",
-    "CaptureGrew",
-    "CaptureRecords",
-    "CaptureRecordsMessage",
-    "OpenCapture",
-    "OpenedCapture",
-    "capture_records_spec",
-]
-
 WRITE_SECONDS = 2.0
 """Interval of writing how much captures have grown."""
 BEGIN_SECONDS = 30.0

@@ -25,8 +25,6 @@ from motorpool.storage.helpdesk import ticket_files
 from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureChange, CaptureRecord
 
-__all__ = ["CAPTURE_RETENTION", "CaptureRetention", "capture_retention_spec"]
-
 CHECK_SECONDS = 60.0
 LOOK_SECONDS = 5.0
 """Interval of looking for captures of servers of the cluster that have ended."""

@@ -7,8 +7,6 @@ from motorpool.actors.video.capture_records import CAPTURE_RECORDS, CaptureEnded
 from motorpool.runtime import System
 from motorpool.storage.video.captures import CaptureRecord
 
-__all__ = ["start_capture"]
-
 
 async def start_capture(system: System, request: OpenCapture) -> CaptureRecord | None:
     """Open a capture of all that its channel sends from now on; None if the device has too many or is gone.

@@ -10,8 +10,6 @@ from motorpool.actors.video.stream import Stream, stream_spec
 from motorpool.runtime import DynamicSpec
 from motorpool.storage.database.database import Database
 
-__all__ = ["cluster_stream_spec"]
-
 
 class ClusterStream(Stream):
     """Begins anew above the numbers of another server before it streams again: playlists only grow."""

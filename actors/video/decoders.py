@@ -17,17 +17,6 @@ from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
 from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, NodeLocal, Request
 
-__all__ = [
-    "DECODERS",
-    "DECODE_SECONDS",
-    "REQUEST_SECONDS",
-    "DecoderMessage",
-    "Decoders",
-    "EncodeJpeg",
-    "ProbeFormat",
-    "decoders_spec",
-]
-
 PROCESSES = 2
 """Processes at most: pictures for many channels must not take the processor from live video."""
 DECODE_SECONDS = 15.0

@@ -10,8 +10,6 @@ from motorpool.actors.work.polling import PollingActor
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.leased_rows import LeasedRow, LeasedRows
 
-__all__ = ["LEASE", "LeasedCaptures"]
-
 MessageT = TypeVar("MessageT")
 RowT = TypeVar("RowT", bound=LeasedRow)
 

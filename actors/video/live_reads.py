@@ -12,8 +12,6 @@ from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.runtime.actor import Context
 
-__all__ = ["LiveReads"]
-
 RELOAD_TARGETS = 3
 """A reader waits at most this many target durations for what comes next (rfc8216bis, 6.2.5.2)."""
 

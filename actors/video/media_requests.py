@@ -20,15 +20,6 @@ from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
 
-__all__ = [
-    "MEDIA_REQUESTS",
-    "IdentifyPublisher",
-    "MediaRequested",
-    "MediaRequests",
-    "PublisherDevice",
-    "media_requests_spec",
-]
-
 OPEN_SECONDS = 120.0
 """A request older than that is no reason to take an unknown SIM for its device."""
 KEPT_REQUESTS = 10_000

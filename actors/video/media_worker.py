@@ -24,20 +24,6 @@ from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
 from motorpool.codecs.media.units import Coding
 
-__all__ = [
-    "LENGTH_BYTES",
-    "STREAMS",
-    "AudioTranscoded",
-    "DecodeRequest",
-    "FormatFound",
-    "JpegEncoded",
-    "Rejected",
-    "TranscodeRequest",
-    "WorkerReply",
-    "apply_limits",
-    "main",
-]
-
 LENGTH_BYTES = 4
 """Length of the big-endian number before each message."""
 MEMORY_BYTES = 1 << 30

@@ -8,8 +8,6 @@ import msgspec
 
 from motorpool.runtime import Deferred
 
-__all__ = ["PendingReads"]
-
 
 class _Read(msgspec.Struct, frozen=True):
     until: float

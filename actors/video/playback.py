@@ -47,8 +47,6 @@ from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import Actor, ActorError, DynamicSpec, Ref, Restart
 from motorpool.storage.database.database import Database
 
-__all__ = ["Playback", "playback_spec"]
-
 CHECK_SECONDS = 1.0
 """Between two checks of what ends by time."""
 CLOSE_SECONDS = 5.0

@@ -13,8 +13,6 @@ from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.numbers import whole_number
 
-__all__ = ["END", "SEEK", "PlaybackControlTracker", "parse_control", "parse_time"]
-
 RESUME, PAUSE, END, FORWARD, REWIND, SEEK, KEYFRAMES = range(7)
 
 LATE_SECONDS = 3.0

@@ -19,8 +19,6 @@ from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import Ref
 
-__all__ = ["PlaybackSession", "empty_playlist"]
-
 CONNECT_SECONDS = 120.0
 """For a terminal to connect after the command: its disk may have to spin up first."""
 PREFIX = "playback/"

@@ -12,8 +12,6 @@ from motorpool.runtime import ActorError, ActorStopped, System
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video.captures import CaptureRecord
 
-__all__ = ["NotCaptured", "begin_capture", "capture_recording", "end_capture", "is_playing"]
-
 COMMAND_SECONDS = 10.0
 """For the command to be passed to the device's connection."""
 SLOWNESS = 4.0

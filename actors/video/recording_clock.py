@@ -9,8 +9,6 @@ from datetime import datetime, timedelta
 
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 
-__all__ = ["RecordingClock"]
-
 MAX_GAP_MS = 86_400_000
 """A larger step of the stamps is no gap in the recording: their origin has changed."""
 

@@ -8,8 +8,6 @@ after it was listed; a player that began with a single segment has played that b
 
 from math import inf
 
-__all__ = ["ReloadPacing"]
-
 START_FRACTION = 0.5
 """The first playlist is held for this fraction of its segment's length after that was listed …"""
 MIN_START_SECONDS = 0.5

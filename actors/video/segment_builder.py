@@ -10,8 +10,6 @@ from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.runtime.actor import ActorLog
 
-__all__ = ["SegmentBuilder"]
-
 
 class SegmentBuilder:
     """Makes the audio of fragments AAC, sends them to subscribers and muxes them; in order, one at a time.

@@ -23,17 +23,6 @@ from motorpool.actors.messages.playback import SegmentsEvicted
 from motorpool.codecs.media.containers import Container
 from motorpool.runtime import Actor, ChildSpec, Failure, Kind, NodeLocal, Ref, Request
 
-__all__ = [
-    "SEGMENT_STORE",
-    "DeleteSessions",
-    "EndSession",
-    "SegmentStore",
-    "SegmentStoreMessage",
-    "StoreSegment",
-    "segment_path",
-    "segment_store_spec",
-]
-
 
 class StoreSegment(msgspec.Struct, Request[int], NodeLocal, frozen=True, gc=False):
     """Write a segment of a session; return the lowest index of the session that is still there.

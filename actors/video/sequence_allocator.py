@@ -8,8 +8,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video import stream_marks
 
-__all__ = ["FIRST_INDEX_OF_PARTS", "RESERVED_INDICES", "NumbersTaken", "SequenceAllocator"]
-
 FIRST_INDEX_OF_PARTS = 1
 """Number of a channel's first segment where segments have parts: hls.js 1.7 takes 0 for the absence of a
 number, and requests the parts of a segment 0 over and over (docs/decisions/0295).

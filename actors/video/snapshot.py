@@ -14,17 +14,6 @@ from motorpool.actors.video.decoders import DECODERS, REQUEST_SECONDS, EncodeJpe
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, NodeLocal, Request, Restart, System
 
-__all__ = [
-    "SNAPSHOT",
-    "DecodeSnapshot",
-    "Snapshot",
-    "SnapshotFailed",
-    "SnapshotImage",
-    "SnapshotMessage",
-    "read_snapshot",
-    "snapshot_spec",
-]
-
 
 class SnapshotImage(msgspec.Struct, frozen=True, gc=False):
     """A key frame as an image."""

@@ -29,8 +29,6 @@ from motorpool.runtime import (
     System,
 )
 
-__all__ = ["PROCESSES", "SOUND", "Sound", "SoundTranscoder", "TranscodeAudio", "sound_spec"]
-
 PROCESSES = 2
 """Each keeps the encoders of 400 streams."""
 TRANSCODE_SECONDS = 15.0

@@ -50,8 +50,6 @@ from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.runtime import Actor, Clock, DynamicSpec, Ref, Restart
 from motorpool.storage.database.database import Database
 
-__all__ = ["Stream", "stream_spec"]
-
 CLOSE_SECONDS = 5.0
 """For a device to close its media connection by itself after `videoStop`."""
 CHECK_SECONDS = 5.0

@@ -13,8 +13,6 @@ from motorpool.actors.messages.publishing import (
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.runtime import ActorStopped, MailboxFull, Ref
 
-__all__ = ["Subscribers"]
-
 WAIT_SECONDS = 10.0
 """A subscriber that takes nothing for this long no longer delays the others."""
 

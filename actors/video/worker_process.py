@@ -12,8 +12,6 @@ import trio
 
 from motorpool.actors.video.media_worker import LENGTH_BYTES, Rejected, WorkerReply
 
-__all__ = ["COMMAND", "WorkerFailedError", "WorkerProcess", "WorkerProcesses"]
-
 R = TypeVar("R", bound=WorkerReply)
 
 REPLY_BYTES = 64 << 20

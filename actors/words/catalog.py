@@ -11,8 +11,6 @@ from pathlib import Path
 
 import jinja2
 
-__all__ = ["FALLBACK", "Catalog", "catalog_of", "languages", "mail_templates", "read_catalog"]
-
 FOLDER = Path(__file__).parent / "catalogs"
 FALLBACK = "en"
 

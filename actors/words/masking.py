@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-__all__ = ["MASK", "SECRETS", "mask_secrets", "restore_secrets", "without_secrets"]
-
 R = TypeVar("R", bound=msgspec.Struct)
 
 MASK = "********"

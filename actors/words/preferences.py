@@ -9,19 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from motorpool.codecs.calendars.calendar import find_zone
+from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage.records import ServerSettings, User
-
-__all__ = [
-    "ALTITUDE_UNITS",
-    "DISTANCE_UNITS",
-    "SPEED_UNITS",
-    "VOLUME_UNITS",
-    "Preferences",
-    "Unit",
-    "preferences_for",
-    "preferences_of",
-]
 
 
 class Unit(NamedTuple):

@@ -1,7 +1,5 @@
 """Text from outside as one line, for mails and log lines."""
 
-__all__ = ["printable_line"]
-
 
 def printable_line(text: str) -> str:
     """Return the text in one line of printable characters; each run of others becomes a space."""

@@ -12,8 +12,6 @@ import msgspec
 
 from motorpool.actors.words.masking import mask_secrets
 
-__all__ = ["encode", "format_time"]
-
 _encoder = msgspec.json.Encoder()
 _WHOLE_SECONDS = len(b'"2000-01-01T00:00:00Z"')
 

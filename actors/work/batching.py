@@ -13,8 +13,6 @@ import trio
 from motorpool.runtime import Actor, Deferred, Failure, Request
 from motorpool.storage.errors import StatementRejected, StorageError
 
-__all__ = ["BATCH", "BatchingActor"]
-
 BATCH = 250
 """Limit of the requests that share a statement."""
 

@@ -11,8 +11,6 @@ from functools import lru_cache
 
 from motorpool.actors.work.networks import parse_address
 
-__all__ = ["ConnectionLimits", "MemoryBudget", "client_network"]
-
 IPV6_CLIENT_BITS = 64
 MAX_NAME_LENGTH = 64
 """Characters; a proxy that is trusted may send any text as an address, which must not fill the memory."""

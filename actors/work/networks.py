@@ -2,8 +2,6 @@
 
 import ipaddress
 
-__all__ = ["Networks", "parse_address"]
-
 
 class Networks:
     """Networks of IPv4 and IPv6, parsed once."""

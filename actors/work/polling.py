@@ -13,8 +13,6 @@ from motorpool.actors.work.storage_retry import BACK_OFF
 from motorpool.runtime import Actor, ActorError
 from motorpool.storage.errors import StorageError
 
-__all__ = ["PollingActor"]
-
 MessageT = TypeVar("MessageT")
 
 

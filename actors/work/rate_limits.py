@@ -4,8 +4,6 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from math import inf
 
-__all__ = ["RateLimit"]
-
 _KEYS = 50_000
 """Keys that are counted; the oldest is dropped first."""
 

@@ -4,8 +4,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-__all__ = ["RowCache"]
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 

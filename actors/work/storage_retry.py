@@ -12,8 +12,6 @@ import trio
 from motorpool.runtime import BackOff
 from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageError
 
-__all__ = ["BACK_OFF", "REFUSALS", "StorageRetry"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

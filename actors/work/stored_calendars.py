@@ -14,24 +14,10 @@ from typing import Any, TypeVar
 
 import trio
 
-from motorpool.codecs.calendars.calendar import (
-    Calendar,
-    CalendarError,
-    UnknownTimeZone,
-    find_zone,
-    read_calendar,
-)
+from motorpool.codecs.calendars.calendar import Calendar, read_calendar
+from motorpool.codecs.calendars.content_lines import CalendarError, UnknownTimeZone
+from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage.records import Calendar as CalendarRow
-
-__all__ = [
-    "TIME_ZONE",
-    "WINDOW_FIELDS",
-    "ZONE_FIELDS",
-    "StoredCalendars",
-    "read_leniently",
-    "read_stored",
-    "zone_of",
-]
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

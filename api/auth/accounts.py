@@ -11,8 +11,6 @@ from motorpool.storage.accounts.users import Account
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import Session
 
-__all__ = ["Accounts"]
-
 MAX_ROWS = 20_000
 """Of each of the caches."""
 MAX_AGE_SECONDS = 30.0

@@ -29,22 +29,6 @@ from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import sessions
 from motorpool.storage.records import Session, User
 
-__all__ = [
-    "COOKIE",
-    "InvalidToken",
-    "authenticate",
-    "authenticate_token",
-    "begin_session",
-    "caller_of_token",
-    "confirm_caller",
-    "end_session",
-    "identify_socket_caller",
-    "log_in",
-    "read_token",
-    "refuse_cross_site",
-    "remember_login",
-]
-
 COOKIE = "JSESSIONID"
 
 TOUCH_INTERVAL = timedelta(minutes=1)

@@ -7,8 +7,6 @@ from datetime import datetime
 
 from motorpool.storage.records import ServerSettings, Session, User
 
-__all__ = ["Caller"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:

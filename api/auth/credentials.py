@@ -14,8 +14,6 @@ from motorpool.storage.accounts import links
 from motorpool.storage.accounts.users import Account
 from motorpool.storage.records import Session, User
 
-__all__ = ["Credential", "find_caller", "may_act_as"]
-
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True):
     """A credential that was verified and has not expired or been revoked."""

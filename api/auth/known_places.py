@@ -16,8 +16,6 @@ from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import known_addresses
 from motorpool.storage.accounts.users import Account
 
-__all__ = ["COOKIE", "find_known_place", "network_of", "remember_address", "remember_device"]
-
 COOKIE = "motorpool_device"
 PATH = "/api/session"
 """Where browsers send the cookie: with logins only."""

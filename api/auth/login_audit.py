@@ -14,8 +14,6 @@ from motorpool.storage.accounts import audit
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import AuditAction, User
 
-__all__ = ["LoginAudit"]
-
 WINDOW_SECONDS = 3600.0
 ROWS_PER_NETWORK = 60
 """Rows of one client within the window; further failures are only counted."""

@@ -7,10 +7,8 @@ from typing import TypeVar
 import msgspec
 
 from motorpool.api.auth.rights import RESTRICTION_FIELDS
-from motorpool.api.program.settings import UserSettings
+from motorpool.api.auth.settings import UserSettings
 from motorpool.storage.records import ServerSettings, User
-
-__all__ = ["DISPLAY_FIELDS", "SHARED_FLAGS", "with_registration_defaults", "with_server_values"]
 
 U = TypeVar("U", bound=User)
 

@@ -10,8 +10,6 @@ from datetime import datetime
 
 import pyotp
 
-__all__ = ["step_of"]
-
 STEP_SECONDS = 30
 DIGITS = 6
 TOLERANCE = 1

@@ -15,8 +15,6 @@ import trio
 from motorpool.actors.http.errors import OutgoingError, one_line
 from motorpool.actors.http.http import HttpResponse, OutgoingHttp
 
-__all__ = ["Metadata", "ProviderDocuments", "ProviderUnavailable", "decode"]
-
 CACHE_SECONDS = 3600.0
 RETRY_SECONDS = 10.0
 """A document that could not be read, or lacks the key of a token, is not requested again before this."""

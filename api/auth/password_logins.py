@@ -15,8 +15,6 @@ from motorpool.storage.accounts import used_codes, users
 from motorpool.storage.accounts.users import Account
 from motorpool.storage.records import User
 
-__all__ = ["check_code", "check_password", "record_denied"]
-
 
 async def check_password(
     context: ServerContext, request: Request | Websocket, name: str, password: str, *, method: str

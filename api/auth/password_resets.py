@@ -24,8 +24,6 @@ from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import User
 
-__all__ = ["PASSWORD_RESETS", "PasswordResetRequested", "PasswordResets", "password_resets_spec"]
-
 WAITING = 1000
 """Requests that may wait; further ones are dropped, and users ask again."""
 

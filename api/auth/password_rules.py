@@ -6,8 +6,6 @@ from motorpool.api.auth.password_logins import check_password
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
 
-__all__ = ["password_fault", "require_acceptable", "require_proof"]
-
 
 def password_fault(password: str, min_length: int, *names: str | None) -> str | None:
     """Return what is wrong with a new password, or None; `names` are the user's names and addresses."""

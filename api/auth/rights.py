@@ -14,29 +14,6 @@ from enum import Enum
 from motorpool.api.auth.caller import Caller
 from motorpool.api.http.errors import BadRequest, Forbidden, HttpError, Unauthorized
 
-__all__ = [
-    "ADMINISTER",
-    "ANNOUNCE",
-    "CAPTURE_VIDEO",
-    "CHANGE",
-    "CREATE_GUESTS",
-    "DELETE_POSITIONS",
-    "ISSUE_TOKENS",
-    "LINK",
-    "LIST_CREDENTIALS",
-    "LIST_USERS",
-    "MANAGE_USERS",
-    "READ_AUDIT",
-    "READ_HISTORY",
-    "RESTRICTION_FIELDS",
-    "ROLE_FIELDS",
-    "SELF_EDITABLE_ATTRIBUTES",
-    "SEND_UNSAVED_COMMANDS",
-    "SHARE_OBJECTS",
-    "TEST_ATTRIBUTES",
-    "Right",
-]
-
 
 class Role(Enum):
     """Who has a right; administrators count as managers, and no restriction applies to them."""

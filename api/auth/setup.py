@@ -15,8 +15,6 @@ from motorpool.api.http.addresses import client_address, peer_address
 from motorpool.storage.accounts import tokens
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["HEADER", "REFUSAL", "fetch_setup_token", "may_set_up"]
-
 HEADER = "X-Setup-Token"
 REFUSAL = "the first user registers on the server's own machine, or with the set-up token that it prints"
 _FORWARDING_HEADERS = (

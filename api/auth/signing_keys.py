@@ -9,8 +9,6 @@ from motorpool.storage.accounts import signing_keys
 from motorpool.storage.accounts.signing_keys import SigningKey
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["SigningKeys", "new_key", "open_keys"]
-
 RELOAD_SECONDS = 10.0
 """Least time between two reads because of a token that no key has signed."""
 

@@ -12,19 +12,6 @@ import msgspec
 
 from motorpool.api.auth.signing_keys import SigningKeys
 
-__all__ = [
-    "DEVICE",
-    "LOGINS",
-    "OPENID",
-    "RESET",
-    "SESSION",
-    "SHARE",
-    "InvalidToken",
-    "Token",
-    "issue",
-    "read",
-]
-
 SESSION = "session"
 """Purpose: a login of a user."""
 SHARE = "share"

@@ -6,8 +6,6 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-__all__ = ["Answer", "AnswerCache"]
-
 ENTRY_BYTES = 1024
 """Counted for an answer beside its body."""
 

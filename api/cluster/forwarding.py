@@ -12,8 +12,6 @@ from motorpool.api.http.errors import Unavailable
 from motorpool.api.http.node_gate import Sender, sender_of
 from motorpool.storage.cluster.homes import Home
 
-__all__ = ["RETRY_SECONDS", "answer_of_home", "answer_of_server"]
-
 RETRY_SECONDS = 1.0
 
 

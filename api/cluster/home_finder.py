@@ -10,8 +10,6 @@ from motorpool.storage.cluster.homes import Home
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["HomeFinder"]
-
 REMEMBER_SECONDS = 1.0
 """A home is read so often at most; those of all devices that were asked for meanwhile in one statement."""
 

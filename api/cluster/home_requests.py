@@ -21,8 +21,6 @@ from motorpool.storage.errors import StorageError
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["ANSWER_SECONDS", "HOME_REQUESTS", "HomeRequest", "NoAnswer", "home_requests_spec"]
-
 ANSWER_SECONDS = 85.0
 """Limit for an answer: above the longest wait for a playlist (api/resources/streams.py)."""
 CONNECT_SECONDS = 3.0

@@ -6,8 +6,6 @@ from typing import Any
 
 from motorpool.api.app import openapi_document
 
-__all__ = ["write_types"]
-
 HEAD = "// Written by build.py from the OpenAPI document; a change here is lost.\n"
 KNOWN = {
     *(

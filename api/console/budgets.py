@@ -7,8 +7,6 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-__all__ = ["exceeded", "measure"]
-
 KB = 1024
 LIBRARIES = {
     "map": ("map-*", "maplibre-gl-worker-*"),

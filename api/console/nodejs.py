@@ -15,8 +15,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["PACKAGES", "Node", "NodeMissing", "find_node", "prepare_node"]
-
 HERE = Path(__file__).resolve().parent
 PACKAGES = HERE / "node_modules"
 MIN_NODE_VERSION = (22, 12)

@@ -11,8 +11,6 @@ from motorpool.storage.accounts import audit
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import AuditAction, User
 
-__all__ = ["privileged_values", "record_action"]
-
 
 def privileged_values(
     fields: Iterable[str], old: msgspec.Struct | None, new: msgspec.Struct | None

@@ -18,8 +18,6 @@ from motorpool.api.http.request_body import FORM_BYTES, BodyRequest, RequestBody
 from motorpool.api.json import decode, parse, read_fields
 from motorpool.api.server_context import ServerContext
 
-__all__ = ["Call"]
-
 IN_THREAD_BYTES = 64 * 1024
 """A larger JSON body is parsed in a thread."""
 

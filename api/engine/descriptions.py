@@ -9,8 +9,6 @@ import inspect
 import re
 from collections.abc import Mapping
 
-__all__ = ["ERROR_STATUSES", "FIELDS", "PARAMETERS", "PATH_VALUES", "describe_field", "describe_record"]
-
 FIELDS: Mapping[str, str] = {
     # Common to many
     "id": (

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["BODIES", "EXAMPLES"]
-
 _TIME = "2026-06-15T12:00:00Z"
 EXAMPLES: Mapping[str, Any] = {
     "Device": {

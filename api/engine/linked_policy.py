@@ -21,8 +21,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Table
 from motorpool.storage.devices import groups
 
-__all__ = ["LinkedPolicy", "may_see", "may_see_user"]
-
 R = TypeVar("R", bound=msgspec.Struct)
 
 

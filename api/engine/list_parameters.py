@@ -4,8 +4,6 @@ from typing import Annotated
 
 import msgspec
 
-__all__ = ["COMMON_PARAMETERS", "Id", "ListParameters"]
-
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 

@@ -11,8 +11,6 @@ from motorpool.api.engine.operations import Content, Operation
 from motorpool.api.engine.schemas import Json, Schemas
 from motorpool.api.json import camel
 
-__all__ = ["describe"]
-
 DESCRIPTION = """\
 A server for vehicle fleets: positions, live video, commands.
 

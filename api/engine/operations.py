@@ -17,8 +17,6 @@ from quart import Response
 from motorpool.api.engine.call import Call
 from motorpool.api.http.request_body import FORM_BYTES
 
-__all__ = ["NO_RULES", "BodyRules", "Content", "Operation", "Operations"]
-
 Serve = Callable[[Call], Awaitable[Response]]
 
 JSON_BYTES = 1 << 20

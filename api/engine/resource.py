@@ -20,8 +20,6 @@ from motorpool.api.engine.operations import BodyRules
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Table, Versioned
 
-__all__ = ["Resource", "ResourcePolicy", "id_of", "plural", "spaced"]
-
 R = TypeVar("R", bound=msgspec.Struct)
 
 

@@ -27,8 +27,6 @@ from motorpool.api.http.responses import as_json, as_json_array, no_content
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Versioned
 
-__all__ = ["add_resource_operations", "fetch_readable"]
-
 R = TypeVar("R", bound=msgspec.Struct)
 
 STREAMED_FROM = 500

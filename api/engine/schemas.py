@@ -14,8 +14,6 @@ from motorpool.api.engine.descriptions import describe_field, describe_record
 from motorpool.api.engine.examples import EXAMPLES
 from motorpool.api.engine.operations import NO_RULES, BodyRules
 
-__all__ = ["Json", "Schemas"]
-
 Json = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/{}"

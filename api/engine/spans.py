@@ -5,8 +5,6 @@ from typing import Annotated
 
 import msgspec
 
-__all__ = ["Instant", "Span"]
-
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 

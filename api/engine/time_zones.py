@@ -5,9 +5,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from motorpool.api.http.errors import BadRequest
-from motorpool.codecs.calendars.calendar import find_zone
-
-__all__ = ["DECODER_ZONE", "require_time_zone"]
+from motorpool.codecs.calendars.time_zones import find_zone
 
 DECODER_ZONE = "decoder.timezone"
 """The attribute that names the zone of the clock of a device, by its name in the tz database."""

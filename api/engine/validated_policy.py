@@ -12,8 +12,6 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.database.tables import Table
 
-__all__ = ["ValidatedPolicy"]
-
 R = TypeVar("R", bound=msgspec.Struct)
 
 NAMES = frozenset({"name", "unique_id", "type"})

@@ -7,8 +7,6 @@ from quart import Response
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
 
-__all__ = ["FIRST_VERSION", "IF_MATCH", "VERSION_HEADER", "require_version", "with_version"]
-
 FIRST_VERSION = 1
 """The version of a new row, which is the default of the column."""
 VERSION_HEADER: Mapping[str, str] = {

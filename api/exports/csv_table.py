@@ -10,8 +10,6 @@ from typing import Any
 from motorpool.api.exports.formats import clock_time
 from motorpool.storage.records import Position
 
-__all__ = ["CsvTable"]
-
 FIELDS = (
     "id",
     "deviceId",

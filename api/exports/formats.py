@@ -8,8 +8,6 @@ from xml.sax.saxutils import escape
 
 from motorpool.storage.records import Position
 
-__all__ = ["PositionWriter", "clock_time", "xml_text"]
-
 # Section 2.2 of XML 1.0: characters that no document may contain, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

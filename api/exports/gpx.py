@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from motorpool.api.exports.formats import xml_text
 from motorpool.storage.records import Position
 
-__all__ = ["Gpx"]
-
 METRES_PER_SECOND = 1852 / 3600
 """Of a knot."""
 

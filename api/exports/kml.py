@@ -8,8 +8,6 @@ from datetime import datetime, tzinfo
 from motorpool.api.exports.formats import PositionWriter, clock_time, xml_text
 from motorpool.storage.records import Position
 
-__all__ = ["Kml", "Kmz"]
-
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <kml xmlns="http://www.opengis.net/kml/2.2">
 <Document>

@@ -4,8 +4,6 @@ from quart import Request, Websocket
 
 from motorpool.actors.work.networks import Networks
 
-__all__ = ["client_address", "peer_address"]
-
 
 def client_address(request: Request | Websocket, trusted: Networks) -> str:
     """Walk back over trusted proxies to the first address that is not one.

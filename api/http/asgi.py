@@ -20,8 +20,6 @@ from motorpool.api.http.common_headers import CommonHeaders
 from motorpool.api.http.request_body import BodyRequest
 from motorpool.api.http.tcp_server import disconnect_scope
 
-__all__ = ["Application", "DirectHandler"]
-
 DirectHandler = Callable[[Request, dict[str, int | str]], Awaitable[Response]]
 """Answers a request with these path parameters, errors included, without Quart's contexts."""
 _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))

@@ -5,8 +5,6 @@ from urllib.parse import urlsplit
 
 from hypercorn.typing import HTTPScope
 
-__all__ = ["CommonHeaders"]
-
 Headers = list[tuple[bytes, bytes]]
 
 PREFLIGHT_SECONDS = 7200

@@ -12,8 +12,6 @@ import trio
 from quart import Request, Response
 from quart.wrappers.response import IterableBody
 
-__all__ = ["accepts_gzip", "compress"]
-
 MIN_BYTES = 512
 """Shorter answers fit into one packet anyway."""
 IN_THREAD_BYTES = 64 * 1024

@@ -20,8 +20,6 @@ from motorpool.api.http.file_responses import send_file
 from motorpool.api.http.static_files import StaticFile, answer_file, load_files, make_file
 from motorpool.api.program.settings import MapSettings, Settings
 
-__all__ = ["add_console_routes", "security_policy"]
-
 PAGE = "index.html"
 UNSERVED = {"chunks.json"}
 

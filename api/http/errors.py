@@ -3,17 +3,6 @@
 from http import HTTPStatus
 from typing import ClassVar
 
-__all__ = [
-    "BadRequest",
-    "BodyTooLarge",
-    "Forbidden",
-    "HttpError",
-    "ResourceNotFound",
-    "TooManyRequests",
-    "Unauthorized",
-    "Unavailable",
-]
-
 
 class HttpError(Exception):
     """An error answer; `text` is its body, one line for people."""

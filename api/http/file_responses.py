@@ -18,8 +18,6 @@ from quart import Request, Response
 
 from motorpool.api.http.errors import HttpError
 
-__all__ = ["media_type", "send_file"]
-
 CHUNK_BYTES = 256 * 1024
 """Files up to this size are sent as one chunk (docs/performance.md#http)."""
 

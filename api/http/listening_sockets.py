@@ -20,8 +20,6 @@ from motorpool.actors.messages.counters import CONNECTIONS_REFUSED
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.actors.work.networks import Networks
 
-__all__ = ["AbortableStream", "Admission", "ConnectionListener", "bind"]
-
 _log = logging.getLogger(__name__)
 
 TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"

@@ -7,8 +7,6 @@ import msgspec
 from hypercorn.typing import ASGIFramework, ASGIReceiveCallable, ASGISendCallable, Scope
 from quart import Request, Websocket
 
-__all__ = ["CALLER_HEADER", "CLIENT_HEADER", "KEY_HEADER", "NodeGate", "Sender", "sender_of"]
-
 KEY_HEADER = "Motorpool-Key"
 """Holds the key of the server that is asked (storage/database/nodes.py)."""
 CALLER_HEADER = "Motorpool-Caller"

@@ -15,8 +15,6 @@ from werkzeug.formparser import FormDataParser
 
 from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
 
-__all__ = ["FORM_BYTES", "BodyRequest", "RequestBody", "parse_form"]
-
 AHEAD_BYTES = 64 * 1024
 """Bytes that wait for the operation."""
 FORM_BYTES = 64 * 1024

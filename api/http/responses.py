@@ -5,9 +5,7 @@ from contextlib import aclosing
 
 from quart import Response
 
-from motorpool.api.json import encode
-
-__all__ = ["as_bytes", "as_json", "as_json_array", "as_json_text", "as_text", "no_content"]
+from motorpool.actors.words.record_json import encode
 
 Batches = AsyncGenerator[Sequence[object], None]
 

@@ -8,8 +8,6 @@ import trio
 from motorpool.actors.reports.limits import RunningLimit, TooManyRunning
 from motorpool.api.http.errors import TooManyRequests, Unavailable
 
-__all__ = ["SearchLimit"]
-
 AT_ONCE = 2
 """Searches that are done at the same time: other requests need connections to the database too."""
 PER_USER = 4

@@ -32,16 +32,6 @@ from motorpool.api.http.tcp_server import ConnectionConfig, HttpConnection
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import Actor, ChildSpec, Kind, System
 
-__all__ = [
-    "HTTP",
-    "HttpServer",
-    "NodeListener",
-    "ServedApp",
-    "http_spec",
-    "open_node_listener",
-    "tls_context",
-]
-
 HTTP: Kind[None, None] = Kind("http")
 
 GRACE_SECONDS = 2.0

@@ -8,8 +8,6 @@ from importlib.resources.abc import Traversable
 
 from quart import Response, request
 
-__all__ = ["StaticFile", "answer_file", "load_files", "make_file"]
-
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",

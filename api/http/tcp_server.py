@@ -31,8 +31,6 @@ from hypercorn.utils import parse_socket_addr
 
 from motorpool.api.http.time_slices import TimeSlices
 
-__all__ = ["ConnectionConfig", "HttpConnection", "disconnect_scope"]
-
 _HEAD_START = b"HTTP/1.1 2"
 """First bytes of a head that is always followed by a body or an end of the answer."""
 _JITTER = 0.25

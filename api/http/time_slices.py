@@ -8,8 +8,6 @@ from time import perf_counter
 
 import trio
 
-__all__ = ["TimeSlices"]
-
 SLICE_SECONDS = 0.02
 """Work of all connections in one turn of the event loop, about."""
 PAUSE_SECONDS = 0.005

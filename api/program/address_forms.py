@@ -3,8 +3,6 @@
 import re
 from urllib.parse import urlsplit
 
-__all__ = ["is_destination", "is_node", "is_service", "is_tiles", "is_topic", "is_url"]
-
 TILES = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/[!-~]*(\{[zxy]\}[!-~]*|\.json(\?[!-~]*)?)")
 """The host becomes part of a Content-Security-Policy; a query may hold a key."""
 

@@ -15,17 +15,6 @@ import msgspec
 
 from motorpool.actors.files.media_files import MEDIA
 
-__all__ = [
-    "DUMP",
-    "FILES",
-    "FOLDERS",
-    "ArchiveDamaged",
-    "ArchiveWriter",
-    "Manifest",
-    "VerifiedArchive",
-    "allowed",
-]
-
 FORMAT = 1
 DUMP = "database.dump"
 MANIFEST = "manifest.json"

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import trio
 
-from motorpool.api.json import format_time
+from motorpool.actors.words.record_json import format_time
 from motorpool.api.program.archive import (
     DUMP,
     FILES,
@@ -30,8 +30,6 @@ from motorpool.storage.durable_files import move_into_place, sync_folder
 from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageError
 from motorpool.storage.postgres import dumps
 from motorpool.storage.postgres.embedded import EmbeddedServer
-
-__all__ = ["back_up", "restore"]
 
 WORK = ".restoring"
 """Folder in the data folder that holds the files until the database is restored."""

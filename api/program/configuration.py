@@ -26,9 +26,7 @@ from motorpool.api.program.address_forms import (
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.private_files import is_readable_by_others
 from motorpool.api.program.settings import Settings
-from motorpool.codecs.calendars.calendar import find_zone
-
-__all__ = ["RENAMED", "Key", "Value", "keys", "load", "sections"]
+from motorpool.codecs.calendars.time_zones import find_zone
 
 PREFIX = "MOTORPOOL_"
 ELSEWHERE = frozenset({"MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"})

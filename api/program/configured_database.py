@@ -8,8 +8,6 @@ from motorpool.runtime import Clock
 from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["open_configured_database"]
-
 
 @asynccontextmanager
 async def open_configured_database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:

@@ -11,8 +11,6 @@ from motorpool.codecs.devices.attributes import unit_of
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import Report
 
-__all__ = ["Decoded", "decode", "describe", "parse_bytes"]
-
 SHOWN_BYTES = 256
 """Of a content of bytes that are printed."""
 

@@ -13,15 +13,6 @@ import trio
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage.durable_files import make_folder, write_file
 
-__all__ = [
-    "Credentials",
-    "FleetProgram",
-    "Login",
-    "fleet_program_spec",
-    "load_or_create_credentials",
-    "simulate_command",
-]
-
 FLEET_PROGRAM: Kind[None, None] = Kind("simulated_fleet")
 
 EMAIL = "demo@motorpool.local"

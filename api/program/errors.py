@@ -3,8 +3,6 @@
 from motorpool.runtime import first_error
 from motorpool.storage.errors import StorageError
 
-__all__ = ["SettingsError", "StartFailed", "error_line"]
-
 
 class SettingsError(Exception):
     """A setting that cannot be used; the text is one line that names it. Exit code 2."""

@@ -8,8 +8,6 @@ from motorpool.actors.gateway.port_guard import DEVICE_SHARE, HTTP_SHARE, MEDIA_
 from motorpool.actors.settings import DeviceSettings, VideoSettings
 from motorpool.api.program.settings import HttpSettings, Settings
 
-__all__ = ["raise_file_limit"]
-
 FEW_CONNECTIONS = 500
 """A limit that allows fewer is worth a warning even where nothing was configured."""
 

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import trio
 
-__all__ = ["limit_fragmentation", "return_free_memory"]
-
 CHECK_SECONDS = 10.0
 PEAK_BYTES = 32 << 20
 """Growth since the last time that makes a peak."""

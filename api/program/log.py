@@ -10,9 +10,6 @@ import msgspec
 
 from motorpool.api.program.settings import LogSettings
 
-__all__ = ["JsonLines", "TextLines", "open_log"]
-
-
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 _CONTROL = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))

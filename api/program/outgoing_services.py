@@ -24,8 +24,6 @@ from motorpool.api.program.settings import (
 from motorpool.api.program.version import program_version
 from motorpool.runtime import Clock
 
-__all__ = ["build_outgoing_services"]
-
 
 def build_outgoing_services(
     settings: Settings, clock: Clock, shared: SharedAttempts | None = None

@@ -4,8 +4,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["hide_from_others", "is_readable_by_others", "use_private_umask"]
-
 
 def use_private_umask() -> None:
     """Make new files and folders of this process accessible to its own user alone.

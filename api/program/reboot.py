@@ -4,8 +4,6 @@ import os
 import sys
 from collections.abc import Mapping
 
-__all__ = ["RESTART_CODE", "is_supervised", "restart_process"]
-
 RESTART_CODE = 75
 """Exit code that requests a restart by the service manager (see deploy/motorpool.service)."""
 

@@ -13,7 +13,7 @@ from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.rebuild import rebuild_state, window_start
 from motorpool.actors.rules.replay import REPLAYED, Replay
-from motorpool.api.json import encode
+from motorpool.actors.words.record_json import encode
 from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.settings import Settings
@@ -26,8 +26,6 @@ from motorpool.storage.postgres import dumps
 from motorpool.storage.records import Device, Event
 from motorpool.storage.rules import fold_rows, replays
 from motorpool.storage.rules.fold_rows import Wanted
-
-__all__ = ["Differences", "Span", "replay_rules", "replay_span"]
 
 MARGIN = timedelta(days=1)
 """Positions before and after the span that are replayed as well: what they decide may be dated back to it,

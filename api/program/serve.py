@@ -53,8 +53,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import User
 
-__all__ = ["serve"]
-
 STOP_SECONDS = 9.5
 """After so many seconds a shutdown ends the process; the specification allows ten."""
 SERVER_KEY = "device codecs"

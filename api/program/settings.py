@@ -22,6 +22,7 @@ from msgspec import Meta
 
 from motorpool.actors.deliveries.sms import SmsGateway
 from motorpool.actors.deliveries.smtp import Security
+from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT
 from motorpool.actors.geocoding.geocoders import PROVIDERS
 from motorpool.actors.rules.rule_settings import RuleSettings
@@ -32,7 +33,6 @@ from motorpool.actors.settings import (
     EventSettings,
     ExpirationSettings,
     FileSettings,
-    ForwardSettings,
     NotificationSettings,
     OutboxSettings,
     PortSettings,
@@ -47,26 +47,6 @@ from motorpool.actors.settings import (
 )
 from motorpool.api.auth.settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
 from motorpool.storage.settings import DatabaseSettings, PostgresSettings
-
-__all__ = [
-    "AdminSettings",
-    "ClusterSettings",
-    "GeocoderSettings",
-    "HttpSettings",
-    "LogSettings",
-    "LoginSettings",
-    "MailSettings",
-    "MapSettings",
-    "NodeSettings",
-    "OpenIdSettings",
-    "PushoverSettings",
-    "Settings",
-    "ShareSettings",
-    "SmsSettings",
-    "TelegramSettings",
-    "UserSettings",
-    "WebhookSettings",
-]
 
 SECURITIES: tuple[str, ...] = get_args(Security)
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from motorpool.api.program.configuration import Value, keys, sections
 
-__all__ = ["describe", "sentences"]
-
 
 def describe() -> Iterator[str]:
     """Yield the lines of `motorpool settings`: a commented motorpool.toml with every default."""

@@ -17,8 +17,6 @@ from motorpool.storage.errors import AlreadyRunning, StorageError
 from motorpool.storage.postgres import dumps
 from motorpool.storage.records import AuditAction, User
 
-__all__ = ["UserEdit", "edit_user"]
-
 
 @dataclass(frozen=True)
 class UserEdit:

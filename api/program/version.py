@@ -3,8 +3,6 @@
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["INTERFACE", "program_version"]
-
 INTERFACE = "8.20.0"
 """Version of the interface that the server implements."""
 

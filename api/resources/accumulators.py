@@ -15,8 +15,6 @@ from motorpool.api.http.errors import BadRequest, Unavailable
 from motorpool.api.http.responses import no_content
 from motorpool.runtime import AskTimedOut
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("devices")
 
 STORED_SECONDS = 5.0

@@ -9,16 +9,14 @@ import trio
 from quart import Response
 
 from motorpool.actors.devices.directory import DIRECTORY, GetDirectorySizes
+from motorpool.actors.words.record_json import format_time
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.responses import as_text
-from motorpool.api.json import format_time
 from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
-
-__all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("server")
 

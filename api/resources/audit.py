@@ -10,8 +10,6 @@ from motorpool.api.http.responses import as_json_array
 from motorpool.storage.accounts import audit
 from motorpool.storage.records import AuditAction
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("audit")
 
 

@@ -20,7 +20,8 @@ from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
-from motorpool.codecs.calendars.calendar import CalendarError, Window
+from motorpool.codecs.calendars.content_lines import CalendarError
+from motorpool.codecs.calendars.recurrence_sets import Window
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.database.queries import Queries
@@ -28,8 +29,6 @@ from motorpool.storage.helpdesk import configuration_uses
 from motorpool.storage.records import Calendar
 from motorpool.storage.reports import scheduled_reports
 from motorpool.storage.schedules import scheduled_commands
-
-__all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("calendars")
 

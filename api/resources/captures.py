@@ -24,8 +24,6 @@ from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
 from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureRecord, CaptureStatus
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("media")
 
 END_SECONDS = 20.0

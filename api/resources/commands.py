@@ -40,8 +40,6 @@ from motorpool.storage.devices import commands, devices, groups
 from motorpool.storage.devices.commands import WaitingCommand
 from motorpool.storage.records import Command, QueuedCommand
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("commands")
 
 TEXT_TYPES = ("custom",)

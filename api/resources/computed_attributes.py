@@ -24,8 +24,6 @@ from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.records import ComputedAttribute
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("attributes")
 
 MAX_NAME_LENGTH = 128

@@ -23,8 +23,6 @@ from motorpool.api.http.responses import as_json, no_content
 from motorpool.storage.accounts import sessions, tokens
 from motorpool.storage.accounts.tokens import IssuedToken, SharedToken
 
-__all__ = ["OPERATIONS", "end_token", "issued_token"]
-
 OPERATIONS = Operations("session")
 
 T = TypeVar("T")

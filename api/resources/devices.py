@@ -28,8 +28,6 @@ from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import Device
 from motorpool.storage.schedules import runs
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("devices")
 
 _log = logging.getLogger(__name__)

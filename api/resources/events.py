@@ -20,8 +20,6 @@ from motorpool.api.resources.reports.requests import CallViewer
 from motorpool.storage.events import event_lists, events
 from motorpool.storage.records import Event
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("events")
 
 MAX_DAYS = 31

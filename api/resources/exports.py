@@ -22,8 +22,6 @@ from motorpool.api.resources.geofence_filter import find_geofence, positions_ins
 from motorpool.storage.devices import devices, positions
 from motorpool.storage.records import Device, Position
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("positions")
 
 BATCH = 250

@@ -20,8 +20,6 @@ from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
 from motorpool.api.http.responses import as_text
 from motorpool.storage.durable_files import make_folder, move_into_place, write_file
 
-__all__ = ["OPERATIONS", "OVERRIDE"]
-
 OPERATIONS = Operations("server")
 
 OVERRIDE = "override"

@@ -22,8 +22,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.video import footage_requests
 from motorpool.storage.video.footage_requests import FootageRequest, Status
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("media")
 
 MAX_SPAN = timedelta(hours=4)

@@ -12,8 +12,6 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import HttpError, Unavailable
 from motorpool.api.http.responses import as_text
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("server")
 
 

@@ -12,8 +12,6 @@ from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.storage import plain_tables
 from motorpool.storage.records import Position
 
-__all__ = ["find_geofence", "positions_inside"]
-
 
 async def find_geofence(call: Call, geofence_id: int) -> IndexedGeofence:
     """Return a geofence that the caller may see.

@@ -5,7 +5,8 @@ from functools import partial
 import trio
 
 from motorpool.actors.messages.changes import GeofenceChanged
-from motorpool.actors.rules.area import MAX_SAVED_POINTS, AreaError, read_area
+from motorpool.actors.rules.area import MAX_SAVED_POINTS, read_area
+from motorpool.actors.rules.area_shapes import AreaError
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -15,8 +16,6 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.records import Geofence
-
-__all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("geofences")
 

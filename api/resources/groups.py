@@ -14,8 +14,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import groups
 from motorpool.storage.records import Group
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("groups")
 
 

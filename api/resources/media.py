@@ -31,8 +31,6 @@ from motorpool.codecs.reports import MediaFile
 from motorpool.storage.devices import devices
 from motorpool.storage.records import Device
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("devices")
 
 IMAGE_BYTES = 500_000

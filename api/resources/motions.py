@@ -13,8 +13,6 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.storage.rules.motions import last_motions
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("devices")
 
 MAX_DEVICES = 500

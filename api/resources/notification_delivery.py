@@ -38,8 +38,6 @@ from motorpool.storage.deliveries import outbox, receivers
 from motorpool.storage.deliveries.receivers import FailingReceiver
 from motorpool.storage.records import Event, User
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("notifications")
 
 ANNOUNCEMENT_LIFE = timedelta(days=1)

@@ -21,8 +21,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import commands
 from motorpool.storage.records import Notification
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("notifications")
 
 SWITCHES = ("web", "mail", "sms")

@@ -19,8 +19,6 @@ from motorpool.storage.accounts import openid_identities, server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User
 
-__all__ = ["find_or_create_user"]
-
 MAX_EMAIL_LENGTH = 128
 
 _log = logging.getLogger(__name__)

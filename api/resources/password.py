@@ -19,12 +19,10 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.http.responses import as_text
-from motorpool.api.resources.users import MAX_PASSWORD_LENGTH
+from motorpool.api.resources.user_rules import MAX_PASSWORD_LENGTH
 from motorpool.storage.accounts import tokens, users
 from motorpool.storage.accounts.users import Account
 from motorpool.storage.database.queries import Queries
-
-__all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("password")
 

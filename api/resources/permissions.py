@@ -24,8 +24,6 @@ from motorpool.storage.devices import commands, devices, groups
 from motorpool.storage.reports import scheduled_reports
 from motorpool.storage.schedules import scheduled_commands
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("permissions")
 
 SentLink = dict[str, Any]

@@ -13,8 +13,6 @@ from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.records import Driver, Maintenance, Order
 
-__all__ = ["OPERATIONS"]
-
 DRIVER_OPERATIONS = Operations("drivers")
 ORDER_OPERATIONS = Operations("orders")
 MAINTENANCE_OPERATIONS = Operations("maintenance")

@@ -15,8 +15,6 @@ from motorpool.api.http.responses import as_json
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.storage.accounts import users
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("stream")
 
 

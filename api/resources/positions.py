@@ -23,8 +23,6 @@ from motorpool.api.resources.geofence_filter import find_geofence, positions_ins
 from motorpool.storage.devices import positions
 from motorpool.storage.records import Position
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("positions")
 
 BATCH = 1000

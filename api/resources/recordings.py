@@ -11,8 +11,6 @@ from motorpool.api.http.responses import as_json
 from motorpool.codecs.reports import Recording
 from motorpool.storage.video import recordings
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("media")
 
 

@@ -9,8 +9,6 @@ from motorpool.storage.accounts import links
 from motorpool.storage.devices import commands
 from motorpool.storage.records import Command
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("commands")
 
 

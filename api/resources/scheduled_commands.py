@@ -33,8 +33,6 @@ from motorpool.storage.records import ScheduledCommandRun
 from motorpool.storage.schedules import runs, scheduled_commands
 from motorpool.storage.schedules.edge_occurrences import MAX_QUEUE_MINUTES
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("scheduledcommands")
 
 MAX_STEPS = 50

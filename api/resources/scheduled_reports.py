@@ -14,8 +14,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import ScheduledReport
 from motorpool.storage.reports import scheduled_reports
 
-__all__ = ["OPERATIONS", "TYPES"]
-
 OPERATIONS = Operations("reports")
 
 TYPES = ("events", "route", "stops", "summary", "trips")

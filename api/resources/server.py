@@ -31,8 +31,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import ServerSettings
 from motorpool.storage.schedules import scheduled_commands
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("server")
 
 HEALTH_SECONDS = 5.0

@@ -28,8 +28,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import User
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("share")
 
 MAX_EMAIL_LENGTH = 128

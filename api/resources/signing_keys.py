@@ -15,8 +15,6 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.http.responses import as_json
 from motorpool.storage.accounts import sessions, signing_keys
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("server")
 
 

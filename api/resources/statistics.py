@@ -15,8 +15,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import Statistics
 from motorpool.storage.upkeep import statistics
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("statistics")
 
 

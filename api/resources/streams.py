@@ -34,8 +34,6 @@ from motorpool.api.http.responses import as_bytes
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.media.containers import CONTAINERS, Container
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("stream")
 
 PLAYLIST = "application/vnd.apple.mpegurl"

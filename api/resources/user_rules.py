@@ -27,18 +27,6 @@ from motorpool.storage.accounts import server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User as UserRow
 
-__all__ = [
-    "MAX_PASSWORD_LENGTH",
-    "User",
-    "check_registration",
-    "check_secrets",
-    "check_totp_key",
-    "check_webhook",
-    "prepare_change",
-    "prepare_new",
-    "show",
-]
-
 MAX_PASSWORD_LENGTH = 1024
 
 

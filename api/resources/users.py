@@ -35,7 +35,6 @@ from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.user_rules import (
-    MAX_PASSWORD_LENGTH,
     User,
     check_registration,
     check_secrets,
@@ -51,8 +50,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.records import User as UserRow
 from motorpool.storage.schedules import scheduled_commands
-
-__all__ = ["MAX_PASSWORD_LENGTH", "OPERATIONS", "User", "show"]
 
 MAX_EMAIL_LENGTH = 128
 

@@ -36,18 +36,16 @@ from motorpool.actors.messages.topics import (
     WebEvent,
     WebEventsLost,
 )
+from motorpool.actors.words.record_json import encode
 from motorpool.api.access import visible_device_ids
 from motorpool.api.auth.authentication import identify_socket_caller
 from motorpool.api.auth.caller import Caller
-from motorpool.api.json import encode
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets.ticket_updates import TicketUpdates
 from motorpool.api.sockets.traffic_updates import TrafficUpdates
 from motorpool.runtime import Lagged, TopicName
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
-
-__all__ = ["MAX_PENDING_EVENTS", "LiveUpdates"]
 
 T = TypeVar("T")
 

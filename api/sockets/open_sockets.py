@@ -7,8 +7,6 @@ from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.api.http.errors import TooManyRequests
 from motorpool.api.program.settings import HttpSettings
 
-__all__ = ["OpenSockets"]
-
 RETRY_SECONDS = 60
 
 

@@ -19,8 +19,6 @@ from motorpool.runtime import Lagged
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import companies
 
-__all__ = ["MAX_PENDING_TICKETS", "TicketUpdates"]
-
 MAX_PENDING_TICKETS = 1000
 """Changed tickets that wait for a slow client."""
 QUEUE = 1000

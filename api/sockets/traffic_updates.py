@@ -11,8 +11,6 @@ from motorpool.api.auth.caller import Caller
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import Lagged
 
-__all__ = ["MAX_PENDING_LOGS", "TrafficUpdates"]
-
 MAX_PENDING_LOGS = 100
 """Records in one message, and that wait for a slow client; the oldest are left out."""
 MAX_REQUEST_CHARACTERS = 1_000

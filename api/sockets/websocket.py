@@ -15,8 +15,6 @@ from motorpool.api.http.errors import Unauthorized
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets.live_updates import LiveUpdates
 
-__all__ = ["add_socket"]
-
 
 def add_socket(app: QuartTrio, context: ServerContext) -> None:
     """Serve `/api/socket`."""

@@ -33,8 +33,6 @@ from motorpool.bench.load.plan import (
 from motorpool.bench.load.program import LoadProgram, run_program
 from motorpool.bench.options import BenchError
 
-__all__ = ["Calm", "Noted", "Plan", "run_drill"]
-
 LOGIN_SECONDS = 180.0
 ANSWER_SECONDS = 90.0
 EDGE_MARGIN_SECONDS = 30.0

@@ -12,8 +12,6 @@ import trio
 from motorpool.bench.cluster.pair import NAMES, Pair
 from motorpool.bench.cluster.probes import Troubles
 
-__all__ = ["Episode", "Fault", "Planned", "drawn", "make_faults", "usual"]
-
 KILL, FREEZE, CUT, CRASH = "kill", "freeze", "cut", "crash PostgreSQL"
 DOWN_SECONDS, FREEZE_SECONDS, CUT_SECONDS, CRASH_SECONDS = 4.0, 20.0, 14.0, 1.0
 DUTY = "schedule"

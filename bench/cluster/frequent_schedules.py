@@ -10,8 +10,6 @@ import msgspec
 from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.options import BenchError
 
-__all__ = ["TEXT", "FrequentSchedules", "make_frequent_schedules", "text_command"]
-
 TEXT = "shift"
 """What a device is sent at each edge."""
 PERIOD_SECONDS, OPEN_SECONDS = 4, 2

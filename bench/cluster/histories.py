@@ -22,8 +22,6 @@ from motorpool.bench.cluster.statement_scheduler import StatementScheduler
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
 
-__all__ = ["FAULTS", "run_history"]
-
 SERVERS = 3
 FAULTY_SECONDS = 40.0
 SETTLE_SECONDS = 20.0

@@ -20,8 +20,6 @@ from motorpool.storage.cluster.membership import open_membership
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 
-__all__ = ["DUTY", "EDGE_SECONDS", "DeviceConnection", "HistoryServer"]
-
 DUTY = "schedule"
 EDGE_SECONDS = 1.0
 _CONNECTIONS: Kind[None, None] = Kind("connections")

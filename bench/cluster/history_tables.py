@@ -11,8 +11,6 @@ from motorpool.runtime.clock import SystemClock
 from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["empty", "open_histories", "prepare", "set_clock", "settings"]
-
 POOL_SIZE = 20
 """Connections: transactions of frozen servers keep theirs."""
 TIMEOUT_SECONDS = 60.0

@@ -4,8 +4,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
-__all__ = ["Execute", "NoticeConnection", "Notices"]
-
 T = TypeVar("T")
 
 Listen = Callable[["_Driver", int, str, str], None]

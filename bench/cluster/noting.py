@@ -1,7 +1,5 @@
 """Triggers that note who owns what, each version of it, and who decides."""
 
-__all__ = ["NOTE_OWNERS"]
-
 # A row is locked from its change to the commit, so numbers of its versions are in the order of commits. Who
 # takes something has locked the row of its own server, which lives then.
 NOTE_OWNERS = """

@@ -11,8 +11,6 @@ from motorpool.bench.figures import Goal, Report
 from motorpool.bench.load.output import percentile_ms
 from motorpool.bench.load.plan import TerminalSession
 
-__all__ = ["report_drill"]
-
 SHOWN = 10
 """Anomalies that are described."""
 TAKE_OVER_SECONDS = 12.0

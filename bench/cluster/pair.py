@@ -19,8 +19,6 @@ from motorpool.bench.options import BenchError
 from motorpool.bench.server import Server, ServerProcess, fetch_rows, run_server, start_process
 from motorpool.storage.postgres.embedded import EmbeddedServer
 
-__all__ = ["NAMES", "Pair", "Start", "bench_folder", "open_pair"]
-
 NAMES = ("A", "B")
 MAX_CONNECTIONS = 120
 RECOVERY_SECONDS = 60.0

@@ -14,8 +14,6 @@ from motorpool.bench.cluster.frequent_schedules import text_command
 from motorpool.bench.cluster.pair import NAMES, Pair
 from motorpool.bench.options import BenchError
 
-__all__ = ["CommandProbe", "Requested", "RightsProbe", "Troubles"]
-
 COMMAND_SECONDS = 0.2
 RIGHTS_SECONDS = 0.5
 AFTER_TROUBLE_SECONDS = 5.0

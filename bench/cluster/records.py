@@ -10,19 +10,6 @@ from motorpool.bench.cluster.noting import NOTE_OWNERS
 from motorpool.bench.cluster.pair import Pair
 from motorpool.bench.load.plan import RoamerResult
 
-__all__ = [
-    "DAY_SECONDS",
-    "DutyTaken",
-    "EdgeRun",
-    "decisions",
-    "duties_taken",
-    "edge_runs",
-    "edges",
-    "note",
-    "reported",
-    "versions",
-]
-
 DAY_SECONDS = 86_400
 # Each server has a user of its own, so that the triggers know whose transaction it is. An edge is decided
 # under the last epoch that its server had, and numbered at the commit, while the lock of the fence is held.

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import trio
 
-__all__ = ["Relay"]
-
 SOCKET = ".s.PGSQL.5432"
 _BACKLOG = 100
 _READ_BYTES = 65536

@@ -26,8 +26,6 @@ from motorpool.storage.database.queries import Queries, Row, Value
 from motorpool.storage.database.statements import Session
 from motorpool.storage.errors import StorageUnavailable
 
-__all__ = ["Pace", "PacedDatabase", "StatementScheduler"]
-
 CHANCES = (0.15, 0.9, 0.9)
 """Of getting a turn: some statements are delayed for long, and others overtake them."""
 LATE = 0.2

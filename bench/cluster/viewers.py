@@ -12,8 +12,6 @@ from motorpool.bench.cluster.pair import NAMES, Pair
 from motorpool.bench.cluster.probes import Troubles
 from motorpool.bench.viewer import Viewer, listed_segments
 
-__all__ = ["StreamProbe"]
-
 ANSWER_SECONDS = 15.0
 """The first reader of a stream waits until there is a segment."""
 AGAIN_SECONDS = 1.0

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, centres, read_levels
 
-__all__ = ["ages", "chromium_options", "find_chromium", "find_headless", "watch"]
-
 # Samples twice a second: a picture that does not advance while playing is a stall. The brightness of the
 # squares in the picture is recorded with the time.
 _WATCH = """

@@ -7,8 +7,6 @@ from motorpool.bench.vehicles.media_loop import LOOP_MS, LOOP_SECONDS, LoopUnit
 from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 
-__all__ = ["CameraStream"]
-
 TIMEOUT_SECONDS = 30.0
 
 

@@ -20,8 +20,6 @@ from motorpool.bench.load.browser import chromium_options, find_chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["Drawn", "FleetView", "WallView"]
-
 WATCHED = "0 watched"
 """Name and identifier of the vehicle whose changes are timed: the first of the list."""
 CHANGES = 10

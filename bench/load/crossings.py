@@ -19,8 +19,6 @@ from motorpool.bench.load.plan import CrossingLoad, CrossingResult, Mark
 from motorpool.bench.load.terminals import Terminals, result_of, run_span
 from motorpool.bench.load.watching_socket import WatchingSocket
 
-__all__ = ["EVERY", "RADIUS", "gates", "is_inside"]
-
 EVERY = 10
 """Messages of a terminal from one gate to the next; each is entered and left once."""
 FIRST = 5

@@ -15,8 +15,6 @@ from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, enco
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, Coding
 
-__all__ = ["HttpRequest", "http_requests", "media_streams", "osmand_requests", "terminal_messages"]
-
 CALENDAR = (
     "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//bench//EN\r\nBEGIN:VEVENT\r\nUID:1@bench\r\n"
     "DTSTART;TZID=Europe/Berlin:20260105T080000\r\nDTEND;TZID=Europe/Berlin:20260105T170000\r\n"

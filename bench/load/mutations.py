@@ -2,8 +2,6 @@
 
 import random
 
-__all__ = ["mutated", "mutated_text"]
-
 _INTERESTING = (0x00, 0x01, 0x7D, 0x7E, 0x7F, 0x80, 0xFE, 0xFF)
 _TEXTS = (
     "\0",

@@ -21,8 +21,6 @@ from motorpool.bench.load.terminals import Terminals, run_load
 from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers import TRACKERS
 
-__all__ = ["TrackerMessages", "Trackers"]
-
 RESEND_SECONDS = 2.0
 """After which a datagram that was not answered is sent again."""
 

@@ -7,8 +7,6 @@ import time
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Ping, RejectConnection, Request, TextMessage
 
-__all__ = ["WatchingSocket"]
-
 TIMEOUT_SECONDS = 60.0
 _RECEIVE_BYTES = 1 << 18
 

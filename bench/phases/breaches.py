@@ -13,15 +13,6 @@ from motorpool.bench.options import BenchError, Options
 from motorpool.bench.server import Server
 from motorpool.bench.usage import read_usage, usage_between
 
-__all__ = [
-    "TARGET_MINUTES",
-    "TicketCompany",
-    "await_rows",
-    "breach_within_a_minute",
-    "count_rows",
-    "settle_overdue",
-]
-
 TARGET_MINUTES = 60
 OVERDUE_SECONDS = 5.0
 """From when tickets get their due time until it passes: the server must be down by then."""

@@ -8,8 +8,6 @@ from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError
 from motorpool.bench.server import Server
 
-__all__ = ["connected_fleet"]
-
 RESULT_SECONDS = 240.0
 """Time for connecting and registering all terminals."""
 

@@ -12,8 +12,6 @@ import httpx
 from motorpool.bench.options import BenchError
 from motorpool.bench.server import Server
 
-__all__ = ["GEOFENCES", "check_rules", "configure_rules"]
-
 GEOFENCES = 1000
 SOUTH, WEST, HEIGHT, WIDTH = 52.45, 13.3, 0.45, 0.55
 """Degrees; the vehicles drive within (`bench/load/messages.py`)."""

@@ -9,8 +9,6 @@ from motorpool.bench.options import BenchError, Step
 from motorpool.bench.vehicles.trackers import TRACKERS
 from motorpool.codecs.devices import CODECS
 
-__all__ = ["check_protocol", "compare_turns", "report_turns", "tracker_ids"]
-
 TURNS = 3
 """Comparisons, the middle one of which is reported."""
 MIN_SHARE = 0.8

@@ -14,8 +14,6 @@ from motorpool.bench.vehicles.vehicle import DRIVE_START
 from motorpool.codecs.devices import CODECS
 from motorpool.runtime.clock import Clock
 
-__all__ = ["TrackedVehicle", "TrackerPlan", "plan_trackers"]
-
 ANSWER_SECONDS = 20.0
 """How long the answer to a login is waited for."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 30.0

@@ -11,21 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from motorpool.codecs.calendars.content_lines import CalendarError, UnknownTimeZone
 from motorpool.codecs.calendars.events import Event, read_events
 from motorpool.codecs.calendars.recurrence_sets import Window, ZonedCalendar, merge
-from motorpool.codecs.calendars.time_zones import find_zone
-
-__all__ = [
-    "HORIZON",
-    "Calendar",
-    "CalendarError",
-    "Edge",
-    "UnknownTimeZone",
-    "Window",
-    "find_zone",
-    "read_calendar",
-]
 
 HORIZON = timedelta(days=1830)
 """How far ahead `next_edge` looks by default: 1,830 days."""

@@ -15,8 +15,6 @@ from icalendar.prop import vDDDTypes, vDuration, vUTCOffset
 
 from motorpool.codecs.errors import CodecError
 
-__all__ = ["CalendarError", "Component", "ContentLine", "UnknownTimeZone", "read_components"]
-
 MAX_BYTES = 1 << 20
 """Size of a calendar's text."""
 MAX_EVENTS = 5000

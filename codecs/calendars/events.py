@@ -16,8 +16,6 @@ from motorpool.codecs.calendars.recurrence import StepLimit, StepLimitExceeded, 
 from motorpool.codecs.calendars.recurrence_rules import Rule, read_rule
 from motorpool.codecs.calendars.time_zones import find_zone, local_time, parse_vtimezone
 
-__all__ = ["DateOrTime", "Event", "read_events"]
-
 MAX_INSTANCES = 100_000
 """Instances in the first two years of every event, all together."""
 MAX_REACH = timedelta(days=3660)

@@ -10,8 +10,6 @@ from datetime import date, datetime, timedelta
 
 from motorpool.codecs.calendars.recurrence_rules import Rule
 
-__all__ = ["StepLimit", "StepLimitExceeded", "expand", "last_counted"]
-
 FAR = datetime(9998, 12, 31)  # noqa: DTZ001 - local
 LAST_DAY = FAR.toordinal()
 MAX_COUNT_DAYS, MAX_COUNT_HOURS = 40_000, 100_000

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from functools import cached_property
 
-__all__ = ["Rule", "read_rule"]
-
 MAX_TIMES = 1440
 """Times of day of one rule."""
 FREQUENCIES = ("HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY")

@@ -9,8 +9,6 @@ from motorpool.codecs.calendars.events import DateOrTime, Event
 from motorpool.codecs.calendars.recurrence import expand
 from motorpool.codecs.calendars.time_zones import local_time
 
-__all__ = ["Window", "ZonedCalendar", "merge"]
-
 Window = tuple[datetime, datetime]
 """Begin and end, excluding the end; UTC."""
 DAY = timedelta(days=1)

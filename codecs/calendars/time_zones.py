@@ -16,8 +16,6 @@ from motorpool.codecs.calendars.content_lines import CalendarError, Component, C
 from motorpool.codecs.calendars.recurrence import expand, last_counted
 from motorpool.codecs.calendars.recurrence_rules import read_rule
 
-__all__ = ["find_zone", "local_time", "parse_vtimezone", "tz_database_version", "until_to_local"]
-
 FROM, TO = datetime(1970, 1, 1), datetime(2100, 1, 1)  # noqa: DTZ001 - local times
 """Span of the changes of a described zone; before and after it the offset is constant."""
 

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-__all__ = ["ALARMS", "ATTRIBUTES", "add_alarms", "attribute_fault", "unit_of"]
-
 _BOOLEANS = "ignition motion charge archive armed blocked roaming lock door mock gps footBrake string cover"
 _TEXTS = (
     "alarm iccid imei vin driverUniqueId result image video audio geofence card phone"

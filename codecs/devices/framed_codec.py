@@ -9,8 +9,6 @@ from motorpool.codecs.devices.framing import Framer, Framing, rejected
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import FrameRejected, Login, Receipt, Report
 
-__all__ = ["MALFORMED", "FramedCodec"]
-
 MALFORMED = (CodecError, ValueError, LookupError, ArithmeticError)
 """What reading a malformed field raises: a number that is none, a field that is not there, a date that does
 not

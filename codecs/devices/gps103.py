@@ -21,8 +21,6 @@ from motorpool.codecs.reports import (
 )
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates, degrees
 
-__all__ = ["Gps103"]
-
 MAX_FRAME_BYTES = 8192
 """A part of a photo has about 2,100 characters."""
 LOGIN_CHARACTERS = 30

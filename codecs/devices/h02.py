@@ -21,8 +21,6 @@ from motorpool.codecs.reports import (
 )
 from motorpool.codecs.units import checked_coordinates, degrees
 
-__all__ = ["H02"]
-
 MAX_FRAME_BYTES = 4096
 BINARY_BYTES = 32
 """Of a frame of packed decimals; longer ones have nothing more that is read."""

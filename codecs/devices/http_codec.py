@@ -24,8 +24,6 @@ from motorpool.codecs.reports import (
     Report,
 )
 
-__all__ = ["Exchange", "HttpCodec", "Ignored"]
-
 MAX_HEAD_BYTES = 16 * 1024
 """Request line and headers."""
 MAX_BODY_BYTES = 256 * 1024

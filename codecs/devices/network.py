@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["access_point", "cell_tower", "network_of"]
-
 _NO_AREA, _NO_CELLS = frozenset((0, 0xFFFF)), frozenset((0, 0xFFFF, 0xFFFFFFF, 0xFFFFFFFF))
 """What stands for an unknown location area and cell."""
 

@@ -14,8 +14,6 @@ from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, EncodedCommand, PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["OwnTracks"]
-
 _REPORT_LOCATION = b'{"_type":"cmd","action":"reportLocation"}'
 _POSITIONS = frozenset(("location", "transition"))
 _CHARGING = {1: False, 2: True, 3: True}

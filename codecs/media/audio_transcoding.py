@@ -11,8 +11,6 @@ from motorpool.codecs.media.aac import AacTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import Coding
 
-__all__ = ["AudioTranscoder", "with_audio"]
-
 
 class AudioTranscoder:
     """Makes all audio of one stream AAC; keeps its encoder from fragment to fragment.

@@ -2,8 +2,6 @@
 
 import msgspec
 
-__all__ = ["CONTAINERS", "MPEG_TS", "Container"]
-
 
 class Container(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One file format of segments."""

@@ -7,8 +7,6 @@ import msgspec
 from motorpool.codecs.media.containers import Container
 from motorpool.codecs.media.muxer import Segment
 
-__all__ = ["GrowingSegment", "Part"]
-
 
 class Part(msgspec.Struct, frozen=True, gc=False):
     """One complete part of a segment: its byte range in the segment's file."""

@@ -25,8 +25,6 @@ audio where there are no pictures. `discontinuity` sets one for the segment that
 import enum
 from dataclasses import dataclass
 
-__all__ = ["Break", "SegmenterStatistics", "State"]
-
 
 class State(enum.Enum):
     """What is open; the transitions are in the module's docstring."""

@@ -17,8 +17,6 @@ from motorpool.codecs.media.mp4.decoder_configuration import (
 )
 from motorpool.codecs.media.units import Coding
 
-__all__ = ["VIDEO_CODECS", "VideoCodec", "sniff"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoCodec:

@@ -12,24 +12,6 @@ from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 
-__all__ = [
-    "Links",
-    "all_links",
-    "device_ids",
-    "devices_linked_to",
-    "devices_of_group",
-    "devices_of_user",
-    "group_ids",
-    "groups_of_user",
-    "links_of_devices",
-    "links_of_groups",
-    "links_of_users",
-    "sees_device",
-    "users_of_devices",
-    "viewers_of",
-    "visible_devices",
-]
-
 _LEVELS = (
     ("top.group_id", ""),
     ("g1.id", "join groups g1 on g1.group_id = top.group_id"),

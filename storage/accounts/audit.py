@@ -6,8 +6,6 @@ from datetime import datetime
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import AuditAction
 
-__all__ = ["record", "stream_between"]
-
 
 async def record(q: Queries, action: AuditAction) -> None:
     """Write an action down; its id and e-mail are ignored."""

@@ -6,8 +6,6 @@ from typing import Final
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["MAX_KEYS", "add", "clean", "clear", "clear_beginning", "recent", "remove"]
-
 MAX_KEYS: Final = 20_000
 """Keys of each kind that `clean` leaves, those that were counted last."""
 

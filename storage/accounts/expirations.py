@@ -8,8 +8,6 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["Expiration", "Kind", "forget", "take_due"]
-
 Kind = Literal["user", "device"]
 
 

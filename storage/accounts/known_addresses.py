@@ -5,8 +5,6 @@ from datetime import datetime, timedelta
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["LIFETIME", "MAX_NETWORKS", "delete_before", "delete_of_user", "fetch", "record_login"]
-
 LIFETIME = timedelta(days=30)
 """How long a network is known after a login."""
 MAX_NETWORKS = 100

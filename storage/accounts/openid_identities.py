@@ -4,8 +4,6 @@ from datetime import datetime
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["delete_of_user", "find_user", "link"]
-
 
 async def find_user(q: Queries, issuer: str, subject: str) -> int | None:
     """Return the id of the user that an identity is linked to."""

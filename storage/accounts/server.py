@@ -8,16 +8,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table, Versioned
 from motorpool.storage.records import ServerSettings
 
-__all__ = [
-    "fetch",
-    "fetch_versioned",
-    "initialise",
-    "is_initialised",
-    "last_alive",
-    "mark_alive",
-    "save",
-]
-
 _TABLE = Table("server", ServerSettings, sort="id", keywords=())
 
 

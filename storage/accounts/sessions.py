@@ -6,19 +6,6 @@ from datetime import datetime
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import Session
 
-__all__ = [
-    "MAX_SESSIONS",
-    "delete",
-    "delete_by_tokens",
-    "delete_expired",
-    "delete_of_tokens",
-    "delete_of_user",
-    "fetch",
-    "insert",
-    "of_user",
-    "touch",
-]
-
 MAX_SESSIONS = 1000
 """Sessions of one user; past it the one that was not used for the longest time is deleted."""
 _COLUMNS = (

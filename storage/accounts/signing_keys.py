@@ -7,8 +7,6 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["MAX_KEYS", "SigningKey", "delete_expired", "load", "rotate"]
-
 MAX_KEYS = 8
 """Keys that are kept; past it the oldest is deleted, and with it its tokens end."""
 

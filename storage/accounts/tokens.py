@@ -8,21 +8,6 @@ import msgspec
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import StatementRejected
 
-__all__ = [
-    "MAX_TOKENS",
-    "IssuedToken",
-    "SharedToken",
-    "add",
-    "delete_expired",
-    "fetch",
-    "is_revoked",
-    "of_user",
-    "revoke",
-    "revoke_with_descendants",
-    "shared_by",
-    "signing_key",
-]
-
 MAX_TOKENS = 1000
 """Tokens that one user may have issued for a purpose and that have not expired."""
 

@@ -4,8 +4,6 @@ import hashlib
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["accept"]
-
 _ACCEPT = """
     insert into used_codes as used (user_id, key_digest, step) values ($1, $2, $3)
     on conflict (user_id) do update set key_digest = excluded.key_digest, step = excluded.step

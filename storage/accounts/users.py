@@ -12,27 +12,6 @@ from motorpool.storage.database.tables import LOCK, ListQuery, Table
 from motorpool.storage.records import User
 from motorpool.storage.schedules import scheduled_commands
 
-__all__ = [
-    "TABLE",
-    "Account",
-    "accounts",
-    "by_address",
-    "by_email",
-    "change_password",
-    "delete_expired_temporary",
-    "end_management",
-    "end_tokens",
-    "id_by_email",
-    "is_last_administrator",
-    "managed_by",
-    "manages",
-    "oldest_administrator",
-    "replace_hash",
-    "serialize_creation",
-    "set_password",
-    "set_sharer",
-]
-
 
 def _users_of_manager(manager_id: int) -> Condition:
     """Return the condition for the users whom a manager has access to; administrators have no manager."""

@@ -15,8 +15,6 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.database.driver import Foreign
 from motorpool.storage.errors import StorageUnavailable
 
-__all__ = ["MAX_BYTES", "BroadcastChannel", "arrays", "open_broadcast"]
-
 MAX_BYTES: Final = 7_900
 """Longest text, in bytes of UTF-8; PostgreSQL takes less than 8,000."""
 MAX_UNREAD = 10_000

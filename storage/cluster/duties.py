@@ -7,8 +7,6 @@ from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import DutyLost
 
-__all__ = ["IDLE_SECONDS", "check", "release", "take"]
-
 IDLE_SECONDS: Final = 5.0
 """A transaction of a holder that stands still for so long, because its process is frozen, is rolled back."""
 

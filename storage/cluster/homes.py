@@ -7,8 +7,6 @@ import msgspec
 from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["Home", "claim", "claim_free", "connected_elsewhere", "find_elsewhere", "release", "server"]
-
 # A server that was frozen may still read the logins of devices that have gone on to another one meanwhile.
 # The server before is a column: read beside the update, in a common table expression, it would be outdated.
 _CLAIM = f"""

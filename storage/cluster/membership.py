@@ -14,8 +14,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import SetupFailed, StorageError
 from motorpool.storage.exception_groups import GroupUnwrapper
 
-__all__ = ["open_membership"]
-
 _log = logging.getLogger(__name__)
 
 RENEW_SECONDS = 1.0

@@ -5,8 +5,6 @@ A valid value costs one encoding and one search; only values that PostgreSQL wou
 
 import msgspec
 
-__all__ = ["json_bytes", "text_bytes"]
-
 _encode = msgspec.json.Encoder().encode
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MAX_DEPTH = 64

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["ALWAYS", "Condition", "all_of", "any_of", "contains_keyword"]
-
 
 @dataclass(frozen=True)
 class Condition:

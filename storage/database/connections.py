@@ -21,8 +21,6 @@ from motorpool.storage.errors import SetupFailed, StorageError, StorageUnavailab
 from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["Connection", "first_connection", "open_connection"]
-
 _log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 60.0

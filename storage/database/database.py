@@ -29,8 +29,6 @@ from motorpool.storage.exception_groups import GroupUnwrapper
 from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
 
-__all__ = ["Database", "Queries", "open_database"]
-
 _log = logging.getLogger(__name__)
 
 MIN_MAJOR_VERSION = 15

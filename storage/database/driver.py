@@ -15,17 +15,6 @@ import trio_asyncio  # type: ignore[import-untyped]  # it ships no types
 from motorpool.storage.database.driver_errors import DriverError, translate
 from motorpool.storage.errors import StorageError, StorageUnavailable
 
-__all__ = [
-    "DRIVER_ERRORS",
-    "LOOP_CLOSED",
-    "Foreign",
-    "connect",
-    "is_permanent",
-    "open_loop",
-    "run_coroutine",
-    "to_storage_error",
-]
-
 Foreign = Any
 """An object of the two libraries, which have no types."""
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)

@@ -13,8 +13,6 @@ from motorpool.storage.errors import (
     VersionFound,
 )
 
-__all__ = ["DriverError", "translate"]
-
 _CONFLICTS = ("23505", "23P01")
 _LOCKS = (
     "40P01",  # a deadlock

@@ -2,8 +2,6 @@
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["allocate_block"]
-
 
 async def allocate_block(q: Queries, name: str, count: int) -> range:
     """Return `count` consecutive ids of the named sequence; they are never allocated again."""

@@ -2,8 +2,6 @@
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["has_retention_defaults"]
-
 
 async def has_retention_defaults(q: Queries) -> bool:
     """Return whether unset retention has its defaults: not where the database is older than them."""

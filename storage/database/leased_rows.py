@@ -9,8 +9,6 @@ from typing import Generic, Protocol, TypeVar
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["LeasedRows", "has_changed"]
-
 
 class LeasedRow(Protocol):
     """What all such rows have."""

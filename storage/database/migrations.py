@@ -13,8 +13,6 @@ from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import SetupFailed, StorageError
 
-__all__ = ["FOLDER", "LOCK", "Migration", "load", "migrate"]
-
 FOLDER = Path(__file__).parent.parent / "migrations"
 LOCK = 0x6D70_6D69
 """Advisory lock held during migrations."""

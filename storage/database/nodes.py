@@ -11,23 +11,6 @@ from typing import Final
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import SetupFailed
 
-__all__ = [
-    "LIFE_SECONDS",
-    "SILENT_SECONDS",
-    "declare_dead",
-    "is_dead",
-    "is_live",
-    "join",
-    "leave",
-    "live_until_commit",
-    "living",
-    "lock",
-    "renew",
-    "responding",
-    "responds",
-    "retire",
-]
-
 LIFE_SECONDS: Final = 8.0
 """A server that has not renewed its row for so long may be declared dead."""
 SILENT_SECONDS: Final = 4.0

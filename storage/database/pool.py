@@ -8,8 +8,6 @@ import trio
 
 from motorpool.storage.errors import StorageUnavailable
 
-__all__ = ["Pool"]
-
 C = TypeVar("C")
 
 

@@ -4,8 +4,6 @@ from collections.abc import AsyncGenerator, ItemsView, Iterator, KeysView
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
-__all__ = ["Queries", "Row", "Value"]
-
 Value = Any
 """The value of a column; the caller knows its type."""
 

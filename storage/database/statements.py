@@ -11,8 +11,6 @@ from typing import Any, Protocol
 from motorpool.storage.database.queries import Queries, Row, Value
 from motorpool.storage.errors import StorageError
 
-__all__ = ["DriverConnection", "Session", "Statements"]
-
 
 class DriverConnection(Protocol):
     """A connection of the driver as wrapped by `database.py`."""

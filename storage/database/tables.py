@@ -17,8 +17,6 @@ import msgspec
 from motorpool.storage.database.conditions import Condition, all_of, contains_keyword
 from motorpool.storage.database.queries import Queries, Row
 
-__all__ = ["LOCK", "ListQuery", "Table", "Versioned"]
-
 R = TypeVar("R", bound=msgspec.Struct)
 LOCK = " for no key update"
 """Ends a select whose rows no other transaction may update or delete until this one ends."""

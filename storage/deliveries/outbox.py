@@ -21,31 +21,6 @@ import msgspec
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import StatementRejected
 
-__all__ = [
-    "MAX_QUEUED",
-    "USER_SMTP_HOST",
-    "Attachment",
-    "Channel",
-    "Lane",
-    "OutgoingMessage",
-    "QueuedMessage",
-    "attachments_of",
-    "claim",
-    "claim_next_of",
-    "enqueue",
-    "enqueue_all",
-    "enqueue_many",
-    "expire",
-    "next_due",
-    "overtake",
-    "postpone",
-    "postpone_user",
-    "release",
-    "remove",
-    "remove_sent",
-    "users_due",
-]
-
 Channel = Literal["mail", "sms", "telegram", "pushover", "webhook"]
 Lane = Literal["mail", "own mail", "sms", "telegram", "pushover", "webhook"]
 """The queue of a message. Mails sent by users' own mail accounts do not delay those of the server."""

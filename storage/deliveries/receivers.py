@@ -10,15 +10,6 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = [
-    "FailingReceiver",
-    "failing",
-    "pause",
-    "paused",
-    "record_failure",
-    "resume",
-]
-
 
 class FailingReceiver(msgspec.Struct, frozen=True, rename="camel"):
     """A receiver of a user that the last messages could not be delivered to."""

@@ -8,20 +8,6 @@ import msgspec
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.deliveries.ticket_messages import message_id
 
-__all__ = [
-    "STATES",
-    "Attempt",
-    "Delivery",
-    "Failing",
-    "delete_before",
-    "delete_surplus",
-    "fetch",
-    "page",
-    "record_delivered",
-    "record_failed",
-    "retry",
-]
-
 STATES = ("waiting", "delivered", "failed", "dropped")
 """Of a message: `failed` after its last attempt, `dropped` without one."""
 BATCH = 5000

@@ -17,18 +17,6 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries, Row
 
-__all__ = [
-    "DueMessages",
-    "NewTicketMessage",
-    "QueuedTicketMessage",
-    "discard_all",
-    "discard_older",
-    "discard_surplus",
-    "enqueue",
-    "message_id",
-    "take",
-]
-
 
 class NewTicketMessage(msgspec.Struct, frozen=True):
     """A message to enqueue."""

@@ -11,8 +11,6 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["LeasedWebhook", "acquire", "disable", "due_companies", "managers_of", "release", "resume"]
-
 
 class LeasedWebhook(msgspec.Struct, frozen=True):
     """A company whose lease this server holds."""

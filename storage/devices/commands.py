@@ -15,23 +15,6 @@ from motorpool.storage.database.tables import Table
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Command, QueuedCommand
 
-__all__ = [
-    "MAX_QUEUED",
-    "TABLE",
-    "ClaimedCommand",
-    "WaitingCommand",
-    "cancel",
-    "claim",
-    "devices_with_queue",
-    "enqueue",
-    "expire",
-    "next_queued",
-    "queued_for",
-    "remove_runs",
-    "waiting",
-    "waiting_for",
-]
-
 TABLE = Table(
     "commands",
     Command,

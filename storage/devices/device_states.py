@@ -5,8 +5,6 @@ from datetime import datetime
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["all_last_updates", "last_updates", "newest", "save", "seen_since"]
-
 _SAVE = """
     insert into device_states (device_id, last_update)
     select updates.device_id, updates.last_update

@@ -7,8 +7,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
 from motorpool.storage.records import Device
 
-__all__ = ["TABLE", "all_by_unique_ids", "by_unique_ids", "first_known", "ids_by_unique_ids", "register"]
-
 TABLE = Table(
     "devices",
     Device,

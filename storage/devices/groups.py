@@ -5,8 +5,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
 from motorpool.storage.records import Group
 
-__all__ = ["TABLE", "with_ancestors", "would_lie_below_itself"]
-
 TABLE = Table("groups", Group, access=access.groups_of_user)
 
 _ABOVE = """

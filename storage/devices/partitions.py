@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.reports import report_days
 
-__all__ = ["drop_before", "ensure_partitions"]
-
 MONTHS_BEHIND = 1
 """Past months created on a new database, because devices report late."""
 MONTHS_AHEAD = 2

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from motorpool.storage.database.cleaning import json_bytes, text_bytes
 from motorpool.storage.records import Position
 
-__all__ = ["COLUMNS", "copy_data", "pack_row"]
-
 COLUMNS = (
     "id",
     "device_id",

@@ -7,34 +7,11 @@ from typing import Any
 from motorpool.storage.database.cleaning import text_bytes
 from motorpool.storage.database.id_blocks import allocate_block
 from motorpool.storage.database.queries import Queries, Row
-from motorpool.storage.devices.partitions import drop_before, ensure_partitions
-from motorpool.storage.devices.position_rows import COLUMNS, copy_data, pack_row
+from motorpool.storage.devices.position_rows import COLUMNS, copy_data
 from motorpool.storage.errors import Conflict, VersionFound
 from motorpool.storage.events import events as event_rows
 from motorpool.storage.records import Event, Position
 from motorpool.storage.reports import report_days
-
-__all__ = [
-    "COLUMNS",
-    "NOT_FUTURE",
-    "allocate_ids",
-    "attribute_keys",
-    "between",
-    "by_ids",
-    "count_between",
-    "delete",
-    "delete_between",
-    "drop_before",
-    "ensure_partitions",
-    "from_row",
-    "latest",
-    "latest_of",
-    "pack_row",
-    "purge_deleted",
-    "set_addresses",
-    "store",
-    "stream_between",
-]
 
 NOT_FUTURE = "fix_time <= server_time + interval '1 day'"
 """A fix further ahead is kept but never the latest (docs/decisions/0022)."""

@@ -7,8 +7,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.events.events import TABLE
 from motorpool.storage.records import Event
 
-__all__ = ["newest"]
-
 FEW_DEVICES = 50
 """So many devices or fewer are read over the whole span at once."""
 FIRST_STEP = timedelta(hours=1)

@@ -11,8 +11,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
 from motorpool.storage.records import Event
 
-__all__ = ["TABLE", "assign_ids", "between", "existing", "insert_many"]
-
 TABLE = Table(
     "events",
     Event,

@@ -15,17 +15,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.events.events import TABLE as EVENTS
 from motorpool.storage.records import Event
 
-__all__ = [
-    "Match",
-    "UnmatchedEvent",
-    "command_senders",
-    "driver_names",
-    "find_matches",
-    "is_waiting",
-    "lock_unmatched",
-    "remove_matched",
-]
-
 
 class UnmatchedEvent(msgspec.Struct, frozen=True):
     """A stored event whose notifications have not been made."""

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["CalendarState", "calendar_states"]
-
 
 class CalendarState(NamedTuple):
     """What the windows of a calendar depend on, beside the company."""

@@ -5,18 +5,6 @@ import msgspec
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries, Row
 
-__all__ = [
-    "NO_MEMBERSHIP",
-    "Membership",
-    "add_creator",
-    "created_by",
-    "delete_with_everything",
-    "lock_configuration",
-    "membership",
-    "memberships",
-    "with_role",
-]
-
 
 class Membership(msgspec.Struct, frozen=True):
     """What a user is in a company, from rows alone: administrators and read-only users are not considered."""

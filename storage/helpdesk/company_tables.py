@@ -13,17 +13,6 @@ from motorpool.storage.helpdesk.helpdesk_records import (
     TicketStatus,
 )
 
-__all__ = [
-    "BRANCHES",
-    "CATEGORIES",
-    "COMPANIES",
-    "CONTACTS",
-    "PRIORITIES",
-    "STATUSES",
-    "TEAMS",
-    "access_by_company",
-]
-
 
 def access_by_company(user_id: int) -> Condition:
     """Return the condition for rows of the companies that a user is linked to."""

@@ -7,18 +7,6 @@ from typing import Literal
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = [
-    "Cleared",
-    "category_lies_in",
-    "count",
-    "count_priorities_of_calendar",
-    "escalates_to",
-    "forget_escalation",
-    "forget_status",
-    "tickets_of",
-    "unknown_statuses",
-]
-
 Cleared = Literal["branch_id", "contact_id", "team_id", "assignee_id", "device_id"]
 Counted = Literal["category_id", "priority_id", "status_id"]
 

@@ -8,26 +8,6 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
-__all__ = [
-    "EPOCH",
-    "OUTSIDE_ZONE",
-    "STATUS_KINDS",
-    "TARGETS",
-    "Branch",
-    "Company",
-    "Contact",
-    "StatusKind",
-    "Target",
-    "Team",
-    "TeamMember",
-    "Ticket",
-    "TicketCategory",
-    "TicketEvent",
-    "TicketPause",
-    "TicketPriority",
-    "TicketStatus",
-]
-
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 StatusKind = Literal["new", "open", "pending", "resolved", "closed", "cancelled"]

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["CONSTRAINT", "KEYS_OF_A_USER", "LIFETIME", "StoredAnswer", "delete_expired", "find", "store"]
-
 LIFETIME = timedelta(days=1)
 """How long an answer is kept."""
 KEYS_OF_A_USER = 1000

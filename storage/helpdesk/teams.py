@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk.helpdesk_records import TeamMember
 
-__all__ = ["companies_of", "members", "memberships_in", "missing_company_links"]
-
 
 async def members(q: Queries, team_id: int) -> list[TeamMember]:
     """Return the members of a team by name."""

@@ -11,8 +11,6 @@ from motorpool.storage.helpdesk.helpdesk_records import OUTSIDE_ZONE
 from motorpool.storage.helpdesk.ticket_lists import LIVE, OPEN_DUE
 from motorpool.storage.helpdesk.ticket_statistics import Span, group_of, statement_of
 
-__all__ = ["AGES", "BACKLOG_GROUPS", "Backlog", "backlog", "backlog_at"]
-
 BACKLOG_GROUPS = ("kind", "status", "priority", "team", "category", "assignee", "zone", "age")
 AGES = ("1 day", "3 days", "7 days", "14 days", "30 days")
 """Where the ages are parted; a day has 24 hours."""

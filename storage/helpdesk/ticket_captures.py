@@ -12,19 +12,6 @@ import msgspec
 from motorpool.storage.database.leased_rows import LeasedRows, has_changed
 from motorpool.storage.database.queries import Queries
 
-__all__ = [
-    "MAX_OF_COMPANY",
-    "MAX_OF_RULE",
-    "ROWS",
-    "TicketCapture",
-    "add",
-    "ask",
-    "end",
-    "is_any",
-    "name_file",
-    "put_back",
-]
-
 MAX_OF_RULE = 5
 """Captures of one rule and device that wait or are recording at a time."""
 MAX_OF_COMPANY = 200

@@ -10,18 +10,6 @@ from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = [
-    "LONG_RETRY",
-    "MAX_FAILURES",
-    "RETRY",
-    "DueTicket",
-    "look_at_resolved",
-    "next_instant",
-    "postpone",
-    "reset_failures",
-    "take_due",
-]
-
 MAX_FAILURES = 3
 """A ticket that could not be settled so often in a row is tried again after `LONG_RETRY`."""
 RETRY = timedelta(seconds=1)

@@ -11,19 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = [
-    "CommandUpdate",
-    "add",
-    "is_any_update",
-    "note",
-    "note_lost",
-    "note_removed",
-    "remove_updates",
-    "settle",
-    "try_lock",
-    "updates",
-]
-
 _LOCK = 0x6D70_7463
 """The advisory lock of the server that enters updates."""
 _INSERT_UPDATES = """

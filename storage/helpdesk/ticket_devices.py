@@ -6,8 +6,6 @@ from typing import NamedTuple
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk.ticket_statistics import Span
 
-__all__ = ["MAX_DEVICES", "REPEATED_WITHIN", "DeviceCount", "device_counts"]
-
 MAX_DEVICES = 10
 REPEATED_WITHIN = timedelta(days=7)
 """A ticket so soon after another one of the device was resolved is a repetition."""

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["MAX_OF_TICKET", "FileFacts", "add", "count", "held", "is_any"]
-
 MAX_OF_TICKET = 100
 """Files that agents may have one ticket keep."""
 

@@ -15,30 +15,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk.helpdesk_records import Target, Ticket, TicketEvent
 from motorpool.storage.helpdesk.tickets import TABLE
 
-__all__ = [
-    "LIVE",
-    "OPEN_DUE",
-    "SORT_KEYS",
-    "Page",
-    "between",
-    "companies_of",
-    "count",
-    "due_before",
-    "fetch_entry",
-    "from_indexes",
-    "has_keyword",
-    "has_tag",
-    "in_categories",
-    "in_zones",
-    "is_any_of",
-    "is_breached",
-    "is_escalated",
-    "is_open",
-    "list_history",
-    "list_page",
-    "refers_to",
-]
-
 LIVE = "status_kind in ('new', 'open', 'pending')"
 """Tickets that are worked on."""
 _BREACHED: Mapping[Target, str] = {

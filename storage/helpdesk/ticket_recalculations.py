@@ -12,16 +12,6 @@ from typing import NamedTuple
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk.ticket_lists import LIVE
 
-__all__ = [
-    "COMMIT_TIME",
-    "Recalculation",
-    "advance",
-    "next_pass",
-    "note_changes",
-    "open_tickets",
-    "take",
-]
-
 COMMIT_TIME = timedelta(seconds=60)
 """A transaction that read a priority or calendar before a change has been committed within this time."""
 _HOLIDAYS = (

@@ -7,8 +7,6 @@ import msgspec
 from motorpool.storage.accounts.access import sees_device
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["Reference", "find", "is_below"]
-
 
 class Reference(msgspec.Struct, frozen=True):
     """A row of the company that a ticket may refer to, or a device."""

@@ -15,27 +15,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.events.events import TABLE as EVENTS
 from motorpool.storage.records import Event
 
-__all__ = [
-    "Candidate",
-    "DeviceFacts",
-    "OpenedTicket",
-    "TicketKey",
-    "UsableReferences",
-    "candidates",
-    "count_ticket",
-    "devices",
-    "is_waiting",
-    "known_types",
-    "opened",
-    "put",
-    "remove",
-    "rules_of",
-    "set_types",
-    "take",
-    "try_lock",
-    "usable_references",
-]
-
 _LOCK = 0x6D70_7472
 """The advisory lock of the server that takes events."""
 

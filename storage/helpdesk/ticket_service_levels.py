@@ -6,8 +6,6 @@ from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.helpdesk.helpdesk_records import TicketPause
 from motorpool.storage.helpdesk.tickets import CLOCK_COLUMNS, TABLE
 
-__all__ = ["ServiceLevelRows", "fetch"]
-
 _SELECT = f"""
     select {TABLE.select_list()}, {", ".join(CLOCK_COLUMNS)},
         array(select begins from ticket_pauses where ticket_id = tickets.id order by begins, id) as begins,

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries, Row
 
-__all__ = ["PRIORITY_KEYS", "LockedCompany", "TicketCounter", "lock", "read", "store_counters"]
-
 COMPANY_KEYS = ("autoCloseDays", "reopenDays", "ticketWebhook", "timezone")
 PRIORITY_KEYS = (
     "escalatePriorityId",

@@ -13,21 +13,6 @@ from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.helpdesk.helpdesk_records import TARGETS
 
-__all__ = [
-    "GROUPS",
-    "Breaches",
-    "Count",
-    "Span",
-    "Times",
-    "breaches",
-    "business_times",
-    "count_moves",
-    "counts",
-    "group_of",
-    "names",
-    "statement_of",
-]
-
 GROUPS = ("priority", "team", "zone", "period")
 
 

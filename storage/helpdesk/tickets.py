@@ -13,24 +13,6 @@ from motorpool.storage.database.tables import LOCK, Table
 from motorpool.storage.helpdesk.company_tables import access_by_company
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent, TicketPause
 
-__all__ = [
-    "CLOCK_COLUMNS",
-    "TABLE",
-    "close_pauses",
-    "company_of",
-    "delete",
-    "initial_fields",
-    "insert",
-    "insert_breaches",
-    "insert_pauses",
-    "lock",
-    "lock_company",
-    "lock_status",
-    "of_unique_id",
-    "pauses_of",
-    "update",
-]
-
 TABLE = Table(
     "tickets",
     Ticket,

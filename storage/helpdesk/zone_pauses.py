@@ -12,17 +12,6 @@ from motorpool.storage.devices.positions import NOT_FUTURE
 from motorpool.storage.helpdesk.helpdesk_records import OUTSIDE_ZONE
 from motorpool.storage.helpdesk.ticket_lists import LIVE
 
-__all__ = [
-    "BRANCH",
-    "BRANCH_ZONE",
-    "CATEGORY_ZONE",
-    "Fix",
-    "ZoneTicket",
-    "geofence_versions",
-    "latest_fixes",
-    "tickets",
-]
-
 CATEGORY_ZONE = "pauseWhenOutside"
 """The attribute of a category: a geofence, or `BRANCH`."""
 BRANCH = "branch"

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from motorpool.storage.errors import AlreadyRunning, SetupFailed
 
-__all__ = ["DataLock"]
-
 
 class DataLock:
     """A lock on a folder, held by this process until it is released or the process ends."""

@@ -16,18 +16,6 @@ from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.data_lock import DataLock
 from motorpool.storage.postgres.embedded import USER, binaries
 
-__all__ = [
-    "DATABASE",
-    "dump",
-    "load",
-    "move_incompatible_cluster",
-    "program_version",
-    "query",
-    "running_url",
-    "server_version",
-    "unused_path",
-]
-
 DATABASE = "motorpool"
 """Name of the database on the embedded server."""
 

@@ -23,8 +23,6 @@ from motorpool.storage.postgres.data_lock import DataLock
 from motorpool.storage.postgres.log_rotation import rotate_log
 from motorpool.storage.postgres.unprivileged import Identity, child_environment, choose_identity, run_bounded
 
-__all__ = ["USER", "EmbeddedServer", "binaries"]
-
 USER = "motorpool"
 _log = logging.getLogger(__name__)
 

@@ -4,8 +4,6 @@ import os
 import shutil
 from pathlib import Path
 
-__all__ = ["LOG_BYTES", "rotate_log"]
-
 LOG_BYTES = 16 * 1024 * 1024
 """Size from which a log is rotated."""
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import trio
 
-__all__ = ["processes", "terminate_orphans"]
-
 _POLL_SECONDS = 0.02
 
 

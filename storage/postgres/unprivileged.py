@@ -11,8 +11,6 @@ import trio
 
 from motorpool.storage.errors import SetupFailed
 
-__all__ = ["Identity", "child_environment", "choose_identity", "run_bounded"]
-
 USERS = ("motorpool", "postgres", "nobody")
 """Users that are tried in this order if this process runs as root."""
 _CHECK_SECONDS = 20.0

@@ -15,20 +15,6 @@ import trio
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import VersionFound
 
-__all__ = [
-    "LATE",
-    "Day",
-    "Key",
-    "drop",
-    "drop_before",
-    "drop_device",
-    "drop_span",
-    "expect_none",
-    "read",
-    "store",
-    "version",
-]
-
 LATE: Final = timedelta(hours=1)
 """A position whose fix is so old when it is stored may belong to a day that is kept; reports keep days that
 have been over for twice as long, so the clocks of two servers may differ by this."""

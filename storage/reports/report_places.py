@@ -8,8 +8,6 @@ from typing import NamedTuple
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.reports.report_rows import SPAN
 
-__all__ = ["Step", "StepEnd", "stream_steps"]
-
 # How far a position lies to the east of the place, -180 to 180 degrees.
 _STEPS = f"""
     select time_before, latitude_before, east_before, fix_time, latitude, east from (

@@ -10,24 +10,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries, Row
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.events import events as event_rows
 from motorpool.storage.records import Event, Position
-
-__all__ = [
-    "SPAN",
-    "MotionEvent",
-    "PeriodEnds",
-    "count_positions",
-    "end_positions",
-    "first_fix_time",
-    "last_motion_event",
-    "pages_of_route",
-    "pages_of_track",
-    "period_ends",
-    "stream_events",
-    "stream_track",
-]
 
 _TIMELY = "fix_time <= server_time + interval '1 day'"
 SPAN = f"device_id = $1 and fix_time between $2 and $3 and {_TIMELY}"
@@ -107,7 +92,7 @@ async def end_positions(
 ) -> dict[int, Position]:
     """Return those of the positions that lie in a span, by id."""
     rows = await q.fetch(
-        f"select {', '.join(positions.COLUMNS)} from positions"  # noqa: S608 - constants
+        f"select {', '.join(position_rows.COLUMNS)} from positions"  # noqa: S608 - constants
         " where id = any($1::bigint[]) and fix_time between $2 and $3 and device_id = $4",
         list(ids),
         start,
@@ -192,7 +177,7 @@ async def period_ends(
         return []
     times = sorted({time for row in periods for time in (row[0], row[1])})
     rows = await q.fetch(
-        f"select {', '.join(positions.COLUMNS)} from positions"  # noqa: S608 - constants
+        f"select {', '.join(position_rows.COLUMNS)} from positions"  # noqa: S608 - constants
         f" where device_id = $1 and fix_time = any($2::timestamptz[]) and {_TIMELY} order by fix_time, id",
         device_id,
         times,

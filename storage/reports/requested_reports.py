@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["MAX_ATTEMPTS", "MAX_WAITING", "RequestedReport", "add", "claim", "finish"]
-
 MAX_WAITING = 20
 """Reports of one user that may wait."""
 MAX_ATTEMPTS = 3

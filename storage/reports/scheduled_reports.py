@@ -9,18 +9,6 @@ from motorpool.storage.database.tables import Table
 from motorpool.storage.records import ScheduledReport
 from motorpool.storage.schedules.scheduled_commands import WatchedSchedule
 
-__all__ = [
-    "TABLE",
-    "active",
-    "active_of_calendars",
-    "delete_of_calendar",
-    "missing_edge",
-    "restart_ahead_of_clock",
-    "restart_calendar",
-    "take_end",
-    "watch_from",
-]
-
 TABLE = Table(
     "scheduled_reports",
     ScheduledReport,

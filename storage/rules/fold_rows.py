@@ -7,8 +7,6 @@ from typing import Final, NamedTuple
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.records import Position
 
-__all__ = ["Motion", "Wanted", "days", "first_points", "last_motions", "proximities", "recent_points"]
-
 MAX_POINTS: Final = 2_000
 """Limit of the points of a device that are read."""
 _COLUMNS: Final = (

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["LastMotion", "last_motions"]
-
 
 class LastMotion(NamedTuple):
     """The last event of motion of a device."""

@@ -11,8 +11,6 @@ from motorpool.storage.events import events
 from motorpool.storage.records import Event, Position
 from motorpool.storage.rules.fold_rows import Motion
 
-__all__ = ["StoredEvent", "events_of_positions", "last_motion_before", "latest_before", "positions_as_stored"]
-
 
 class StoredEvent(NamedTuple):
     """An event, and the time of the device's clock in its position."""

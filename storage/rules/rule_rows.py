@@ -7,8 +7,6 @@ from motorpool.storage.accounts import links
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["RULE_LINKS", "GroupRow", "groups", "linked_ids"]
-
 RULE_LINKS = (
     links.DEVICE_GEOFENCE,
     links.GROUP_GEOFENCE,

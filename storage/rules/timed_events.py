@@ -13,15 +13,6 @@ from motorpool.storage.events import events as event_rows
 from motorpool.storage.plain_tables import GEOFENCES, MAINTENANCE
 from motorpool.storage.records import Event, Geofence, Maintenance
 
-__all__ = [
-    "claim_and_store",
-    "device_ids_after",
-    "geofences_with_calendar_events",
-    "has_attribute",
-    "maintenance_of_types",
-    "watch",
-]
-
 _CLAIM = """
     insert into timed_event_marks (type, subject_id, fired_until)
     select $1, given.subject_id, given.due

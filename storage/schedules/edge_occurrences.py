@@ -16,16 +16,6 @@ from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.devices import commands
 from motorpool.storage.records import ScheduledCommandRun
 
-__all__ = [
-    "MAX_QUEUE_MINUTES",
-    "MISSED_AFTER",
-    "EdgeOccurrence",
-    "Phase",
-    "StartedStep",
-    "create_runs",
-    "start_steps",
-]
-
 MISSED_AFTER = timedelta(minutes=5)
 """A step that is overdue by more than this is skipped as missed."""
 

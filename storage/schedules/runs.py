@@ -11,24 +11,6 @@ from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.devices import commands
 from motorpool.storage.records import QueuedCommand, ScheduledCommandRun
 
-__all__ = [
-    "DelayedStep",
-    "Outcome",
-    "cancel",
-    "cancel_for_device",
-    "delayed",
-    "delete_before",
-    "fail_interrupted",
-    "fetch",
-    "history",
-    "lock_with_later_steps",
-    "overdue",
-    "queue_step",
-    "revert_unsent",
-    "schedule_next_steps",
-    "store_outcomes",
-]
-
 DROPPED_AT_ONCE = 5000
 """Records that one call of `delete_before` deletes at most."""
 

@@ -10,23 +10,6 @@ from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.database.tables import Table
 from motorpool.storage.records import ScheduledCommand
 
-__all__ = [
-    "TABLE",
-    "ScheduleLinks",
-    "WatchedSchedule",
-    "active",
-    "active_of_calendars",
-    "count_using_calendar",
-    "links_of",
-    "missing_edge",
-    "release_owners",
-    "restart_ahead_of_clock",
-    "restart_calendar",
-    "set_missing_owner",
-    "set_owner",
-    "watch_from",
-]
-
 TABLE = Table(
     "scheduled_commands",
     ScheduledCommand,

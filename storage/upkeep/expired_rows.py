@@ -5,8 +5,6 @@ from typing import Literal
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["DELETED_AT_ONCE", "delete_before"]
-
 DELETED_AT_ONCE = 5000
 """Rows that one call of `delete_before` deletes at most."""
 

@@ -9,8 +9,6 @@ from uuid import UUID
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.records import Statistics
 
-__all__ = ["COUNTS", "Distinct", "between", "delete_before", "distinct", "rows", "save"]
-
 COUNTS = (
     "requests",
     "messages_received",

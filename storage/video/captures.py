@@ -12,27 +12,6 @@ import msgspec
 from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries
 
-__all__ = [
-    "KEPT",
-    "KEPT_OF_DEVICE",
-    "KEPT_WITHOUT_FILE",
-    "CaptureChange",
-    "CaptureRecord",
-    "CaptureStatus",
-    "abandon",
-    "abandoned",
-    "add",
-    "by_ids",
-    "delete_old",
-    "fetch",
-    "forget_others",
-    "note_removed",
-    "of_device",
-    "recording",
-    "recording_into",
-    "save",
-]
-
 CaptureStatus = Literal["RECORDING", "COMPLETE", "FAILED"]
 
 KEPT_OF_DEVICE: Final = 1_000

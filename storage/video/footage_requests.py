@@ -11,25 +11,6 @@ import msgspec
 from motorpool.storage.database.leased_rows import LeasedRows, has_changed
 from motorpool.storage.database.queries import Queries
 
-__all__ = [
-    "KEPT_OF_USER",
-    "MAX_OPEN",
-    "MAX_OPEN_OF_DEVICE",
-    "MAX_OPEN_OF_USER",
-    "ROWS",
-    "FootageRequest",
-    "Status",
-    "add",
-    "delete",
-    "end",
-    "fetch",
-    "is_any_open",
-    "name_capture",
-    "of_device",
-    "of_user",
-    "put_back",
-]
-
 Status = Literal["WAITING", "FETCHING", "COMPLETE", "FAILED", "EXPIRED"]
 
 MAX_OPEN_OF_USER = 50

@@ -8,8 +8,6 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries
 
-__all__ = ["load", "save"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 
 

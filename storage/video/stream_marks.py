@@ -9,8 +9,6 @@ from collections.abc import Collection
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import StreamMark
 
-__all__ = ["holds", "replace", "reserve"]
-
 _RESERVE = """
     insert into stream_marks as mark (device_id, channel, kind, next_index, next_discontinuity)
     select id, $2, $3, $4, $4 from devices where id = $1

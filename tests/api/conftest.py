@@ -20,6 +20,7 @@ from motorpool.api.app import create_app
 from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.passwords import PasswordHasher
+from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_finder import HomeFinder
 from motorpool.api.cluster.home_requests import home_requests_spec
@@ -28,7 +29,7 @@ from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import NodeListener, ServedApp, http_spec
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.serve import fleet_settings
-from motorpool.api.program.settings import LoginSettings, Settings
+from motorpool.api.program.settings import Settings
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import System, open_system
 from motorpool.runtime.testing import TestClock

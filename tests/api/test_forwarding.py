@@ -2,7 +2,7 @@
 
 import json
 
-from motorpool.actors.settings import ForwardSettings
+from motorpool.actors.forwarding.settings import ForwardSettings
 
 
 async def test_another_server_is_sent_what_the_api_shows(starting, web_server):

@@ -6,7 +6,8 @@ import pyotp
 import pytest
 import trio
 
-from motorpool.api.program.settings import ClusterSettings, HttpSettings, LoginSettings
+from motorpool.api.auth.settings import LoginSettings
+from motorpool.api.program.settings import ClusterSettings, HttpSettings
 
 BEHIND = HttpSettings(trusted_proxies=("127.0.0.0/8",))
 LOGIN = LoginSettings(hash_memory_kib=64, hash_rounds=1, failures_per_account=3, failures_per_address=6)

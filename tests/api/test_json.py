@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.actors.words.masking import MASK
+from motorpool.actors.words.record_json import encode, format_time
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.json import camel, decode, encode, format_time, parse_time
+from motorpool.api.json import camel, decode, parse_time
 from motorpool.storage.records import Device, Group
 
 # hypothesis takes naive bounds and adds the zone itself.

@@ -17,9 +17,9 @@ import pytest
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import EverythingChanged
-from motorpool.api.json import encode
+from motorpool.actors.words.record_json import encode
 from motorpool.api.resources import OPERATIONS
-from motorpool.api.resources.users import show
+from motorpool.api.resources.user_rules import show
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.tables import Table

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from motorpool.api.json import encode
+from motorpool.actors.words.record_json import encode
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.storage.records import Position
 

@@ -16,9 +16,10 @@ import trio_websocket
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import LinkChanged
 from motorpool.actors.video.snapshot import SnapshotImage
+from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.engine.examples import BODIES
-from motorpool.api.program.settings import HttpSettings, LoginSettings
+from motorpool.api.program.settings import HttpSettings
 from motorpool.api.resources import OPERATIONS
 from motorpool.storage.accounts import links
 

@@ -23,8 +23,6 @@ from motorpool.actors.rules.expressions.values import (
     to_number,
 )
 
-__all__ = ["BINARY", "Binary", "negate", "signed"]
-
 Binary = Callable[[EvaluationState, object, object], object]
 
 _MASK = (1 << 64) - 1

@@ -23,8 +23,6 @@ from motorpool.actors.rules.expressions.patterns import compile_pattern
 from motorpool.actors.rules.expressions.value_rules import Mixed, Nodes, ValueRules
 from motorpool.actors.rules.expressions.values import to_integer, to_number, truth
 
-__all__ = ["Builder"]
-
 
 class Builder(ValueRules):
     """Builds the nodes of statements, operators and calls."""

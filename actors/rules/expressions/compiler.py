@@ -9,8 +9,6 @@ from motorpool.actors.rules.expressions.evaluation import MAX_WORK, EvaluationSt
 from motorpool.actors.rules.expressions.grammar import Parser, make_parser
 from motorpool.actors.rules.expressions.nodes import Node, Returned
 
-__all__ = ["MAX_EXPRESSION_LENGTH", "Expression", "compile_expression"]
-
 MAX_EXPRESSION_LENGTH = 4000
 """Limit of the text, in characters."""
 

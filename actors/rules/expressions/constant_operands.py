@@ -14,8 +14,6 @@ from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.nodes import Node, Step
 from motorpool.actors.rules.expressions.values import MAX_INT64, MIN_INT64
 
-__all__ = ["with_constant"]
-
 Compute = Callable[[Any, Any], object]
 
 _ARITHMETIC: Final[dict[str, Compute]] = {

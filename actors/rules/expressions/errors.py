@@ -1,8 +1,5 @@
 """The errors of expressions."""
 
-__all__ = ["Absent", "ExpressionError"]
-
-
 _MAX_LENGTH = 200
 """Characters of a message."""
 

@@ -5,8 +5,6 @@ from typing import Any
 
 from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
 
-__all__ = ["MAX_TEXT_LENGTH", "MAX_WORK", "EvaluationState"]
-
 MAX_TEXT_LENGTH = 10_000
 """Limit of a text that an expression creates, in characters."""
 MAX_WORK = 100_000

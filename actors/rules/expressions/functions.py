@@ -8,8 +8,6 @@ from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.values import in_64_bits, kind, order, text, to_integer, to_number
 
-__all__ = ["FUNCTIONS", "MATH", "STATIC", "Function", "call", "compare_to", "method", "rounded"]
-
 Called = Callable[[EvaluationState, Sequence[object]], object]
 
 

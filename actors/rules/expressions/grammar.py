@@ -10,8 +10,6 @@ import lark
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
 
-__all__ = ["Parser", "make_parser"]
-
 _GRAMMAR = r"""
 start: _script?
 _script: item+ _last? | _last

@@ -3,8 +3,6 @@
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.values import in_64_bits
 
-__all__ = ["read_integer", "read_real", "read_regex", "read_string", "split_template", "unescape"]
-
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 

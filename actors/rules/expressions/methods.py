@@ -22,8 +22,6 @@ from motorpool.actors.rules.expressions.values import (
     to_number,
 )
 
-__all__ = ["call_method", "indexed", "is_empty", "property_of", "size"]
-
 
 def call_method(state: EvaluationState, value: object, name: str, arguments: Sequence[object]) -> object:
     """Call a method of a value; raise Absent if the value is null."""

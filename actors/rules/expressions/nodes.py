@@ -7,8 +7,6 @@ from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.values import truth
 
-__all__ = ["MAX_DEPTH", "Node", "Returned", "Step", "constant", "new_node", "or_null"]
-
 MAX_DEPTH = 100
 """Limit of nesting, because each level takes a few frames of Python's stack."""
 

@@ -15,8 +15,6 @@ from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.values import equal, text
 
-__all__ = ["Pattern", "compile_pattern", "matches", "matches_whole", "replace_pattern", "split_pattern"]
-
 MAX_PATTERN_LENGTH = 1000
 """Characters."""
 _PROGRAM_BYTES = 1 << 16

@@ -8,8 +8,6 @@ from motorpool.actors.rules.expressions.functions import Function, compare_to, m
 from motorpool.actors.rules.expressions.patterns import matches_whole, replace_pattern, split_pattern
 from motorpool.actors.rules.expressions.values import text, to_integer
 
-__all__ = ["TEXT_METHODS"]
-
 
 def _texts(state: EvaluationState, arguments: Sequence[object]) -> list[str]:
     """Return the value and its arguments as texts, counting the work of searching them."""

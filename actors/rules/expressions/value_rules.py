@@ -23,8 +23,6 @@ from motorpool.actors.rules.expressions.literals import (
 from motorpool.actors.rules.expressions.nodes import Node, constant, new_node
 from motorpool.actors.rules.expressions.values import text
 
-__all__ = ["Mixed", "Nodes", "ValueRules"]
-
 Nodes = Sequence[Node]
 Mixed = Sequence[Any]
 """Nodes and tokens of a rule."""

@@ -13,20 +13,6 @@ from decimal import Decimal
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import MAX_TEXT_LENGTH
 
-__all__ = [
-    "MAX_INT64",
-    "MIN_INT64",
-    "equal",
-    "in_64_bits",
-    "kind",
-    "milliseconds",
-    "order",
-    "text",
-    "to_integer",
-    "to_number",
-    "truth",
-]
-
 _INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
 _REAL = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,9})?")
 _NUMBER = (int, float)

@@ -17,8 +17,6 @@ from motorpool.storage.helpdesk import company_tables
 from motorpool.storage.helpdesk.helpdesk_records import Branch
 from motorpool.storage.helpdesk.zone_pauses import BRANCH_ZONE
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("branches")
 
 

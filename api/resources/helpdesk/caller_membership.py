@@ -8,8 +8,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import companies
 from motorpool.storage.helpdesk.companies import Membership
 
-__all__ = ["membership_of", "memberships_of", "no_company", "require_linked", "require_manager"]
-
 _ADMINISTRATOR = Membership(linked=True, agent=True, manager=True)
 
 

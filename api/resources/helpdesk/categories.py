@@ -18,8 +18,6 @@ from motorpool.storage.helpdesk import company_tables, configuration_uses
 from motorpool.storage.helpdesk.helpdesk_records import TicketCategory
 from motorpool.storage.helpdesk.zone_pauses import BRANCH, CATEGORY_ZONE
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("ticketcategories")
 
 

@@ -17,8 +17,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import configuration_uses
 from motorpool.storage.helpdesk.configuration_uses import Cleared
 
-__all__ = ["clear_references"]
-
 TICKETS_AT_A_TIME = 200
 
 

@@ -28,8 +28,6 @@ from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.helpdesk import companies, company_tables
 from motorpool.storage.helpdesk.helpdesk_records import Company
 
-__all__ = ["COMPANIES", "OPERATIONS"]
-
 OPERATIONS = Operations("companies")
 
 TIME_ZONE = "timezone"

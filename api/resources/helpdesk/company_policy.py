@@ -23,20 +23,6 @@ from motorpool.storage.database.tables import ListQuery, Table
 from motorpool.storage.helpdesk import companies
 from motorpool.storage.helpdesk.companies import Membership
 
-__all__ = [
-    "COMPANY_PARAMETERS",
-    "CompanyPolicy",
-    "attributes_of",
-    "audited_values",
-    "check_size",
-    "company_of",
-    "narrowed",
-    "reference_of",
-    "require_access",
-    "used_by",
-    "whole_number",
-]
-
 R = TypeVar("R", bound=msgspec.Struct)
 
 COMPANY_PARAMETERS = COMMON_PARAMETERS | {"company_id"}

@@ -23,8 +23,6 @@ from motorpool.storage.deliveries.ticket_messages import message_id
 from motorpool.storage.helpdesk.company_tables import COMPANIES
 from motorpool.storage.helpdesk.helpdesk_records import Company
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("companies")
 
 State = Literal["waiting", "delivered", "failed", "dropped"]

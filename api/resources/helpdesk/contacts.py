@@ -11,7 +11,7 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
-from motorpool.codecs.calendars.calendar import find_zone
+from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import users
 from motorpool.storage.database.conditions import Condition
@@ -20,8 +20,6 @@ from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.helpdesk import companies, company_tables
 from motorpool.storage.helpdesk.companies import Membership
 from motorpool.storage.helpdesk.helpdesk_records import Contact
-
-__all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("contacts")
 

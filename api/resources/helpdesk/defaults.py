@@ -23,8 +23,6 @@ from motorpool.storage.database.tables import ListQuery, Table
 from motorpool.storage.helpdesk import companies, company_tables
 from motorpool.storage.helpdesk.helpdesk_records import TicketCategory, TicketPriority, TicketStatus
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("tickets")
 
 R = TypeVar("R", bound=msgspec.Struct)

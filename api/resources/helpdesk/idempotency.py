@@ -18,8 +18,6 @@ from motorpool.storage.helpdesk import idempotency, ticket_lists, tickets
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 from motorpool.storage.helpdesk.idempotency import StoredAnswer
 
-__all__ = ["IDEMPOTENCY_KEY", "RepeatableRequest", "repeatable"]
-
 HEADER = "Idempotency-Key"
 IDEMPOTENCY_KEY: Mapping[str, str] = {
     HEADER: (

@@ -16,8 +16,6 @@ from motorpool.storage import plain_tables
 from motorpool.storage.devices import positions
 from motorpool.storage.records import Maintenance
 
-__all__ = ["MaintenanceReset", "find_reset", "store_reset"]
-
 DONE = frozenset({"resolved", "closed"})
 """Kinds of statuses with which maintenance is reset."""
 

@@ -15,8 +15,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.helpdesk import companies, company_tables, teams
 
-__all__ = ["MEMBERSHIPS", "change_links", "managed"]
-
 MEMBERSHIPS = (links.USER_COMPANY, links.USER_TEAM)
 """The links that only managers of the company and administrators make and end."""
 

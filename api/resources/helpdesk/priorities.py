@@ -22,8 +22,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import company_tables, configuration_uses, ticket_setups
 from motorpool.storage.helpdesk.helpdesk_records import TicketPriority
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("ticketpriorities")
 
 MAX_MINUTES = 525_600

@@ -19,8 +19,6 @@ from motorpool.storage import plain_tables
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import ticket_rules
 
-__all__ = ["checked_rules", "keep_rules"]
-
 
 async def checked_rules(
     call: Call, transaction: Queries, company_id: int, old: Mapping[str, Any], new: Mapping[str, Any]

@@ -20,8 +20,6 @@ from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.helpdesk import company_tables, configuration_uses
 from motorpool.storage.helpdesk.helpdesk_records import STATUS_KINDS, TicketStatus
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("ticketstatuses")
 
 NEXT = "next"

@@ -20,8 +20,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import company_tables, configuration_uses, teams
 from motorpool.storage.helpdesk.helpdesk_records import Team, TeamMember
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("teams")
 
 

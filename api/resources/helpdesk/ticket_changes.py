@@ -27,16 +27,6 @@ from motorpool.storage.helpdesk import idempotency, tickets
 from motorpool.storage.helpdesk.companies import Membership
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 
-__all__ = [
-    "TicketContext",
-    "answer_of",
-    "author_of",
-    "change_ticket",
-    "require_agent",
-    "require_writer",
-    "serve_once",
-]
-
 MAX_REQUEST_ID = 128
 
 

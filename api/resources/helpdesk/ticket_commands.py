@@ -18,14 +18,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import ticket_commands, tickets
 from motorpool.storage.records import Command
 
-__all__ = [
-    "add_ticket_command",
-    "announce_command_removed",
-    "note_command_removed",
-    "require_agent_of_ticket",
-    "settle_ticket_command",
-]
-
 
 async def require_agent_of_ticket(call: Call, ticket_id: int) -> int:
     """Return the company of a ticket.

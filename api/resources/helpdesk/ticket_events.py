@@ -18,8 +18,6 @@ from motorpool.storage.helpdesk import ticket_lists, tickets
 from motorpool.storage.helpdesk.companies import Membership
 from motorpool.storage.helpdesk.helpdesk_records import TicketEvent
 
-__all__ = ["OPERATIONS", "require_readable"]
-
 OPERATIONS = Operations("tickets")
 
 EntryType = Literal[

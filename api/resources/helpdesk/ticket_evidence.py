@@ -27,8 +27,6 @@ from motorpool.storage.records import Device
 from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureRecord
 
-__all__ = ["MAX_FILES", "Evidence", "EvidenceFile", "announce_evidence", "find_evidence", "keep_evidence"]
-
 MAX_FILES = 20
 """Files of one comment."""
 

@@ -18,16 +18,6 @@ from motorpool.storage.helpdesk.companies import Membership
 from motorpool.storage.helpdesk.helpdesk_records import TARGETS, Ticket
 from motorpool.storage.helpdesk.ticket_references import Reference
 
-__all__ = [
-    "LENGTHS",
-    "READ_ONLY",
-    "NewTicket",
-    "TicketFields",
-    "check_references",
-    "checked",
-    "require_excuser",
-]
-
 MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
 MAX_ATTRIBUTES = 128
 EXCUSED = "slaExcused"

@@ -7,10 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
-from motorpool.api.json import encode
+from motorpool.actors.words.record_json import encode
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
-
-__all__ = ["json_of", "whole_seconds"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 

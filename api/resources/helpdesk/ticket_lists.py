@@ -23,8 +23,6 @@ from motorpool.storage.errors import TookTooLong
 from motorpool.storage.helpdesk import ticket_lists
 from motorpool.storage.helpdesk.helpdesk_records import TARGETS, StatusKind, Target, Ticket
 
-__all__ = ["OPERATIONS", "TicketFilters", "references", "ticket_scope"]
-
 OPERATIONS = Operations("tickets")
 
 TOTAL = "X-Total-Count"

@@ -10,8 +10,6 @@ from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.responses import as_json
 from motorpool.api.resources.helpdesk.ticket_events import require_readable
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("tickets")
 
 

@@ -32,8 +32,6 @@ from motorpool.storage.helpdesk.ticket_backlog import Backlog
 from motorpool.storage.helpdesk.ticket_devices import DeviceCount
 from motorpool.storage.helpdesk.ticket_statistics import Breaches, Count, Span, Times
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("tickets")
 
 USUAL_SPAN = timedelta(days=30)

@@ -30,8 +30,6 @@ from motorpool.api.resources.helpdesk.ticket_evidence import (
 )
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("tickets")
 
 MAX_TEXT = 65_536

@@ -52,8 +52,6 @@ from motorpool.storage.helpdesk.companies import Membership
 from motorpool.storage.helpdesk.helpdesk_records import EPOCH, Ticket, TicketCategory
 from motorpool.storage.helpdesk.ticket_references import Reference
 
-__all__ = ["OPERATIONS"]
-
 OPERATIONS = Operations("tickets")
 
 AGENT_FIELDS = ("status_id", "team_id", "assignee_id")

@@ -21,11 +21,11 @@ from motorpool.actors.reports.items import (
 from motorpool.actors.reports.presence import Circle, presences
 from motorpool.actors.reports.routes import combined
 from motorpool.actors.reports.sources import ReportQuery
+from motorpool.actors.words.record_json import encode
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json_array, as_json_text
-from motorpool.api.json import encode
 from motorpool.api.resources.reports.requests import (
     CallViewer,
     DailyQuery,
@@ -38,8 +38,6 @@ from motorpool.api.resources.reports.requests import (
 from motorpool.api.resources.reports.workbooks import answer_workbook, wants_workbook
 from motorpool.storage.records import Event, Position
 from motorpool.storage.reports.report_rows import count_positions
-
-__all__ = ["OPERATIONS"]
 
 OPERATIONS = Operations("reports")
 

@@ -21,17 +21,6 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage.records import User
 
-__all__ = [
-    "CallViewer",
-    "DailyQuery",
-    "DeviceQuery",
-    "EventQuery",
-    "GeofenceQuery",
-    "PeriodQuery",
-    "PresenceQuery",
-    "begin_report",
-]
-
 NAMES = {
     "start": "from",
     "end": "to",

@@ -27,8 +27,6 @@ from motorpool.api.resources.reports.requests import (
 )
 from motorpool.storage.reports import requested_reports
 
-__all__ = ["OPERATIONS", "answer_workbook", "wants_workbook"]
-
 OPERATIONS = Operations("reports")
 
 CHUNK_BYTES = 256 * 1024

@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 
-__all__ = ["Gl200Tracker"]
-
 _COMMAND = re.compile(rb"AT\+GT([A-Z]{3})=[^$]*\$")
 _VERSION = "0F0106"
 

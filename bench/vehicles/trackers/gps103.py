@@ -6,8 +6,6 @@ from typing import Final
 from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker, minutes_of
 
-__all__ = ["Gps103Tracker"]
-
 KNOTS: Final = 3600 / 1852
 
 

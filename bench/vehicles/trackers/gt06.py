@@ -7,8 +7,6 @@ from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 from motorpool.codecs.checksums import crc16_x25
 
-__all__ = ["Gt06Tracker"]
-
 _GPS = Struct(">6BBIIBH")
 _CELL = bytes.fromhex("01CC00287D001FB8")
 _NORTH, _WEST, _VALID, _HAS_IGNITION, _IGNITION = 1 << 10, 1 << 11, 1 << 12, 1 << 14, 1 << 15

@@ -7,8 +7,6 @@ from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 from motorpool.codecs.checksums import sum8
 
-__all__ = ["MeitrackTracker"]
-
 _COMMAND = re.compile(rb"@@.[0-9]+,[0-9]+,([A-Z][0-9]{2})(?:,([^\r\n]*))?\*[0-9A-F]{2}\r\n", re.DOTALL)
 _PHOTO = b"\xff\xd8\xff\xd9"
 

@@ -7,8 +7,6 @@ from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 from motorpool.codecs.checksums import crc16_kermit
 
-__all__ = ["RuptelaTracker"]
-
 RECORDS, TEXT_ANSWER, HEARTBEAT, OUTPUT = 1, 7, 16, 17
 CONFIGURATION, VERSION, FIRMWARE, SMS = 2, 3, 4, 8
 SERVER_COMMAND = 100

@@ -6,8 +6,6 @@ from typing import Final
 from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 
-__all__ = ["SuntechTracker"]
-
 KMH: Final = 3.6
 
 

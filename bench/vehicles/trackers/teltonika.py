@@ -7,8 +7,6 @@ from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 from motorpool.codecs.checksums import crc16_arc
 
-__all__ = ["TeltonikaTracker"]
-
 _RECORD = Struct(">QBiihHBH")
 _ELEMENTS = bytes.fromhex(
     "00 08 03 EF 01 F0 01 15 04 02 42 33C6 B6 0009 02 10 0002D093 F1 00005A12 01 4E 0000000000000000"

@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker, minutes_of
 
-__all__ = ["Tk103Tracker"]
-
 
 class Tk103Tracker(Tracker):
     """Sends compact frames; answers no commands."""

@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from motorpool.bench.vehicles.route import VehicleState
 
-__all__ = ["Tracker", "minutes_of"]
-
 
 class Tracker(abc.ABC):
     """The device's end of one connection; no socket and no clock."""

@@ -7,8 +7,6 @@ from typing import Final
 from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers.tracker import Tracker
 
-__all__ = ["WatchTracker"]
-
 KILOMETRES_PER_HOUR: Final = 3.6
 _MESSAGE = re.compile(rb"\[[0-9A-Z]{2}\*[0-9]+\*[0-9a-f]{4}\*([A-Z0-9]+)[^\]]*\]")
 _ANSWERS: Final = ("INIT", "LK", "AL", "TKQ", "TKQ2", "JXTKR")

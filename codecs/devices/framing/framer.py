@@ -6,8 +6,6 @@ from motorpool.codecs.devices.framing.rejection import MAX_REJECTED_BYTES, rejec
 from motorpool.codecs.devices.framing.shapes import INCOMPLETE, NO_FRAME, Shape
 from motorpool.codecs.reports import FrameRejected
 
-__all__ = ["Framer", "Framing"]
-
 
 class Framing:
     """The shapes of a protocol and its longest frame; made once, shared by all connections."""

@@ -9,19 +9,6 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-__all__ = [
-    "INCOMPLETE",
-    "NO_FRAME",
-    "Fixed",
-    "LengthField",
-    "Line",
-    "Marked",
-    "Measured",
-    "Nested",
-    "Shape",
-    "TextLength",
-]
-
 INCOMPLETE = 0
 """The end cannot be known yet."""
 NO_FRAME = -1

@@ -11,8 +11,6 @@ from motorpool.codecs.reader import BitReader, ByteReader
 from motorpool.codecs.reports import Heartbeat, PositionReport, Report, UnknownMessage
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["read_binary"]
-
 _EVENT_BYTES: Final = {
     6: 2,
     15: 3,

@@ -30,8 +30,6 @@ from motorpool.codecs.reports import (
 )
 from motorpool.codecs.text_fields import TextFields
 
-__all__ = ["Gl200"]
-
 MAX_FRAME_BYTES = 8192
 MAX_TEXT = 1000
 _HEADER = re.compile(r"\+(RESP|BUFF|ACK):GT([A-Z0-9]{3})")

@@ -23,8 +23,6 @@ from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
 from motorpool.codecs.text_fields import TextFields
 
-__all__ = ["READERS"]
-
 _ADDRESS = re.compile(r"[0-9A-Fa-f]{12}")
 _VOLTS = re.compile(r"[0-9]{1,2}\.[0-9]{1,3}")
 _COUNTRY = re.compile(r"0?[2-7][0-9]{2}")

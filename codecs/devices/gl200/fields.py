@@ -8,21 +8,6 @@ from typing import Any, Final
 
 from motorpool.codecs.numbers import parse_whole
 
-__all__ = [
-    "STATES",
-    "add_analog",
-    "add_battery_level",
-    "add_state",
-    "add_status",
-    "hexadecimal",
-    "millivolts",
-    "put",
-    "put_kilometres",
-    "real",
-    "time_of",
-    "working_time",
-]
-
 _HEX = re.compile(r"[0-9A-Fa-f]{1,16}")
 _TIME = re.compile(r"20[0-9]{12}")
 _WORKING_TIME = re.compile(r"([0-9]{1,7}):([0-9]{2}):([0-9]{2})")

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["HEADER_BYTES", "is_binary", "is_item_frame", "measure"]
-
 HEADER_BYTES: Final = 11
 """Bytes that decide on the length."""
 _LENGTHS: Final[Mapping[bytes, tuple[int, int]]] = {

@@ -10,8 +10,6 @@ from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import Heartbeat, PositionReport, Report
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["read_items"]
-
 _LONG_FLAG = 0x80
 _POSITION: Final = 0x52
 _FIXED = 2

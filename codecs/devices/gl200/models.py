@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["model_of"]
-
 _LONG_VERSION = 10
 """Digits of a version whose device type has six."""
 _MODELS: Final[Mapping[str, str]] = {

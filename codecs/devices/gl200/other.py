@@ -11,8 +11,6 @@ from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
 from motorpool.codecs.text_fields import TextFields
 
-__all__ = ["read_other"]
-
 _LEVEL = re.compile(r"[0-9]{1,3}")
 _ALARMS: Final[Mapping[str, str]] = {
     "SOS": "sos",

@@ -22,8 +22,6 @@ from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
 from motorpool.codecs.text_fields import TextFields
 
-__all__ = ["read_eri", "read_fri"]
-
 _MAX_LOCATIONS = 60
 _FRI_HEAD = 3
 """Fields before the locations: supply or number of the report, its type, the number of locations."""

@@ -20,8 +20,6 @@ from motorpool.codecs.reports import PositionReport, Report
 from motorpool.codecs.text_fields import TextFields
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["LOCATION_FIELDS", "Message", "Place", "find_location", "is_location", "read_location"]
-
 LOCATION_FIELDS = 11
 """Of a location up to its cell."""
 _ACCESS_POINT_FIELDS = 5

@@ -17,8 +17,6 @@ from motorpool.codecs.reports import Report
 from motorpool.codecs.text_fields import TextFields
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["read_can", "read_obd"]
-
 _OBD: Final = (
     ("", parse_whole),  # report type
     ("", parse_whole),  # mask

@@ -5,8 +5,6 @@ from motorpool.codecs.devices.gt06.states import add_alarm, read_status
 from motorpool.codecs.devices.network import access_point, cell_tower
 from motorpool.codecs.reader import ByteReader
 
-__all__ = ["read_access_points", "read_cell_and_states", "read_cells", "read_counted_access_points"]
-
 MAX_CELLS = 7
 """The one in use and its neighbours."""
 _LONG_MNC = 1 << 15

@@ -23,8 +23,6 @@ from motorpool.codecs.reports import (
     UnknownMessage,
 )
 
-__all__ = ["Gt06"]
-
 MAX_FRAME_BYTES = 66_000
 """A length of two bytes, and what it does not count."""
 LOGIN, ANSWER, TEXT_ANSWER, COMMAND = 0x01, 0x15, 0x21, 0x80

@@ -6,8 +6,6 @@ from typing import Any
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand
 
-__all__ = ["TEXT_COMMANDS", "command_text"]
-
 TEXT_COMMANDS = frozenset(("engineStop", "engineResume"))
 MAX_TEXT = 250
 """The length of a message is a byte."""

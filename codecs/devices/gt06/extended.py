@@ -19,17 +19,6 @@ from motorpool.codecs.devices.gt06.record import (
 from motorpool.codecs.numbers import parse_real
 from motorpool.codecs.reader import ByteReader
 
-__all__ = [
-    "read_camera_alarm",
-    "read_identities",
-    "read_information",
-    "read_modular",
-    "read_peripheral",
-    "read_serial_data",
-    "read_status_values",
-    "read_voltage",
-]
-
 _EVENTS: Final = {
     0x10: "door",
     0x12: "removing",

@@ -21,8 +21,6 @@ from motorpool.codecs.devices.gt06.states import (
 )
 from motorpool.codecs.reader import ByteReader
 
-__all__ = ["is_location", "read_location", "read_tag"]
-
 PAGED = frozenset((0x27, 0x39, 0xA4, 0xA9))
 """Types in which the language byte has the page of the alarm."""
 WITH_CELL = frozenset((0x12, 0x22, 0x2D, 0x31, 0x37, 0xA0))

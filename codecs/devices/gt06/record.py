@@ -10,17 +10,6 @@ from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = [
-    "Message",
-    "Record",
-    "read_cell",
-    "read_degrees",
-    "read_gps",
-    "read_sized_cell",
-    "read_time",
-    "set_place",
-]
-
 UNITS_PER_DEGREE = 1_800_000
 _COURSE, _NORTH, _WEST, _VALID, _HAS_IGNITION, _IGNITION = 0x3FF, 1 << 10, 1 << 11, 1 << 12, 1 << 14, 1 << 15
 _LONG_MNC = 1 << 15

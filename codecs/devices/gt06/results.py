@@ -8,8 +8,6 @@ from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import CommandResult, PositionReport, Report
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["read_answer", "read_text_answer"]
-
 _UTF_16 = 2
 _ICCID = re.compile(r"<ICCID:([0-9A-Fa-f]{19,20})>")
 _PLACE = re.compile(

@@ -8,17 +8,6 @@ from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.gt06.record import Message, Record
 from motorpool.codecs.reader import ByteReader
 
-__all__ = [
-    "add_alarm",
-    "add_battery",
-    "add_states",
-    "read_heartbeat",
-    "read_modules",
-    "read_states",
-    "read_states_with_modules",
-    "read_status",
-]
-
 _ALARMS: Final[Mapping[int, str]] = MappingProxyType(
     {
         0x01: "sos",

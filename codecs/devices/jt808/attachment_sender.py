@@ -12,17 +12,6 @@ from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.upload_framer import CHUNK_PART_BYTES, encode_chunk
 
-__all__ = [
-    "ADAS",
-    "DSM",
-    "alarm_item",
-    "alarm_label",
-    "encode_attachment_list",
-    "encode_file_begin",
-    "encode_file_chunks",
-    "encode_file_end",
-]
-
 ADAS, DSM = 0x64, 0x65
 """Item ids of driver assistance alarms and of driver state alarms."""
 _CLOCK = TerminalClock()

@@ -20,8 +20,6 @@ from motorpool.codecs.devices.jt808.vendors.items import VENDOR_NUMBERS, is_read
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model
 from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord
 
-__all__ = ["STANDARD_ITEMS", "ItemDecoder", "item_decoder"]
-
 _MAX_ITEMS = 24
 """Items of the longest layout that is remembered."""
 _MAX_LAYOUTS = 512

@@ -45,8 +45,6 @@ from motorpool.codecs.devices.jt808.times import BEIJING, NO_TIME, TerminalClock
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import FrameRejected, Recording
 
-__all__ = ["Terminal", "encode_items", "encode_location"]
-
 MAX_KEPT_MESSAGES = 4
 """Subpackaged messages that are kept for 0x8003."""
 

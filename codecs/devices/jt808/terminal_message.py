@@ -12,8 +12,6 @@ from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model
 from motorpool.codecs.reports import CommandResult, DeviceInformation, PositionReport, Report
 
-__all__ = ["TerminalMessage", "device_information"]
-
 
 class TerminalMessage(msgspec.Struct, frozen=True):
     """One complete message with what is needed to read it."""

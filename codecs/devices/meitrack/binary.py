@@ -12,8 +12,6 @@ from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport, Report
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["read_fixed_records", "read_parameter_records"]
-
 RECORD_BYTES: Final = 52
 _HEADER_BYTES: Final = 8
 _VALID = (1, ord("A"))

@@ -21,8 +21,6 @@ from motorpool.codecs.reports import (
     UnknownMessage,
 )
 
-__all__ = ["Meitrack", "server_frame"]
-
 MAX_FRAME_BYTES = 66_000
 MAX_TEXT = 1000
 _HEADER = re.compile(rb"\$\$(.)[0-9]{1,8},([0-9]{10,20}),([0-9A-Z]{3})(?=[,*])", re.DOTALL)

@@ -5,8 +5,6 @@ from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms
 
-__all__ = ["DRIVER_EVENT", "add_event"]
-
 DRIVER_EVENT: Final = 37
 """A driver's tag was read; the event data is its number."""
 _ALARMS: Final[Mapping[int, str]] = {

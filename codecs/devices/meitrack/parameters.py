@@ -12,8 +12,6 @@ from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["ParameterRecord"]
-
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _WIDE_ID = 0xFE
 """The first byte of an id of two bytes."""

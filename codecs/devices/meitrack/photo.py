@@ -6,8 +6,6 @@ from typing import Final
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import MediaFile
 
-__all__ = ["PHOTO_NAME", "Photo"]
-
 PHOTO_NAME: Final = "camera_picture.jpg"
 MAX_PHOTO_BYTES: Final = 1 << 20
 _PACKETS_OF_A_REQUEST = 8

@@ -13,8 +13,6 @@ from motorpool.codecs.numbers import parse_real, parse_whole
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["is_record", "read_text"]
-
 _VALIDITIES = ("A", "V")
 _VALIDITY = 4
 """Place of the validity in a record without a number before the event."""

@@ -12,8 +12,6 @@ from motorpool.codecs.devices.osmand.query import read_query
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, EncodedCommand, PositionReport
 
-__all__ = ["OsmAnd"]
-
 
 class OsmAnd(HttpCodec):
     """The server's end of one HTTP connection."""

@@ -27,8 +27,6 @@ from motorpool.codecs.reports import (
     UnknownMessage,
 )
 
-__all__ = ["Ruptela"]
-
 RECORDS, EXTENDED_RECORDS, TROUBLE_CODES = 1, 68, 9
 PACKETS = frozenset((RECORDS, EXTENDED_RECORDS, TROUBLE_CODES))
 """Commands that are answered when all of their positions are stored."""

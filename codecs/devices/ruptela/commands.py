@@ -10,8 +10,6 @@ from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand
 
-__all__ = ["COMMANDS", "command_frame"]
-
 COMMANDS = frozenset(
     (
         "custom",

@@ -7,8 +7,6 @@ import msgspec
 
 from motorpool.codecs.devices.attributes import add_alarms
 
-__all__ = ["add_elements"]
-
 
 class _Number(msgspec.Struct, frozen=True):
     """A value that is a number."""

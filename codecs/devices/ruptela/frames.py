@@ -5,16 +5,6 @@ from typing import Final
 from motorpool.codecs.checksums import crc16_kermit
 from motorpool.codecs.devices.framing.shapes import INCOMPLETE, NO_FRAME, Shape
 
-__all__ = [
-    "CRC_BYTES",
-    "IMEI_BYTES",
-    "LENGTH_BYTES",
-    "MAX_FRAME_BYTES",
-    "BodyWithCrc",
-    "has_right_crc",
-    "server_frame",
-]
-
 LENGTH_BYTES, IMEI_BYTES, CRC_BYTES = 2, 8, 2
 MAX_FRAME_BYTES = LENGTH_BYTES + 0xFFFF + CRC_BYTES
 SERVER_COMMAND = 100

@@ -5,8 +5,6 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import ImmediateReply, MediaFile, Report
 
-__all__ = ["FILES", "PART", "Photo", "read_part"]
-
 FILES = 37
 PART = 2
 """The kind of message that has a part of a file."""

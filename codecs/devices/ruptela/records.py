@@ -11,8 +11,6 @@ from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH
 
-__all__ = ["RawRecord", "read_records", "read_trouble_code", "report_of"]
-
 UNITS_PER_DEGREE = 10_000_000
 FULL_CIRCLE = 36_000
 _PLACE = Struct(">iiHHBHB")

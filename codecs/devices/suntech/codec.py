@@ -24,8 +24,6 @@ from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import DeviceCommand, EncodedCommand, PositionReport, Report, UnknownMessage
 
-__all__ = ["Suntech"]
-
 MAX_FRAME_BYTES = 12_288
 """More than data of a serial port of 9999 characters with the fields before them."""
 _PACKED: Final = b"\x02"

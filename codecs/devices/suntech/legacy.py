@@ -12,8 +12,6 @@ from motorpool.codecs.devices.suntech.serial_data import read_serial_data
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_real, parse_whole, whole_number
 
-__all__ = ["LEGACY_TYPES", "read_legacy", "read_st4", "read_st9", "read_travel"]
-
 LEGACY_TYPES: Final = frozenset(("STT", "EMG", "EVT", "ALT", "UEX"))
 _EMERGENCIES: Final[Mapping[int, str]] = {
     1: "sos",

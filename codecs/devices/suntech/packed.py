@@ -8,8 +8,6 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reader import ByteReader
 
-__all__ = ["PACKED_TYPE", "read_packed"]
-
 PACKED_TYPE: Final = 0x10
 _VALID, _SOUTH, _WEST = 1 << 7, 1 << 6, 1 << 5
 _INPUTS: Final = ("ignition", "in1", "in2", "in3", "out1", "out2")

@@ -15,8 +15,6 @@ from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.text_fields import TextFields
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["ALERTS", "Fields", "Record", "hexadecimal", "read_time", "real", "time_of", "whole"]
-
 ALERTS: Final[Mapping[int, str]] = {
     1: "overspeed",
     5: "geofenceExit",

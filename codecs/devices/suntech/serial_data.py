@@ -5,8 +5,6 @@ import re
 from motorpool.codecs.devices.suntech.record import Fields, Record, real, whole
 from motorpool.codecs.numbers import parse_real
 
-__all__ = ["read_serial_data"]
-
 _DRIVER_ITEM = 4
 _VALUE = re.compile(r"(?:^|(?<=[;:,|\s]))(?:([tN])_?([0-9]{1,2})=([0-9A-Fa-f]{1,8})|Q=([^;:,|\s]+))")
 

@@ -5,8 +5,6 @@ import re
 from motorpool.codecs.devices.framing import Shape
 from motorpool.codecs.devices.framing.shapes import INCOMPLETE, NO_FRAME
 
-__all__ = ["Text"]
-
 _CAPITALS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _SERIAL = re.compile(rb"(?:[A-Z0-9]{5})?UEX;")
 _SIZE = re.compile(rb";[01]{6,10};([0-9]{1,4});")

@@ -12,8 +12,6 @@ from motorpool.codecs.devices.suntech.serial_data import read_serial_data
 from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reader import ByteReader
 
-__all__ = ["UNIVERSAL_TYPES", "read_binary", "read_tags", "read_universal"]
-
 UNIVERSAL_TYPES: Final = frozenset(("STT", "ALT", "UEX"))
 STATUS, ALERT = 0x81, 0x82
 _TAGS_MASK: Final = 0x1836

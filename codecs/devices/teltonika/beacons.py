@@ -4,8 +4,6 @@ from typing import Any
 
 from motorpool.codecs.reader import ByteReader
 
-__all__ = ["read_beacons", "read_tags"]
-
 _BATTERY, _TEMPERATURE = 0x02, 0x04
 _LOW_BATTERY, _HAS_VOLTAGE = 0x40, 0x80
 

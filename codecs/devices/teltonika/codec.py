@@ -33,8 +33,6 @@ from motorpool.codecs.reports import (
     Report,
 )
 
-__all__ = ["Teltonika"]
-
 MAX_FRAME_BYTES = 64 << 10
 _PING, _PREAMBLE = b"\xff", bytes(4)
 _ACCEPTED, _REFUSED = b"\x01", b"\x00"

@@ -11,8 +11,6 @@ from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.network import cell_tower
 from motorpool.codecs.devices.teltonika.beacons import read_beacons, read_tags
 
-__all__ = ["Family", "add_elements", "family_of", "take_card", "take_cell"]
-
 
 class Family(msgspec.Struct, frozen=True):
     """What a model has of the elements whose meaning depends on it."""

@@ -16,8 +16,6 @@ from motorpool.codecs.reports import (
     Report,
 )
 
-__all__ = ["COMMANDS", "MESSAGE_CODECS", "Photo", "command_frame", "packet", "read_message"]
-
 CODEC_12, CODEC_13, CODEC_14, CODEC_15 = 0x0C, 0x0D, 0x0E, 0x0F
 MESSAGE_CODECS: Final = frozenset((CODEC_12, CODEC_13, CODEC_14, CODEC_15))
 COMMANDS: Final = {"engineStop": b"setdigout 1", "engineResume": b"setdigout 0"}

@@ -13,8 +13,6 @@ from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["CODEC_7", "RECORD_CODECS", "read_record", "read_record_of_codec_7"]
-
 CODEC_7, CODEC_8, CODEC_8_EXTENDED, CODEC_16 = 0x07, 0x08, 0x8E, 0x10
 RECORD_CODECS: Final = frozenset((CODEC_7, CODEC_8, CODEC_8_EXTENDED, CODEC_16))
 _UNITS_PER_DEGREE = 10_000_000

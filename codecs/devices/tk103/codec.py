@@ -18,8 +18,6 @@ from motorpool.codecs.reports import (
     UnknownMessage,
 )
 
-__all__ = ["Tk103"]
-
 MAX_FRAME_BYTES = 1024
 _WITH_COMMAS = re.compile(r"([0-9]{1,20}),([A-Z]{2}[0-9A-Z]{2})(?:,|(?=\{)|$)")
 _COMPACT = re.compile(r"([0-9A-Za-z]{12})([A-Z]{2}[0-9A-Z]{2})")

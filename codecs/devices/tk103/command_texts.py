@@ -9,8 +9,6 @@ from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand
 
-__all__ = ["COMMANDS", "command_text"]
-
 _TEXTS: Final = {
     "positionSingle": "AP00",
     "positionStop": "AR0000000000",

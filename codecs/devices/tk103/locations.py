@@ -10,8 +10,6 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, KNOTS_PER_MPH, checked_coordinates, degrees
 
-__all__ = ["add_event", "find_location", "moment_of", "read_location"]
-
 _LOCATION = re.compile(
     r"(?:,?ALARM,(?P<alarm>[0-9]),[^,]{0,20},|,)?(?P<digits>[0-9]{0,30}?),?(?P<date>[0-9]{6}),?(?P<validity>[AV]),?"
     r"(?P<latitude>[0-9.]{0,12}),?(?P<north>[NS]),?(?P<longitude>[0-9.]{0,12}),?(?P<east>[EW]),?(?P<motion>.*)",

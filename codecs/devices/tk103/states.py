@@ -11,8 +11,6 @@ from motorpool.codecs.devices.tk103.locations import add_event, moment_of
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reader import ByteReader
 
-__all__ = ["READERS", "State", "read_cells", "read_network"]
-
 _LEVELS: Final = {6: 100, 5: 80, 4: 50, 3: 20, 2: 10}
 _UNKNOWN = 65535
 _BRACES = re.compile(r"\{([^{}]*)\}")

@@ -22,8 +22,6 @@ from motorpool.codecs.reports import (
     UnknownMessage,
 )
 
-__all__ = ["Watch"]
-
 MAX_FRAME_BYTES: Final = 128 << 10
 """A picture in one message."""
 MAX_VOICE_BYTES: Final = 1 << 20

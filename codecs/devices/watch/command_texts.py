@@ -11,8 +11,6 @@ from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand
 
-__all__ = ["COMMANDS", "ECHOED", "command_content"]
-
 MAX_CONTENT: Final = 0xFFFF
 """The length of a message has four hexadecimal digits."""
 _PLAIN: Final = {"positionSingle": "CR", "rebootDevice": "RESET", "powerOff": "POWEROFF"}

@@ -3,8 +3,6 @@
 import re
 from typing import Final
 
-__all__ = ["escape", "unescape"]
-
 _ESCAPED: Final = {
     b"}": b"}\x01",
     b"[": b"}\x02",

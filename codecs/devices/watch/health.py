@@ -6,8 +6,6 @@ from typing import Any, Final
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_real, parse_whole
 
-__all__ = ["HEALTH_TYPES", "read_health"]
-
 HEALTH_TYPES: Final = frozenset(("PULSE", "HEART", "BLOOD", "BPHRT", "TEMP", "BTEMP2", "OXYGEN"))
 """Types of messages, upper-case; watches write them in either case."""
 

@@ -12,8 +12,6 @@ from motorpool.codecs.numbers import parse_real, parse_whole
 from motorpool.codecs.reports import PositionReport, Receipt
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-__all__ = ["read_location"]
-
 FIELDS: Final = 16
 """Fields of a location up to the status."""
 MAX_ENTRIES: Final = 64

@@ -10,8 +10,6 @@ import msgspec
 if TYPE_CHECKING:
     from motorpool.codecs.media.mp4.tracks import Track
 
-__all__ = ["SegmentReference", "TrackRun", "box", "full_box", "movie", "movie_fragment", "segment_index"]
-
 FILE_TYPE = b"iso6" + (512).to_bytes(4) + b"iso6" + b"mp41"
 _UNITY = pack(">9I", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 """The identity matrix."""

@@ -35,8 +35,6 @@ from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.units import Coding
 from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 
-__all__ = ["HEADER_BYTES", "CaptureFile", "EncodedFragment", "repair"]
-
 HEADER_BYTES = 16 * 1024
 """The header with its spare room; the first fragment begins behind it."""
 _UNFINISHED = b"growing!"

@@ -7,8 +7,6 @@ import msgspec
 from motorpool.codecs.media import annexb, h264, h265
 from motorpool.codecs.media.mp4.boxes import box
 
-__all__ = ["PictureFormat", "avc_configuration", "hevc_configuration"]
-
 _H264_PROFILES_WITH_FORMAT = frozenset((100, 110, 122, 144, 244))
 """Profiles whose avcC names the sample format."""
 _GENERAL_TIER = slice(3, 15)

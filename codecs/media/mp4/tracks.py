@@ -14,8 +14,6 @@ from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
 from motorpool.codecs.media.video_codecs import VIDEO_CODECS
 
-__all__ = ["Track", "audio_track", "video_track"]
-
 _RESOLUTION = 0x0048_0000
 """72 dots an inch, the template value of ISO/IEC 14496-12, 12.1.3."""
 

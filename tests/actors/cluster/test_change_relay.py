@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.cluster import broadcasts, change_relay
-from motorpool.actors.cluster.change_relay import MAX_BYTES, change_relay_spec, texts_of
+from motorpool.actors.cluster.change_relay import change_relay_spec, texts_of
 from motorpool.actors.messages.changes import (
     COMMITTED_CHANGES,
     Change,
@@ -19,6 +19,7 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.messages.homes import LIVING_SERVERS
 from motorpool.runtime import SupervisorSpec, open_system
+from motorpool.storage.cluster.broadcast import MAX_BYTES
 from motorpool.storage.database import nodes
 
 

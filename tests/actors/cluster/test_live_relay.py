@@ -33,7 +33,7 @@ from motorpool.actors.messages.topics import (
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes, StoredElsewhere
 from motorpool.runtime import SupervisorSpec, open_system
 from motorpool.storage.database import nodes
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.records import Event, Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -61,7 +61,7 @@ class Server:
         system.topic(WEB_EVENTS).listen(self.events.append)
 
     async def store(self, *stored):
-        rows = [positions.pack_row(each) for each in stored]
+        rows = [position_rows.pack_row(each) for each in stored]
         await positions.store(self.database, rows, [each.id for each in stored])
         self.system.topic(POSITIONS).publish(stored)
 
@@ -320,7 +320,7 @@ async def test_after_a_lost_connection_all_is_as_in_the_database(servers, make_d
     assert await other.latest_of(van) is None
     stored = position(7, van, 5)
     # Not sent, as by a server that is killed before it could.
-    await positions.store(database, [positions.pack_row(stored)], [stored.id])
+    await positions.store(database, [position_rows.pack_row(stored)], [stored.id])
     assert await database.fetch(
         "select pg_terminate_backend(pid) from pg_stat_activity"
         " where datname = current_database() and pid <> pg_backend_pid()"

@@ -19,7 +19,7 @@ from motorpool.actors.messages.uplink import DEVICE, Connected, SendCommand
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
-from motorpool.storage.devices import commands, positions
+from motorpool.storage.devices import commands, position_rows, positions
 from motorpool.storage.records import Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -111,7 +111,7 @@ def make_known_device(database, make_device):
             fix_time=NOW,
             valid=True,
         )
-        await positions.store(database, [positions.pack_row(position)], [row.id])
+        await positions.store(database, [position_rows.pack_row(position)], [row.id])
         return row
 
     return make

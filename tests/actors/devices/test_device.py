@@ -68,7 +68,7 @@ from motorpool.codecs.reports import (
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
-from motorpool.storage.devices import commands, device_states, devices, groups, positions
+from motorpool.storage.devices import commands, device_states, devices, groups, position_rows, positions
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Group, Position, User
 from motorpool.storage.video import recordings
@@ -182,7 +182,7 @@ class TestPositions:
             longitude=2.0,
             attributes={"totalDistance": 1000.0},
         )
-        await positions.store(database, [positions.pack_row(stored)], [5])
+        await positions.store(database, [position_rows.pack_row(stored)], [5])
         async with device_harness() as running:
             connection, _ = await running.connect(row)
             await running.device(row).tell(said(fix(NOW, 1.0, 2.001), connection))
@@ -1167,7 +1167,7 @@ class TestCorrections:
             longitude=2.0,
             attributes={"totalDistance": 7000.0},
         )
-        await positions.store(database, [positions.pack_row(kept)], [5])
+        await positions.store(database, [position_rows.pack_row(kept)], [5])
         async with device_harness() as running:
             connection, _ = await running.connect(row)
             # A jump to nowhere, which somebody deletes afterwards.

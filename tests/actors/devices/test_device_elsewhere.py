@@ -12,7 +12,7 @@ from motorpool.actors.messages.uplink import (
     StoredElsewhere,
 )
 from motorpool.codecs.reports import PositionReport
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.records import Position
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -38,7 +38,7 @@ async def store(database, number, row, minutes, longitude, **attributes):
         longitude=longitude,
         attributes=attributes,
     )
-    await positions.store(database, [positions.pack_row(stored)], [number])
+    await positions.store(database, [position_rows.pack_row(stored)], [number])
 
 
 async def test_a_move_to_another_server_makes_no_events(make_device, device_harness, time):

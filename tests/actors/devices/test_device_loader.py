@@ -11,10 +11,10 @@ from motorpool.actors.devices.device_loader import (
     device_loader_spec,
 )
 from motorpool.actors.devices.rule_cache import RuleCache
-from motorpool.actors.rules.fold import FoldState
+from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState
-from motorpool.storage.devices import commands, device_states, positions
+from motorpool.storage.devices import commands, device_states, position_rows, positions
 from motorpool.storage.records import Position, QueuedCommand
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -25,7 +25,7 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
     position = Position(
         id=7, device_id=busy.id, protocol="osmand", server_time=NOW, device_time=NOW, fix_time=NOW
     )
-    await positions.store(database, [positions.pack_row(position)], [7])
+    await positions.store(database, [position_rows.pack_row(position)], [7])
     for kind in ("engineStop", "engineResume"):
         await commands.enqueue(database, QueuedCommand(device_id=busy.id, type=kind))
     await device_states.save(database, {busy.id: NOW})
@@ -62,7 +62,7 @@ async def test_an_episode_of_speeding_goes_on(database, make_device, tree):
         )
         for number, speed in enumerate(speeds, 1)
     ]
-    await positions.store(database, [positions.pack_row(each) for each in stored], [1, 2, 3, 4])
+    await positions.store(database, [position_rows.pack_row(each) for each in stored], [1, 2, 3, 4])
     async with tree(device_loader_spec(database, RuleCache(database))) as system:
         found = await system.ref(DEVICE_LOADER).ask(LoadDevice(row.id))
     assert found.state.overspeed == OverspeedState(stored[2].fix_time, is_reported=True)

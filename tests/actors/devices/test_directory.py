@@ -18,7 +18,7 @@ from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, po
 from motorpool.actors.messages.changes import ApplyChanges, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.topics import DEVICES, POSITIONS, DeviceStatus
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes
-from motorpool.storage.devices import device_states, devices, positions
+from motorpool.storage.devices import device_states, devices, position_rows, positions
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Position
 
@@ -32,7 +32,7 @@ def position(number, device_id, *, fix=NOW, server=NOW):
 
 
 async def store(database, *stored):
-    rows = [positions.pack_row(each) for each in stored]
+    rows = [position_rows.pack_row(each) for each in stored]
     await positions.store(database, rows, [each.id for each in stored])
 
 

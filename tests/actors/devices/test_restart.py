@@ -10,11 +10,12 @@ import pytest
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice, device_loader_spec
 from motorpool.actors.devices.position_writer import Append, assign_id
 from motorpool.actors.devices.rule_cache import RuleCache
-from motorpool.actors.rules.fold import FoldContext, FoldState, fold
+from motorpool.actors.rules.fold import FoldContext, fold
+from motorpool.actors.rules.fold_state import FoldState
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.records import Geofence, Maintenance
 
 MORNING = datetime(2026, 6, 15, 6, 0, tzinfo=UTC)
@@ -114,7 +115,7 @@ async def test_events_after_a_restart_are_those_of_an_unbroken_run(database, mak
                     dated_back=result.dated_back,
                 )
                 assign_id(append, next(numbers))
-                packed = positions.pack_row(result.position)
+                packed = position_rows.pack_row(result.position)
                 await positions.store(database, [packed], [result.position.id], events=result.events)
             if place % 5:
                 continue

@@ -18,7 +18,7 @@ from motorpool.actors.reports.sources import Sources
 from motorpool.actors.reports.track import find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.runtime.testing import TestClock
-from motorpool.storage.devices import devices, positions
+from motorpool.storage.devices import devices, partitions, position_rows, positions
 from motorpool.storage.devices.position_rows import copy_data
 from motorpool.storage.errors import VersionFound
 from motorpool.storage.records import Device, Position
@@ -60,7 +60,7 @@ async def store(database, device_id, points):
     ids = list(await positions.allocate_ids(database, len(points)))
     rows = [row_of(device_id, number, point) for number, point in zip(ids, points, strict=True)]
     late = [(row.device_id, row.fix_time) for row in rows if row.fix_time < NOW - report_days.LATE]
-    await positions.store(database, [positions.pack_row(row) for row in rows], ids, late=late)
+    await positions.store(database, [position_rows.pack_row(row) for row in rows], ids, late=late)
     return ids
 
 
@@ -190,7 +190,7 @@ class Change:
     def __init__(self, database, position_id, *, is_undone=False):
         self._stack = AsyncExitStack()
         self._database = database
-        self._row = positions.pack_row(row_of(1, position_id, POINT))
+        self._row = position_rows.pack_row(row_of(1, position_id, POINT))
         self._is_undone = is_undone
         self.steps = (self._look, self._copy, self._end)
 
@@ -199,7 +199,7 @@ class Change:
         await report_days.drop(self._transaction, [(1, MAY)])
 
     async def _copy(self):
-        await self._transaction.copy_binary("positions", positions.COLUMNS, copy_data([self._row]))
+        await self._transaction.copy_binary("positions", position_rows.COLUMNS, copy_data([self._row]))
 
     async def _end(self):
         error = KeyError() if self._is_undone else None
@@ -302,7 +302,7 @@ async def test_retention_and_the_end_of_a_device_drop_what_is_kept(sources, data
     number = (await devices.TABLE.insert(database, Device(name="one", unique_id="1"))).id
     await store(database, number, week(2))
     await ask(sources, MAY, MAY + timedelta(days=7), device_id=number)
-    await positions.drop_before(database, MAY + timedelta(days=3, hours=12))
+    await partitions.drop_before(database, MAY + timedelta(days=3, hours=12))
     begun = {row[0] for row in await database.fetch("select begins from report_days")}
     assert begun == {MAY + timedelta(days=day) for day in (4, 5, 6)}
     end = MAY + timedelta(days=7)

@@ -5,7 +5,8 @@ import shapely
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.area import MAX_POINTS, AreaError, read_area
+from motorpool.actors.rules.area import MAX_POINTS, read_area
+from motorpool.actors.rules.area_shapes import AreaError
 
 METRES_A_DEGREE = 111_319.49  # of a sphere of 6,378,137 m: 2 * pi * r / 360
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldContext, FoldState, fold, is_latest
+from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldContext, fold, is_latest
+from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event, Position

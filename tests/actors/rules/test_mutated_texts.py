@@ -6,7 +6,8 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.area import AreaError, read_area
+from motorpool.actors.rules.area import read_area
+from motorpool.actors.rules.area_shapes import AreaError
 from motorpool.actors.rules.expressions.compiler import compile_expression
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.bench.load.fuzz_samples import AREAS, EXPRESSIONS

@@ -15,7 +15,7 @@ from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.timed_events.timed_events import timed_events_spec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, server
-from motorpool.storage.devices import device_states, devices, groups, positions
+from motorpool.storage.devices import device_states, devices, groups, position_rows, positions
 from motorpool.storage.events import events
 from motorpool.storage.records import Calendar, Event, Geofence, Group, Maintenance, Position
 
@@ -216,7 +216,7 @@ async def inside(database, device_id, geofence_ids, number):
         fix_time=NOW,
         geofence_ids=geofence_ids,
     )
-    await positions.store(database, [positions.pack_row(position)], [number])
+    await positions.store(database, [position_rows.pack_row(position)], [number])
 
 
 async def test_a_geofence_whose_calendar_opens_and_closes_makes_events_of_those_inside(

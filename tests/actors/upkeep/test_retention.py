@@ -6,7 +6,7 @@ import pytest
 
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
 from motorpool.storage.accounts import users
-from motorpool.storage.devices import devices, positions
+from motorpool.storage.devices import devices, partitions, position_rows, positions
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.helpdesk import idempotency
 from motorpool.storage.helpdesk.idempotency import StoredAnswer
@@ -31,7 +31,7 @@ async def store(database, device_id, *ages):
             device_time=moment,
             fix_time=moment,
         )
-        rows.append(positions.pack_row(position))
+        rows.append(position_rows.pack_row(position))
     await positions.store(database, rows, [age + 1 for age in ages])
 
 
@@ -178,7 +178,7 @@ async def test_an_old_fix_that_was_received_late_stays_its_time(database, make_d
     async with tree(retention_spec(database, RetentionDays(positions=30))):
         await time.settle()
         assert await ages(database) == [0, 2, 4]
-    await positions.drop_before(database, NOW + 30 * DAY)
+    await partitions.drop_before(database, NOW + 30 * DAY)
     assert await ages(database) == [4]
 
 
@@ -192,7 +192,7 @@ async def store_fix(database, device_id, number, fix_time, server_time):
         device_time=fix_time,
         fix_time=fix_time,
     )
-    await positions.store(database, [positions.pack_row(position)], [number])
+    await positions.store(database, [position_rows.pack_row(position)], [number])
 
 
 ROWS = {

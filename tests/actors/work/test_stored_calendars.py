@@ -8,7 +8,7 @@ import pytest
 
 from motorpool.actors.work import stored_calendars as module
 from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
-from motorpool.codecs.calendars.calendar import CalendarError
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage.records import Calendar
 
 MIDNIGHT = datetime(2026, 6, 15, tzinfo=UTC)

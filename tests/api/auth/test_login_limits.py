@@ -9,7 +9,7 @@ from motorpool.actors.cluster import shared_attempts
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.api.auth.login_limits import LoginLimits
 from motorpool.api.auth.login_throttle import LoginLocked, LoginThrottle
-from motorpool.api.program.settings import LoginSettings
+from motorpool.api.auth.settings import LoginSettings
 from motorpool.runtime.testing import TestClock
 from motorpool.storage.errors import StorageUnavailable
 

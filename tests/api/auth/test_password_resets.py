@@ -9,9 +9,10 @@ from motorpool.actors.deliveries import Mail, OutgoingHttp, SmtpAccount
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested, password_resets_spec
+from motorpool.api.auth.settings import OpenIdSettings
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, read
-from motorpool.api.program.settings import OpenIdSettings, Settings
+from motorpool.api.program.settings import Settings
 from motorpool.runtime import ChildSpec
 from motorpool.runtime.testing import Probe, TestClock, open_tree
 from motorpool.storage.accounts import users

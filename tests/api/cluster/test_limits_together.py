@@ -3,13 +3,8 @@
 from tests.api.cluster.conftest import member
 
 from motorpool.actors.settings import ReportSettings
-from motorpool.api.program.settings import (
-    ClusterSettings,
-    MailSettings,
-    SmsSettings,
-    UserSettings,
-    WebhookSettings,
-)
+from motorpool.api.auth.settings import UserSettings
+from motorpool.api.program.settings import ClusterSettings, MailSettings, SmsSettings, WebhookSettings
 from motorpool.api.server_context import WEBHOOK_TESTS
 
 

@@ -1,7 +1,8 @@
 import pytest
 
+from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.program.errors import StartFailed
-from motorpool.api.program.settings import LoginSettings, Settings
+from motorpool.api.program.settings import Settings
 from motorpool.api.program.user_command import UserEdit, edit_user
 from motorpool.storage.accounts import links, server, users
 from motorpool.storage.records import User

@@ -8,7 +8,8 @@ import trio
 import trio.testing
 
 from motorpool.actors.messages.topics import WEB_EVENTS
-from motorpool.api.program.settings import MailSettings, SmsSettings, UserSettings
+from motorpool.api.auth.settings import UserSettings
+from motorpool.api.program.settings import MailSettings, SmsSettings
 
 HELLO = {"subject": "Maintenance", "body": "The server rests tonight.", "digest": "Rest tonight"}
 

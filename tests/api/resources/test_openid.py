@@ -9,7 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.program.settings import HttpSettings, LoginSettings, OpenIdSettings
+from motorpool.api.auth.settings import LoginSettings, OpenIdSettings
+from motorpool.api.program.settings import HttpSettings
 
 AUTH, CALLBACK = "/session/openid/auth", "/session/openid/callback"
 ANN = "ann@example.org"

@@ -7,9 +7,10 @@ import trio
 import trio.testing
 
 from motorpool.actors.settings import PublicSettings
+from motorpool.api.auth.settings import UserSettings
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import issue
-from motorpool.api.program.settings import HttpSettings, MailSettings, UserSettings
+from motorpool.api.program.settings import HttpSettings, MailSettings
 from motorpool.storage.accounts.signing_keys import SigningKey
 
 HOUR = timedelta(hours=1).total_seconds()

@@ -5,7 +5,7 @@ import jwt
 import pytest
 from trio_websocket import open_websocket_url
 
-from motorpool.api.program.settings import ShareSettings
+from motorpool.api.auth.settings import ShareSettings
 from motorpool.storage.accounts import users
 
 TOMORROW = "2026-05-02T12:00:00Z"

@@ -9,7 +9,8 @@ import recurring_ical_events
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.calendars.calendar import CalendarError, Edge, read_calendar
+from motorpool.codecs.calendars.calendar import Edge, read_calendar
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.codecs.errors import CodecError
 
 BERLIN, LISBON = ZoneInfo("Europe/Berlin"), ZoneInfo("Europe/Lisbon")

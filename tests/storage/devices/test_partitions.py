@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
-from motorpool.storage.devices import devices, positions
+from motorpool.storage.devices import devices, position_rows, positions
 from motorpool.storage.devices.partitions import MAX_MONTHS, drop_before, ensure_partitions
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Device, Position
@@ -19,7 +19,9 @@ async def store(database, *rows):
         Position(id=number, device_id=device, server_time=fix, device_time=fix, fix_time=fix)
         for number, device, fix in rows
     ]
-    await positions.store(database, [positions.pack_row(each) for each in made], [each.id for each in made])
+    await positions.store(
+        database, [position_rows.pack_row(each) for each in made], [each.id for each in made]
+    )
 
 
 async def tables(database):

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.storage.devices import devices, positions
+from motorpool.storage.devices import devices, position_rows, positions
 from motorpool.storage.errors import Conflict, StatementRejected
 from motorpool.storage.events import events
 from motorpool.storage.records import Device, Event, Position
@@ -28,7 +28,7 @@ def position(position_id, device_id=1, *, fix=NOW, server=None, **fields):
 
 
 async def store(database, *stored, happened=()):
-    rows = [positions.pack_row(each) for each in stored]
+    rows = [position_rows.pack_row(each) for each in stored]
     await positions.store(database, rows, [each.id for each in stored], events=happened)
 
 

@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from motorpool.storage.database.database import open_database
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageUnavailable
 from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.embedded import EmbeddedServer
@@ -50,7 +50,9 @@ def own_data(data, tmp_path):
 
 async def store(database, number):
     """Store position `number` as the writer does: again until it is known to be there."""
-    row = positions.pack_row(Position(id=number, device_id=1, server_time=NOW, device_time=NOW, fix_time=NOW))
+    row = position_rows.pack_row(
+        Position(id=number, device_id=1, server_time=NOW, device_time=NOW, fix_time=NOW)
+    )
     while True:
         try:
             await positions.store(database, [row], [number])

@@ -25,8 +25,6 @@ from motorpool.codecs.devices.jt808.video_commands import integer
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import REQUEST_ALARM_FILES, DeviceCommand
 
-__all__ = ["VENDOR_COMMANDS", "CommandTarget", "is_frame", "vendor_message"]
-
 PASS_THROUGH = 0x8900
 OIL_CONTROL = 0xA006
 ALTERNATIVE_PARAMETERS = 0x0310

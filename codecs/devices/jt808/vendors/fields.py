@@ -4,19 +4,6 @@ from collections.abc import Iterator
 from struct import unpack
 from typing import NamedTuple
 
-__all__ = [
-    "Quantity",
-    "ascii_text",
-    "axes",
-    "iccid_digits",
-    "is_printable",
-    "percent_of_255",
-    "pieces",
-    "scaled",
-    "sign_magnitude",
-    "walk",
-]
-
 
 def walk(block: bytes, id_bytes: int = 2, length_bytes: int = 1) -> list[tuple[int, bytes]] | None:
     """Return the ids and values of a block of id, length and value; None unless they fill it exactly.

@@ -22,8 +22,6 @@ from motorpool.codecs.devices.jt808.vendors.bsj import item_eb
 from motorpool.codecs.devices.jt808.vendors.models import Model
 from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord, Readers, of_lengths
 
-__all__ = ["VENDOR_NUMBERS", "Body", "is_read_late", "vendor_reader"]
-
 Body = frozenset[int]
 """The items of a location, each id << 8 | length."""
 _Choice = Callable[[int, Body, Model], ItemReader | None]

@@ -18,8 +18,6 @@ from motorpool.codecs.devices.network import cell_tower, network_of
 from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reports import PositionReport, Report
 
-__all__ = ["READERS"]
-
 LOCK_POSITION, LOCK_BLIND = 0x5501, 0x5502
 
 _FIXED = Struct(">6s4s5sBBBBIBIHBHH")

@@ -24,8 +24,6 @@ from motorpool.codecs.reports import (
     UnknownMessage,
 )
 
-__all__ = ["READERS", "not_read", "text_result", "time_response"]
-
 TIME_REQUEST_2019 = 0x0004
 CONTROL_RESPONSE = 0x0105
 TIME_REQUEST = 0x0109

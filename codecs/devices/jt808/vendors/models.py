@@ -13,8 +13,6 @@ import msgspec
 from motorpool.codecs.devices.attributes import ALARMS, ATTRIBUTES
 from motorpool.codecs.devices.jt808.vendors.state_words import StateWords
 
-__all__ = ["STANDARD", "Model", "model_of"]
-
 Texts = Literal["hex", "parameter", "message", "control"]
 """How `custom` is sent: as hex digits; as text in parameter F030, in 0x8300, or in 0x8900."""
 Engine = Literal["64", "F0", "TEXT", "HOL"]

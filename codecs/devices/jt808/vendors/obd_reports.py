@@ -11,8 +11,6 @@ from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 
-__all__ = ["read_obd_report"]
-
 _PLACE_BYTES = 12
 _PLACE_SIZES = (0, 12, 18)
 """Without a place, with one, and with one and its time."""

@@ -9,6 +9,7 @@ import msgspec
 
 from motorpool.codecs.devices.jt808.bodies import text
 from motorpool.codecs.devices.jt808.items import Attributes
+from motorpool.codecs.devices.jt808.location import LOCATION_BYTES
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
 from motorpool.codecs.devices.jt808.times import to_bcd
 from motorpool.codecs.devices.jt808.vendors.fields import Quantity, axes, walk
@@ -16,7 +17,6 @@ from motorpool.codecs.devices.jt808.vendors.messages import not_read, text_resul
 from motorpool.codecs.devices.jt808.vendors.obd import OBD_TEXT, read_obd_text
 from motorpool.codecs.devices.jt808.vendors.obd_reports import read_obd_report
 from motorpool.codecs.devices.jt808.vendors.passthrough_locations import (
-    LOCATION_BYTES,
     holloo_place,
     is_bcd,
     location_at,
@@ -25,8 +25,6 @@ from motorpool.codecs.devices.jt808.vendors.passthrough_locations import (
 from motorpool.codecs.errors import Truncated
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import Heartbeat, PositionReport, Report
-
-__all__ = ["read_passthrough"]
 
 _Found = PositionReport | Attributes | str | None
 """A position; attributes without a place; a text; None: nothing is known of it."""

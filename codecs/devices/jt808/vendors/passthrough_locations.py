@@ -8,8 +8,6 @@ from motorpool.codecs.devices.jt808.times import BCD
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 
-__all__ = ["LOCATION_BYTES", "holloo_place", "is_bcd", "located", "location_at", "place_of"]
-
 _NO_ALARM = bytes(4)
 _NO_MOTION = bytes(6)
 _HEMISPHERE = 1 << 31

@@ -13,8 +13,6 @@ from motorpool.codecs.devices.framing.shapes import INCOMPLETE, NO_FRAME
 from motorpool.codecs.devices.jt808.frames import MAX_FRAME_BYTES, unescape_e7
 from motorpool.codecs.reports import FrameRejected
 
-__all__ = ["OTHER_MARKS", "E7Frame", "PortFramer", "TextFrame", "is_other_mark_after"]
-
 OTHER_MARKS: Final = (b"\xe7", b"(", b"\r")
 """What may stand at the boundary of two frames and begins none of JT/T 808's."""
 _E7_MIN_BYTES = 14

@@ -5,8 +5,6 @@ from typing import Any
 
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 
-__all__ = ["SHOWN_BYTES", "ItemReader", "ItemRecord", "Readers"]
-
 SHOWN_BYTES = 32
 """Bytes of an unknown item that are kept where that is configured."""
 

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import ATTRIBUTES
 
-__all__ = ["StateWords"]
-
 _CACHED_WORDS = 1024
 """Status words, and alarm words, whose attributes are remembered."""
 

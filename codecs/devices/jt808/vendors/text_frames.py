@@ -16,8 +16,6 @@ from motorpool.codecs.reports import (
     Report,
 )
 
-__all__ = ["encode_text", "read_text", "text_sender"]
-
 _MAX_TEXT_BYTES = 1000
 
 _SENDER = re.compile(rb"\(([0-9A-Za-z_-]{1,64}),")

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-__all__ = ["add_volts"]
-
 _CELL_VOLTS = 6.0
 """A lithium cell has less; vehicles have 12 or 24 V."""
 

@@ -13,7 +13,7 @@ from motorpool.actors.helpdesk import zone_follower
 from motorpool.actors.helpdesk.zone_follower import ticket_zones_spec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.helpdesk import company_tables
 from motorpool.storage.helpdesk.helpdesk_records import Branch, TicketCategory
 from motorpool.storage.records import Geofence, Position, User
@@ -42,7 +42,7 @@ def drive(database, clock, device):
                 latitude=place[0],
                 longitude=place[1],
             )
-            await positions.store(database, [positions.pack_row(position)], [number])
+            await positions.store(database, [position_rows.pack_row(position)], [number])
 
     return driven
 

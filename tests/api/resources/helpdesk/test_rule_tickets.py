@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.events import events
 from motorpool.storage.helpdesk import ticket_rules
 from motorpool.storage.records import Event, Position
@@ -99,7 +99,7 @@ async def test_an_alarm_opens_a_ticket_that_says_where_the_device_was(desk, truc
         course=90,
         attributes={"ignition": True, "odometer": 1000},
     )
-    await positions.store(desk.database, [positions.pack_row(position)], [9])
+    await positions.store(desk.database, [position_rows.pack_row(position)], [9])
     await happen(desk.served, alarm(truck["id"], 901, position_id=9))
     (ticket,) = await tickets_of(desk)
     assert ticket["subject"] == "Help"

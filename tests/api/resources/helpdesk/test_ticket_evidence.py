@@ -10,7 +10,7 @@ from tests.api.resources.test_captures import start, stream
 
 from motorpool.actors.files.media_files import device_folder, media_folder, media_name
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
-from motorpool.storage.devices import positions
+from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.records import Position
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -146,7 +146,7 @@ async def test_evidence_is_added_by_agents_who_see_it(desk, ticket):
     for number, device_id in ((8, device), (9, hidden.json()["id"])):
         fields = {"fix_time": NOON, "device_time": NOON, "server_time": NOON, "latitude": 52.5}
         position = Position(id=number, device_id=device_id, **fields)
-        await positions.store(desk.database, [positions.pack_row(position)], [number])
+        await positions.store(desk.database, [position_rows.pack_row(position)], [number])
     path = f"/tickets/{ticket['id']}/comments"
     unseen = await desk.chief.post(path, json={"text": "Here", "positionId": 9})
     assert (unseen.status, unseen.text) == (400, "positionId: no access to it, or no such")

@@ -5,7 +5,8 @@ import pytest
 from motorpool.codecs.devices.jt808.frames import Identity
 from motorpool.codecs.devices.jt808.sent_commands import SentCommands
 from motorpool.codecs.devices.jt808.terminal import encode_location
-from motorpool.codecs.devices.jt808.terminal_messages import TerminalMessage, read_message
+from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
+from motorpool.codecs.devices.jt808.terminal_messages import read_message
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.errors import CodecError, FrameError
 from motorpool.codecs.reports import (
