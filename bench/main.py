@@ -62,14 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="ingest: also trackers of another protocol beside JT/T 808, such as teltonika",
     )
     parser.add_argument("--udp", action="store_true", help="ingest --protocol: by datagrams")
-    parser.add_argument("--seed", type=int, default=1, help="seed of fuzz, histories, drills (default 1)")
-    parser.add_argument(
-        "--histories",
-        type=int,
-        default=0,
-        metavar="N",
-        help="servers: random histories in one process, in place of two real servers",
-    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of fuzz and drills (default 1)")
     parser.add_argument(
         "--drills",
         type=int,
@@ -116,7 +109,6 @@ def run(args: argparse.Namespace) -> int:
         protocol=args.protocol,
         udp=args.udp,
         seed=args.seed,
-        histories=args.histories,
         drills=args.drills,
         cameras=args.cameras,
     )

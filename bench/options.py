@@ -39,9 +39,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     udp: bool = False
     """Whether that one's devices send datagrams."""
     seed: int = 1
-    """Of the mutations of the scenario `fuzz`, and of the first history or drill of `servers`."""
-    histories: int = 0
-    """Random histories that `servers` runs in one process, in place of two real servers; 0: none."""
+    """Of the mutations of the scenario `fuzz`, and of the first drill of `servers`."""
     drills: int = 0
     """Episodes of random faults that `servers` makes, in place of those that take turns; 0: none."""
     cameras: int = 6

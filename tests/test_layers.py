@@ -16,8 +16,8 @@ ALLOWED = {
     "bench": {"bench", "runtime", "codecs"},
 }
 COMPOSITION_ROOT = {"api/main.py"}
-# A PostgreSQL that belongs to no server, and the rules of servers on simulated time (docs/decisions/0290).
-MORE = {"bench/cluster": {"actors", "storage"}}
+# A PostgreSQL that belongs to no server (docs/decisions/0290).
+MORE = {"bench/cluster": {"storage"}}
 # What the packages of a folder may import of each other, beside the modules that lie directly in it.
 PACKAGES = {
     "codecs": {"calendars": set(), "devices": set(), "media": set()},

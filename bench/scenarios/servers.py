@@ -2,23 +2,15 @@
 
 import sys
 import time
-from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import trio
-from trio.abc import Clock
-from trio.testing import MockClock
 
-from motorpool.bench.checks.server_history import Anomaly, find_anomalies
 from motorpool.bench.cluster.drill import Noted, Plan, run_drill
 from motorpool.bench.cluster.faults import Episode, drawn, usual
-from motorpool.bench.cluster.histories import run_history
-from motorpool.bench.cluster.history_tables import open_histories
-from motorpool.bench.cluster.outcome import SHOWN, report_drill
+from motorpool.bench.cluster.outcome import report_drill
 from motorpool.bench.cluster.pair import Start, bench_folder, open_pair
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Report
 from motorpool.bench.load.program import LoadFailed
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.server import start_process
@@ -38,14 +30,9 @@ SETTLE_SECONDS = 18.0
 EPISODE_SECONDS = 30.0
 """What an episode takes on average, its recovery included."""
 
-T = TypeVar("T")
-
 
 def run(options: Options, report: Report, step: Step) -> None:
-    """Run real servers with faults, or histories in one process; report anomalies and figures."""
-    if options.histories:
-        _run(partial(_run_histories, options, report, step), clock=MockClock(rate=1.0))
-        return
+    """Run two servers with faults; report anomalies and figures."""
     seconds = options.span(options.minutes * 60)
     episodes: tuple[Episode, ...]
     if options.drills:
@@ -88,47 +75,15 @@ def run_plan(plan: Plan, step: Step, start: Start = start_process) -> Noted:
         async with open_pair(start) as pair:
             return await run_drill(pair, plan, step, _tell)
 
-    return _run(drill)
-
-
-def _run(call: Callable[[], Awaitable[T]], *, clock: Clock | None = None) -> T:
-    """Run it in Trio. What ends it, a BenchError or a KeyboardInterrupt, is in no group."""
+    # What ends it, a BenchError or a KeyboardInterrupt, is in no group.
     try:
-        return trio.run(call, clock=clock)
+        return trio.run(drill)
     except BaseExceptionGroup as group:
         if group.subgroup(KeyboardInterrupt) is not None:
             raise KeyboardInterrupt from None
         if group.split((LoadFailed, BenchError))[1] is None:
             raise BenchError(f"{first_error(group)}") from None
         raise
-
-
-async def _run_histories(options: Options, report: Report, step: Step) -> None:
-    """Run random histories on a PostgreSQL of their own, and report what is wrong."""
-    step("PostgreSQL starts")
-    anomalies: list[Anomaly] = []
-    versions = edges = 0
-    async with open_histories() as (database, devices):
-        began = time.perf_counter()
-        for number in range(options.histories):
-            if number * (STEPS - 1) // options.histories != (number - 1) * (STEPS - 1) // options.histories:
-                step(f"history {number + 1} of {options.histories}")
-            seed = options.seed + number
-            history = await run_history(database, seed, devices)
-            versions += len(history.versions)
-            edges += len(history.edges)
-            found = find_anomalies(history)
-            for anomaly in found:
-                _tell(f"seed {seed}: {anomaly.rule}: {anomaly.text}")
-                if len(anomalies) < SHOWN:
-                    report.note(f"{NAME}: seed {seed}: {anomaly.rule}: {anomaly.text}")
-                anomalies.append(anomaly)
-        seconds = time.perf_counter() - began
-    report.add(NAME, "histories", options.histories, "histories")
-    report.add(NAME, "histories a second", options.histories / seconds, "histories/s")
-    report.add(NAME, "edges in histories", edges, "edges")
-    report.add(NAME, "versions in histories", versions, "versions")
-    report.add(NAME, "anomalies in histories", len(anomalies), "anomalies", goals=(Goal(0),))
 
 
 def _tell(text: str) -> None:

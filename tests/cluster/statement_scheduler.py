@@ -16,9 +16,9 @@ from functools import partial
 from typing import TypeVar, cast
 
 import trio
+from tests.cluster.notices import NoticeConnection, Notices
 from trio.testing import wait_all_tasks_blocked
 
-from motorpool.bench.cluster.notices import NoticeConnection, Notices
 from motorpool.storage.cluster.duties import IDLE_SECONDS
 from motorpool.storage.database.connections import Connection
 from motorpool.storage.database.database import Database

@@ -1,14 +1,7 @@
 """The database of random histories, where triggers note who owns what and who decides."""
 
-import logging
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
-
 from motorpool.bench.cluster.noting import NOTE_OWNERS
-from motorpool.bench.cluster.pair import bench_folder
-from motorpool.runtime.clock import SystemClock
-from motorpool.storage.database.database import Database, open_database
+from motorpool.storage.database.database import Database
 from motorpool.storage.settings import DatabaseSettings
 
 POOL_SIZE = 20
@@ -59,38 +52,15 @@ _EMPTY = """
 """
 
 
-def settings(url: str = "embedded", data: Path = Path("data")) -> DatabaseSettings:
-    """Return the settings of a database of histories."""
+def settings(url: str) -> DatabaseSettings:
+    """Return the settings of the database of histories at `url`."""
     return DatabaseSettings(
         url=url,
-        data=data,
         pool_size=POOL_SIZE,
         acquire_seconds=TIMEOUT_SECONDS,
         connect_seconds=TIMEOUT_SECONDS,
         statement_seconds=TIMEOUT_SECONDS,
     )
-
-
-@asynccontextmanager
-async def open_histories() -> AsyncIterator[tuple[Database, list[int]]]:
-    """Open a database of their own for the body, with what `prepare` returns.
-
-    Nothing is logged meanwhile: servers log each fault that they notice.
-    """
-    with bench_folder() as folder, _no_log():
-        async with open_database(settings(data=folder / "data"), clock_now=SystemClock().now) as database:
-            yield database, await prepare(database)
-
-
-@contextmanager
-def _no_log() -> Iterator[None]:
-    logger = logging.getLogger("motorpool")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 async def prepare(database: Database) -> list[int]:
@@ -106,7 +76,7 @@ async def prepare(database: Database) -> list[int]:
 
 
 async def set_clock(database: Database, seconds: float) -> None:
-    """Let it be so many seconds after the beginning of 1970 for the servers of a history."""
+    """Set the simulated clock of the servers to `seconds` since the Unix epoch."""
     await database.execute("select setval('history_clock', $1)", max(1, int(seconds * 1_000_000)))
 
 

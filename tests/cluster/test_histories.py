@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
+from tests.cluster.histories import FAULTS, run_history
+from tests.cluster.history_tables import prepare, settings
 from trio.testing import MockClock
 
 from motorpool.bench.checks.server_history import History, find_anomalies
-from motorpool.bench.cluster.histories import FAULTS, run_history
-from motorpool.bench.cluster.history_tables import prepare, settings
 from motorpool.storage.cluster import duties
 from motorpool.storage.database.database import Database, open_database
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 import trio
+from tests.cluster.notices import Notices
+from tests.cluster.statement_scheduler import Pace, PacedDatabase, StatementScheduler
 
 from motorpool.actors.cluster.change_relay import change_relay_spec
 from motorpool.actors.cluster.duties import Duties
 from motorpool.actors.cluster.homes import homes_spec
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere, DeviceMessage
-from motorpool.bench.cluster.notices import Notices
-from motorpool.bench.cluster.statement_scheduler import Pace, PacedDatabase, StatementScheduler
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, System
 from motorpool.runtime.testing import open_tree
 from motorpool.storage.cluster.membership import open_membership

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 import trio
+from tests.cluster.history_server import DUTY, EDGE_SECONDS, DeviceConnection, HistoryServer
+from tests.cluster.history_tables import empty, set_clock
+from tests.cluster.notices import Notices
+from tests.cluster.statement_scheduler import StatementScheduler
 from trio.testing import MockClock
 
 from motorpool.bench.checks.server_history import Death, Decision, Edge, History, Version, Whereabouts
-from motorpool.bench.cluster.history_server import DUTY, EDGE_SECONDS, DeviceConnection, HistoryServer
-from motorpool.bench.cluster.history_tables import empty, set_clock
-from motorpool.bench.cluster.notices import Notices
-from motorpool.bench.cluster.statement_scheduler import StatementScheduler
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
 
