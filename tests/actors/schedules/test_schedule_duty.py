@@ -4,8 +4,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 import trio
+from tests.actors.cluster.test_duties import FreezableDatabase
 from tests.actors.schedules.test_scheduling import Terminal, World
-from tests.actors.test_duties import FreezableDatabase
 
 from motorpool.actors.cluster.duties import LOOK_SECONDS, Duties
 from motorpool.actors.messages.scheduling import DISPATCHER, TIMETABLE, RunNow

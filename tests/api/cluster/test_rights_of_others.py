@@ -8,7 +8,7 @@ import pytest
 import trio
 from tests.api.cluster.conftest import KEYFRAME, PATIENCE, film, learned, requested
 from tests.api.conftest import NOON
-from tests.api.test_websocket import CLOSED, connect, read_all, receive, shake_hands
+from tests.api.sockets.test_websocket import CLOSED, connect, read_all, receive, shake_hands
 
 from motorpool.actors.messages.access import CoversGuest, MaySee
 from motorpool.actors.messages.downlink import CONNECTION

@@ -2,7 +2,7 @@
 
 import pytest
 import trio
-from tests.api.test_websocket import connect, read_all, receive, receive_until, shake_hands
+from tests.api.sockets.test_websocket import connect, read_all, receive, receive_until, shake_hands
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import LinkChanged, TicketChanged
