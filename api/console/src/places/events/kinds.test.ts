@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import catalog from "../../../../../actors/words/catalogs/en.toml?raw";
 import types from "../../../../../actors/rules/event_types.py?raw";
+import catalog from "../../../../../actors/words/catalogs/en.toml?raw";
 import { en } from "../../i18n/en";
 import { setLanguage } from "../../i18n/translate";
 import { ALARMS, alarmName, kindChoices, kindName, kindsOf, parametersOf, TYPES } from "./kinds";
