@@ -7,19 +7,19 @@ import base64
 import binascii
 import hmac
 import re
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from ipaddress import ip_address
+from types import TracebackType
+from typing import Self
 from urllib.parse import urlsplit
 
 import trio
 
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, ReceiverGone, Unreachable
 from motorpool.actors.http.http import HttpResponse, OutgoingHttp
-from motorpool.actors.http.http_connection import HttpConnection
 
 WEBHOOK_URL = "webhook.url"
 WEBHOOK_SECRET = "webhook.secret"  # noqa: S105 - the name of an attribute
@@ -112,17 +112,32 @@ class WebhookSession:
     """Sends messages on connections that are kept open between them; 2xx alone counts as delivered.
 
     Redirects are not followed. Several messages may be sent at the same time; each has a connection of its
-    own meanwhile. A connection is closed when it was idle for IDLE_SECONDS and another message is sent, when
-    one to another URL is sent, and at the end of the session. A message is sent again, at most once, where
-    the receiver closed a connection without an answer: it may receive it twice.
+    own meanwhile. A connection that was idle for IDLE_SECONDS is not used again. A message is sent again, at
+    most once, where the receiver closed a connection without an answer: it may receive it twice.
     """
 
     def __init__(self, http: OutgoingHttp, user_agent: str) -> None:
         self._http = http
         self._headers = {"Content-Type": "application/json", "User-Agent": user_agent}
-        self._url = ""
-        self._idle: list[tuple[float, HttpConnection]] = []
-        """Connections to the URL, with when they became idle, the latest last."""
+        self._sessions = {
+            listed_only: http.session(
+                listed_only=listed_only, connect_seconds=CONNECT_SECONDS, idle_seconds=IDLE_SECONDS
+            )
+            for listed_only in (False, True)
+        }
+
+    async def __aenter__(self) -> Self:
+        for session in self._sessions.values():
+            await session.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Does not wait for anything; each raises Cancelled where the task is cancelled.
+        with trio.CancelScope(shield=True):
+            for session in self._sessions.values():
+                await session.__aexit__(kind, error, trace)
 
     async def send(
         self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
@@ -147,31 +162,25 @@ class WebhookSession:
             Unreachable: no answer in time.
             DeliveryRefused: a URL that is not permitted.
         """
-        listed_only = not check_url(url)
+        session = self._sessions[not check_url(url)]
         timestamp = int(now.timestamp())
-        headers = [
-            (b"webhook-id", message_id.encode()),
-            (b"webhook-timestamp", b"%d" % timestamp),
-        ]
+        headers = {**self._headers, "webhook-id": message_id, "webhook-timestamp": str(timestamp)}
         if secrets:
-            headers.append((b"webhook-signature", sign(secrets, message_id, timestamp, body).encode()))
+            headers["webhook-signature"] = sign(secrets, message_id, timestamp, body)
         begun = trio.current_time()
         await self._acquire_slot()
         try:
-            connection = await self._connection(url, listed_only=listed_only)
-            answer = await connection.request(
-                body,
-                seconds=SECONDS - (trio.current_time() - begun),
+            return await session.request(
+                "POST",
+                url,
                 headers=headers,
+                content=body,
+                seconds=SECONDS - (trio.current_time() - begun),
                 max_bytes=MAX_ANSWER_BYTES,
+                truncate=True,
             )
         finally:
             self._http.slots[False].release()
-        if connection.is_open and url == self._url:
-            self._idle.append((trio.current_time(), connection))
-        else:
-            await connection.aclose()
-        return answer
 
     async def _acquire_slot(self) -> None:
         slots = self._http.slots[False]
@@ -184,24 +193,6 @@ class WebhookSession:
             if waiting.cancelled_caught:
                 raise Unreachable("too many webhooks are being called", cause="timeout") from None
 
-    async def _connection(self, url: str, *, listed_only: bool) -> HttpConnection:
-        oldest = trio.current_time() - IDLE_SECONDS
-        while self._idle and (url != self._url or self._idle[0][0] < oldest):
-            await self._idle.pop(0)[1].aclose()
-        self._url = url
-        if self._idle:
-            return self._idle.pop()[1]
-        return HttpConnection(
-            self._http, url, self._headers, listed_only=listed_only, connect_seconds=CONNECT_SECONDS
-        )
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        # Does not wait for anything; each raises Cancelled where the task is cancelled.
-        with trio.CancelScope(shield=True):
-            while self._idle:
-                await self._idle.pop()[1].aclose()
-
 
 class Webhooks:
     """Opens sessions that send messages to webhooks."""
@@ -210,14 +201,9 @@ class Webhooks:
         self._http = http
         self._user_agent = user_agent
 
-    @asynccontextmanager
-    async def session(self) -> AsyncGenerator[WebhookSession]:
-        """Return a session, which is closed at the end of the block."""
-        session = WebhookSession(self._http, self._user_agent)
-        try:
-            yield session
-        finally:
-            await session.aclose()
+    def session(self) -> WebhookSession:
+        """Return a session, an async context manager."""
+        return WebhookSession(self._http, self._user_agent)
 
     async def send(
         self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime

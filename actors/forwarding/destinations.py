@@ -3,7 +3,6 @@
 import logging
 import secrets
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -15,7 +14,6 @@ from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
 from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.http.errors import one_line
 from motorpool.actors.http.http import OutgoingHttp
-from motorpool.actors.http.http_connection import HttpConnection
 from motorpool.storage.records import Device
 
 DEVICE_URL = "forward.url"
@@ -106,8 +104,14 @@ class Destinations:
             max_bytes=settings.queue_bytes,
         )
         if not is_mqtt:
-            connect = partial(HttpConnection, self._http, url, _headers(settings), trusted=True)
-            return queue, log, HttpDestination(connect, queue, log, self._monotonic, seconds=settings.seconds)
+            session = self._http.session(trusted=True)
+            return (
+                queue,
+                log,
+                HttpDestination(
+                    session, url, _headers(settings), queue, log, self._monotonic, seconds=settings.seconds
+                ),
+            )
         # paho is imported where it is needed: most servers forward nothing.
         from motorpool.actors.forwarding.mqtt_destination import (  # noqa: PLC0415
             MqttDestination,
@@ -143,9 +147,14 @@ class Destinations:
             found.log.dropped("full", dropped)
 
     async def _serve_url(self, url: str, served: _DeviceUrl) -> None:
-        connect = partial(HttpConnection, self._http, url, {"Content-Type": "application/json"})
         destination = HttpDestination(
-            connect, served.queue, served.log, self._monotonic, seconds=self._settings.seconds
+            self._http.session(),
+            url,
+            {"Content-Type": "application/json"},
+            served.queue,
+            served.log,
+            self._monotonic,
+            seconds=self._settings.seconds,
         )
         with served.scope:
             await destination.run()

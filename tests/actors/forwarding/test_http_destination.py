@@ -2,7 +2,6 @@
 
 import logging
 from contextlib import asynccontextmanager
-from functools import partial
 
 import pytest
 import trio
@@ -11,7 +10,6 @@ from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.http_destination import REFUSED_ATTEMPTS, HttpDestination
 from motorpool.actors.forwarding.queue import ForwardQueue
 from motorpool.actors.http.http import OutgoingHttp
-from motorpool.actors.http.http_connection import HttpConnection
 from motorpool.actors.messages.counters import FORWARD_DROPPED, FORWARDED
 
 
@@ -22,9 +20,9 @@ def dropped(reason):
 @asynccontextmanager
 async def sending(url, queue, *, trusted=True, headers=None):
     log = DeliveryLog("test", logging.LoggerAdapter(logging.getLogger("test")), trio.current_time)
-    connect = partial(HttpConnection, OutgoingHttp(), url, headers or {}, trusted=trusted)
+    session = OutgoingHttp().session(trusted=trusted)
     async with trio.open_nursery() as nursery:
-        destination = HttpDestination(connect, queue, log, trio.current_time, seconds=60)
+        destination = HttpDestination(session, url, headers or {}, queue, log, trio.current_time, seconds=60)
         nursery.start_soon(destination.run)
         yield
         nursery.cancel_scope.cancel()

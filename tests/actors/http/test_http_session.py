@@ -1,20 +1,21 @@
-"""Requests on one connection to real servers on the loopback."""
+"""Requests on connections that stay open, to real servers on the loopback."""
 
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
 from motorpool.actors.http.http import OutgoingHttp
-from motorpool.actors.http.http_connection import HttpConnection
 
 OK = b"HTTP/1.1 204 No Content\r\n\r\n"
+LAST = b"HTTP/1.1 204 No Content\r\nServer: leaves\r\n\r\n"
 
 
 class Server:
-    """Answers request number n with the n-th of the answers; an answer of None closes the connection."""
+    """Answers request number n with the n-th of the answers; None and LAST close the connection."""
 
     def __init__(self, answers):
         self.answers = iter(answers)
@@ -45,6 +46,8 @@ class Server:
                 if answer is None:
                     return
                 await stream.send_all(answer)
+                if answer is LAST:
+                    return
 
 
 @pytest.fixture
@@ -58,8 +61,31 @@ async def serving(nursery):
     return start
 
 
-def connection(url, *, trusted=True, tls=None, **headers):
-    return HttpConnection(OutgoingHttp(tls=tls), url, headers, trusted=trusted)
+class Posting:
+    """Posts to one URL in a session, and reads no more than 64 KiB of an answer."""
+
+    def __init__(self, session, url, headers):
+        self.session, self.url, self.headers = session, url, headers
+
+    async def request(self, content, *, seconds, headers=None, max_bytes=64 * 1024):
+        return await self.session.request(
+            "POST",
+            self.url,
+            headers={**self.headers, **(headers or {})},
+            content=content,
+            seconds=seconds,
+            max_bytes=max_bytes,
+            truncate=True,
+        )
+
+    async def post(self, content, *, seconds):
+        return (await self.request(content, seconds=seconds)).status
+
+
+@asynccontextmanager
+async def connection(url, *, trusted=True, tls=None, **headers):
+    async with OutgoingHttp(tls=tls).session(trusted=trusted) as session:
+        yield Posting(session, url, headers)
 
 
 async def test_requests_share_a_connection(serving):
@@ -96,13 +122,24 @@ async def test_a_request_that_was_answered_in_part_is_not_sent_again(serving):
     assert [content for _, content in server.requests] == [b"1", b"2"]
 
 
-async def test_a_connection_that_was_closed_while_idle_is_not_used(serving):
-    server = await serving(OK + b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n", OK)
+async def test_what_came_before_a_request_is_no_answer_to_it(serving):
+    stale = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n"
+    server = await serving(OK + stale, None, OK)
     async with connection(server.url) as posting:
         assert await posting.post(b"1", seconds=60) == 204
-        answer = await posting.request(b"2", seconds=60, headers=[(b"A", b"b")], max_bytes=10)
+        answer = await posting.request(b"2", seconds=60, headers={"A": "b"}, max_bytes=10)
     assert (answer.status, answer.address) == (204, "127.0.0.1")
     assert b"\r\nA: b\r\n" in server.requests[1][0]
+    assert [content for _, content in server.requests] == [b"1", b"2", b"2"]
+
+
+async def test_a_connection_that_was_closed_while_idle_is_not_used(serving):
+    server = await serving(LAST, OK)
+    async with connection(server.url) as posting:
+        assert await posting.post(b"1", seconds=60) == 204
+        await wait_all_tasks_blocked(0.01)
+        assert await posting.post(b"2", seconds=60) == 204
+    assert [content for _, content in server.requests] == [b"1", b"2"]
 
 
 async def test_a_server_that_wants_to_close_is_left(serving):
