@@ -27,8 +27,7 @@ from motorpool.actors.devices.position_writer import position_writer_spec
 from motorpool.actors.devices.protocol_attributes import read_assignments
 from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
 from motorpool.actors.events.notifier import notifier_spec
-from motorpool.actors.files.file_retention import DeviceQuota
-from motorpool.actors.files.media_files import media_folder
+from motorpool.actors.files.media_files import MediaFiles, open_media_files
 from motorpool.actors.files.uploads import UploadStorage
 from motorpool.actors.footage.footage_requests import footage_requests_spec
 from motorpool.actors.forwarding.forwarder import forwarder_spec
@@ -51,7 +50,7 @@ from motorpool.actors.helpdesk.ticket_captures import ticket_captures_spec
 from motorpool.actors.helpdesk.ticket_clock import ticket_clock_spec
 from motorpool.actors.helpdesk.ticket_commands import ticket_commands_spec
 from motorpool.actors.helpdesk.ticket_creator import ticket_creator_spec
-from motorpool.actors.helpdesk.ticket_pictures import PictureFiles, ticket_pictures_spec
+from motorpool.actors.helpdesk.ticket_pictures import ticket_pictures_spec
 from motorpool.actors.helpdesk.webhook_sender import webhook_sender_spec
 from motorpool.actors.helpdesk.zone_follower import ticket_zones_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
@@ -114,7 +113,7 @@ def fleet_tree(
     server_key: bytes | None = None,
     node: int = 0,
     clustered: bool = False,
-    quota: DeviceQuota | None = None,
+    files: MediaFiles | None = None,
 ) -> SupervisorSpec:
     """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
     message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`), `node`
@@ -131,7 +130,7 @@ def fleet_tree(
         MEDIA_PORTS["playback"] + offset,
         Jt808.port + offset,
     )
-    quota = quota or DeviceQuota(settings.files.device_quota_bytes or 0, exempt=None)
+    files = files or open_media_files(settings.data)
     outgoing = outgoing or OutgoingServices()
     hub = open_hub()
     rule_cache = RuleCache(database, settings.rules, read_assignments(settings.device.protocol_attributes))
@@ -179,11 +178,9 @@ def fleet_tree(
                 database,
                 DeviceOptions(
                     media=media,
-                    media_folder=media_folder(settings.data),
+                    files=files,
                     status_timeout_seconds=settings.device.status_seconds,
                     requests_alarm_files=settings.video.alarm_attachments,
-                    reserve_bytes=settings.files.reserve_bytes,
-                    quota=quota,
                     text_channel=outgoing.sms.enabled,
                     latest=latest,
                     node=node,
@@ -202,12 +199,7 @@ def fleet_tree(
                     capture_records_spec(
                         database, settings.captures.per_device, node=node, clustered=clustered
                     ),
-                    capture_spec(
-                        database,
-                        media_folder(settings.data),
-                        settings.captures,
-                        reserve_bytes=settings.files.reserve_bytes,
-                    ),
+                    capture_spec(database, files.store, settings.captures),
                 ),
             ),
             (cluster_stream_spec if clustered else stream_spec)(database, settings.video),
@@ -229,7 +221,7 @@ def fleet_tree(
             SupervisorSpec(
                 name="listeners",
                 intensity=None,
-                children=tuple(_listeners(database, rule_cache, settings, hub, server_key, quota)),
+                children=tuple(_listeners(database, rule_cache, settings, hub, server_key, files)),
             ),
             SupervisorSpec(
                 name="background",
@@ -237,24 +229,20 @@ def fleet_tree(
                 children=(
                     *((change_relay_spec(database),) if clustered else ()),
                     *(
-                        (live_relay_spec(database, node, cluster_statuses, media_folder(settings.data)),)
+                        (live_relay_spec(database, node, cluster_statuses, files.store),)
                         if cluster_statuses is not None
                         else ()
                     ),
                     capture_retention_spec(
                         database,
-                        media_folder(settings.data),
+                        files.store,
                         settings.captures.quota_bytes or 0,
                         settings.captures.retention_days or 0,
                         node=node,
                         clustered=clustered,
                     ),
                     file_retention_spec(
-                        database,
-                        media_folder(settings.data),
-                        settings.files.quota_bytes or 0,
-                        settings.files.retention_days or 0,
-                        quota,
+                        database, files, settings.files.quota_bytes or 0, settings.files.retention_days or 0
                     ),
                     outbox_spec(database, outgoing, settings.outbox.give_up_days),
                     notifier_spec(
@@ -299,15 +287,13 @@ def fleet_tree(
                     ticket_recalculations_spec(database, ticket_batches),
                     ticket_pictures_spec(
                         database,
-                        PictureFiles(media_folder(settings.data), quota, settings.files.reserve_bytes),
+                        files,
                         business_calendars,
                         ticket_mails,
                     ),
                     ticket_zones_spec(database, ticket_batches),
                     ticket_commands_spec(database, ticket_batches),
-                    ticket_captures_spec(
-                        database, media_folder(settings.data), business_calendars, ticket_mails
-                    ),
+                    ticket_captures_spec(database, files.store, business_calendars, ticket_mails),
                     footage_requests_spec(database),
                     ticket_rules_spec(
                         database,
@@ -392,15 +378,13 @@ def _listeners(
     settings: FleetSettings,
     hub: Hub | None,
     server_key: bytes | None,
-    quota: DeviceQuota,
+    files: MediaFiles,
 ) -> list[ChildSpec[None]]:
     protocols = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
     unknown = protocols - {*CODECS, "jt1078"}
     if unknown:
         raise ValueError(f"no such protocol: {', '.join(sorted(unknown))}")
-    storage = UploadStorage(
-        media_folder(settings.data), settings.video.attachment_bytes, settings.files.reserve_bytes, quota
-    )
+    storage = UploadStorage(files, settings.video.attachment_bytes)
     uploads = storage if settings.video.alarm_attachments else None
     guard = device_guard(settings.device.connections, settings.device.connections_per_address)
     datagrams = datagram_guard(settings.device.connections, settings.device.connections_per_address)

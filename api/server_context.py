@@ -10,7 +10,7 @@ import trio
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRate
 from motorpool.actors.deliveries import OutgoingServices
-from motorpool.actors.files.file_retention import DeviceQuota
+from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.changes import (
@@ -83,14 +83,14 @@ class ServerContext:
     """Signs tokens; stored in the database."""
     server: ServerSettings
     """The server's settings as last read."""
+    files: MediaFiles
+    """Files of devices, which devices and users add."""
     outgoing: OutgoingServices = field(default_factory=OutgoingServices)
     """Mail, text messages, the geocoder and HTTP to other servers."""
     shared_attempts: SharedAttempts | None = None
     """Counts limited attempts for all servers of a cluster; None if there is one."""
     home_finder: HomeFinder | None = None
     """Where devices are that another server serves; None where no request is forwarded."""
-    file_quota: DeviceQuota | None = None
-    """Of the files of each device, which devices and users add; None: none."""
     setup_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Makes a client elsewhere the first user (api/auth/setup.py)."""
     closing: trio.Event = field(default_factory=trio.Event)

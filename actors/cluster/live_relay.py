@@ -8,7 +8,6 @@ in the database and asked of the others; of events it is not known, so WebSocket
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import trio
@@ -17,7 +16,7 @@ from motorpool.actors.cluster.broadcasts import serve_broadcast
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.remote_texts import decode_text, encode_devices, encode_events, encode_text
 from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
-from motorpool.actors.files.media_files import folder_identity
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.actors.messages.remote import (
     ApplyRemoteUpdates,
@@ -63,14 +62,14 @@ class LiveRelay(Actor[None]):
     """Keeps the newest of each device until it is sent, and applies what others send."""
 
     def __init__(
-        self, database: Database, server: int, cluster_statuses: ClusterStatuses, media: Path
+        self, database: Database, server: int, cluster_statuses: ClusterStatuses, store: MediaStore
     ) -> None:
         self._database = database
         self._server = server
         self._cluster_statuses = cluster_statuses
-        self._media = media
+        self._store = store
         self._files = ""
-        """Which folder `media` is; empty: unknown."""
+        """The identity of the store; empty: unknown."""
         self._with_other_files: set[int] = set()
         """Servers that keep files of devices in another folder."""
         self._positions: dict[int, Position] = {}
@@ -97,7 +96,7 @@ class LiveRelay(Actor[None]):
     async def start(self) -> None:
         """Note what is new at this server from now on."""
         try:
-            self._files = await trio.to_thread.run_sync(folder_identity, self._media)
+            self._files = await trio.to_thread.run_sync(self._store.identity)
         except OSError as error:
             self.context.log.warning("files of devices cannot be kept: %s", error)
         topic = self.context.system.topic
@@ -254,7 +253,7 @@ class LiveRelay(Actor[None]):
                 "server %d keeps the files of devices in another folder than %s: what one of them has, such"
                 " as pictures and captures, the other does not serve (docs/servers.md#what-servers-share)",
                 server,
-                self._media,
+                self._store.folder,
             )
 
     async def _apply(self, server: int, updates: Sequence[DeviceUpdate]) -> None:
@@ -303,15 +302,15 @@ def _batches(device_ids: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def live_relay_spec(
-    database: Database, server: int, cluster_statuses: ClusterStatuses, media: Path
+    database: Database, server: int, cluster_statuses: ClusterStatuses, store: MediaStore
 ) -> ChildSpec[None]:
     """Return the child spec; `server` is the number of this one.
 
-    `cluster_statuses` is the table of the directory, `media` the folder of all files of devices.
+    `cluster_statuses` is the table of the directory, `store` keeps the files of devices.
     """
     return ChildSpec(
         kind=LIVE_RELAY,
-        factory=lambda: LiveRelay(database, server, cluster_statuses, media),
+        factory=lambda: LiveRelay(database, server, cluster_statuses, store),
         resident=False,
         shutdown_seconds=STOP_SECONDS + 1.0,
     )

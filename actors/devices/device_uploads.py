@@ -12,7 +12,6 @@ from motorpool.actors.devices.alarm_file_requests import AlarmFileRequests
 from motorpool.actors.devices.device_commands import DeviceCommands
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.options import DeviceOptions
-from motorpool.actors.files.media_files import save_media
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
 from motorpool.actors.messages.uplink import (
     AlarmFileStored,
@@ -87,10 +86,7 @@ class DeviceUploads:
         now = self._context.clock.now()
         unique_id = self._session.row.unique_id
         try:
-            options = self._options
-            name = await save_media(
-                options.media_folder, unique_id, media, now, options.reserve_bytes, options.quota
-            )
+            name = await self._options.files.save(unique_id, media, now)
         except OSError as error:
             self._context.log.error("cannot write a file of %d bytes: %s", len(media.content), error)
             return

@@ -1,12 +1,11 @@
 """The settings that every device actor shares."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
-from motorpool.actors.files.file_retention import DeviceQuota
+from motorpool.actors.files.media_files import MediaFiles
 from motorpool.codecs.reports import MediaAddress
 from motorpool.storage.records import Position
 
@@ -16,18 +15,14 @@ class DeviceOptions(msgspec.Struct, frozen=True):
 
     media: MediaAddress
     """Where devices connect to send media and files."""
-    media_folder: Path
-    """The folder of all files of devices."""
+    files: MediaFiles
+    """Writes what devices upload."""
     status_timeout_seconds: float
     """Silence after which an online device becomes unknown."""
     requests_alarm_files: bool = True
     """Whether devices are asked to upload the files of their alarms."""
     text_channel: bool = False
     """Whether commands can be sent as text messages."""
-    reserve_bytes: int = 0
-    """Disk space that stays free."""
-    quota: DeviceQuota | None = None
-    """Quota of the files of each device, shared with the uploads of alarm files."""
     node: int = 0
     """The number of this server in the database."""
     clustered: bool = False

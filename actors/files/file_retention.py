@@ -10,11 +10,10 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 
 import msgspec
 
-from motorpool.actors.files.file_locks import lock_unwritten
+from motorpool.actors.files.media_store import MediaEntry, MediaKey, MediaStore
 
 MEDIA_NAMES = "[0-9]*-*.*"
 """Pattern of the names that `media_name` makes."""
@@ -33,7 +32,7 @@ class SweepResult(msgspec.Struct, frozen=True):
 
 
 def sweep(
-    media: Path,
+    store: MediaStore,
     names: str,
     *,
     quota_bytes: int,
@@ -42,12 +41,12 @@ def sweep(
 ) -> SweepResult:
     """Remove files last written before `oldest`, and the oldest ones until the others fit the quota.
 
-    `names` is a pattern of file names in the folders of all devices. `quota_bytes` 0 is none. Files that a
+    `names` is a pattern of file names of all devices. `quota_bytes` 0 is none. Files that a
     process is writing stay, but count; those in `exempt` stay and do not count.
     """
     limit = oldest.timestamp() if oldest is not None else 0.0
-    paths = (path for path in media.glob(f"*/{names}") if path.name not in exempt)
-    return _remove(paths, quota_bytes, quota_bytes, limit)
+    entries = (entry for entry in store.list(names) if entry.key.name not in exempt)
+    return _remove(store, entries, quota_bytes, quota_bytes, limit)
 
 
 class DeviceQuota:
@@ -61,7 +60,7 @@ class DeviceQuota:
         self._quota = quota_bytes
         self._exempt = None if exempt is None else frozenset(exempt)
         self._lock = threading.Lock()
-        self._known: OrderedDict[Path, int] = OrderedDict()
+        self._known: OrderedDict[str, int] = OrderedDict()
 
     def exempt(self, names: Collection[str]) -> None:
         """Set the names of files that stay and do not count."""
@@ -74,27 +73,27 @@ class DeviceQuota:
             if self._exempt is not None:
                 self._exempt |= {name}
 
-    def add(self, path: Path) -> None:
-        """Note a new file; if its device has too many bytes, remove its oldest files.
+    def add(self, store: MediaStore, key: MediaKey, size: int) -> None:
+        """Note a new file of `size` bytes; if its device has too many bytes, remove its oldest files.
 
         A tenth of the quota is freed at once, so that not each further file searches the folder. The new file
         stays, however large it is.
         """
-        folder = path.parent
+        folder = key.folder
         with self._lock:
             exempt = self._exempt
             if not self._quota or exempt is None:
                 return
             known = self._known.get(folder)
             if known is not None:
-                self._known[folder] = known = known + path.stat().st_size
+                self._known[folder] = known = known + size
         if known is not None and known <= self._quota:
             return
         free_to = self._quota - self._quota // 10
-        files = (found for found in folder.glob(MEDIA_NAMES) if found.name not in exempt)
-        result = _remove(files, self._quota, free_to, 0.0, path.name)
+        files = (entry for entry in store.list(MEDIA_NAMES, folder) if entry.key.name not in exempt)
+        result = _remove(store, files, self._quota, free_to, 0.0, key.name)
         if result.removed:
-            _log.info("removed %d files of %s, past the quota of a device", len(result.removed), folder.name)
+            _log.info("removed %d files of %s, past the quota of a device", len(result.removed), folder)
         with self._lock:
             self._known[folder] = result.total_bytes
             self._known.move_to_end(folder)
@@ -103,29 +102,29 @@ class DeviceQuota:
 
 
 def _remove(
-    paths: Iterable[Path], quota_bytes: int, free_to: int, limit: float, new: str = ""
+    store: MediaStore,
+    entries: Iterable[MediaEntry],
+    quota_bytes: int,
+    free_to: int,
+    limit: float,
+    new: str = "",
 ) -> SweepResult:
     """Remove files older than `limit`; if all exceed the quota, the oldest until `free_to` bytes remain."""
-    files: list[tuple[float, int, Path]] = []
-    for path in paths:
-        with suppress(OSError):  # removed meanwhile, with its device
-            state = path.lstat()
-            files.append((state.st_mtime, state.st_size, path))
-    files.sort()
-    total = sum(size for _, size, _ in files)
+    files = sorted(entries, key=lambda entry: (entry.modified, entry.size, entry.key))
+    total = sum(entry.size for entry in files)
     enough = free_to if quota_bytes and total > quota_bytes else total
     removed: list[str] = []
-    for modified, size, path in files:
+    for key, size, modified in files:
         if modified >= limit and total <= enough:
             break
-        if path.name == new:
+        if key.name == new:
             continue
-        with suppress(OSError):
-            file = lock_unwritten(path)
+        with suppress(OSError):  # removed meanwhile, with its device
+            file = store.lock(key)
             if file is None:
                 continue
             with file:
-                path.unlink()
-            removed.append(path.name)
+                store.delete(key)
+            removed.append(key.name)
             total -= size
     return SweepResult(total, tuple(removed))

@@ -4,24 +4,18 @@ An upload is part of its connection and not an actor: it lives as long as the co
 disk, and gets no messages from others.
 """
 
-import contextlib
-import os
-import secrets
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
-from typing import BinaryIO, TypeVarTuple
+from typing import TypeVar, TypeVarTuple
 
 import trio
 
-from motorpool.actors.files.disk_space import require_free_space
-from motorpool.actors.files.file_locks import create_locked, lock_unwritten
-from motorpool.actors.files.file_retention import DeviceQuota
-from motorpool.actors.files.media_files import FOLDER_MODE, device_folder, media_name
+from motorpool.actors.files.media_files import MediaFiles, media_name
+from motorpool.actors.files.media_store import Draft, media_key
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
-from motorpool.storage.durable_files import make_folder, move_into_place
 
 Arguments = TypeVarTuple("Arguments")
+T = TypeVar("T")
 
 MAX_FILES = 64
 """Limit of the files of one upload."""
@@ -30,16 +24,12 @@ WRITERS = 4
 
 
 class UploadStorage:
-    """The folder, the limits and the threads of all uploads."""
+    """Where the files of all uploads go, their limits and threads."""
 
-    def __init__(
-        self, media_folder: Path, file_bytes: int, reserve_bytes: int = 0, quota: DeviceQuota | None = None
-    ) -> None:
-        """`file_bytes` is the size limit of one file; `reserve_bytes` of the disk stay free."""
-        self.media_folder = media_folder
+    def __init__(self, files: MediaFiles, file_bytes: int) -> None:
+        """`file_bytes` is the size limit of one file."""
+        self.files = files
         self.file_bytes = file_bytes
-        self.reserve_bytes = reserve_bytes
-        self.quota = quota
         self.writers = trio.CapacityLimiter(WRITERS)
 
 
@@ -48,8 +38,8 @@ class Upload:
 
     def __init__(self, storage: UploadStorage, unique_id: str) -> None:
         self._storage = storage
-        self._folder = device_folder(storage.media_folder, unique_id)
-        self._open: dict[str, _Part] = {}
+        self._unique_id = unique_id
+        self._open: dict[str, Draft] = {}
         self._started_count = 0
 
     async def begin(self, file: FileUploadStarted) -> str:
@@ -66,11 +56,12 @@ class Upload:
         if known is None and self._started_count >= MAX_FILES:
             return f"an alarm has {MAX_FILES} files at most"
         if known is not None:
-            await self._in_thread(known.drop)
+            del self._open[file.name]
+            await self._in_thread(known.discard)
         self._started_count += 1
-        part = _Part(self._folder / f".upload-{secrets.token_hex(12)}.part", file.size)
-        await self._in_thread(part.open, self._storage.reserve_bytes)
-        self._open[file.name] = part
+        self._open[file.name] = await self._in_thread(
+            self._storage.files.store.draft, self._unique_id, file.size
+        )
         return ""
 
     async def write(self, chunk: FileChunk) -> None:
@@ -79,14 +70,14 @@ class Upload:
         Raises:
             OSError: the chunk cannot be written; the file is discarded.
         """
-        part = self._open.get(chunk.name)
-        if part is None:
+        draft = self._open.get(chunk.name)
+        if draft is None:
             return
         try:
-            await self._in_thread(part.write, chunk.offset, chunk.content)
+            await self._in_thread(draft.write, chunk.offset, chunk.content)
         except OSError:
             del self._open[chunk.name]
-            await self._in_thread(part.drop)
+            await self._in_thread(draft.discard)
             raise
 
     async def keep(self, file: FileUploadCompleted, now: datetime) -> str:
@@ -97,71 +88,28 @@ class Upload:
         Raises:
             OSError: the file cannot be stored; it is discarded.
         """
-        part = self._open.pop(file.name, None)
-        if part is None:
+        draft = self._open.pop(file.name, None)
+        if draft is None:
             return ""
         name = media_name(now, file.extension)
         try:
-            await self._in_thread(part.keep, self._folder / name, self._storage.quota)
+            await self._in_thread(self._keep, draft, name)
         except OSError:
-            await self._in_thread(part.drop)
+            await self._in_thread(draft.discard)
             raise
         return name
 
+    def _keep(self, draft: Draft, name: str) -> None:
+        files = self._storage.files
+        draft.keep(name)
+        if files.quota is not None:
+            files.quota.add(files.store, media_key(self._unique_id, name), draft.size)
+
     def discard(self) -> None:
         """Remove incomplete files, in the caller's thread: an actor that ends cannot wait."""
-        for part in self._open.values():
-            part.drop()
+        for draft in self._open.values():
+            draft.discard()
         self._open.clear()
 
-    async def _in_thread(self, work: Callable[[*Arguments], None], *arguments: *Arguments) -> None:
-        await trio.to_thread.run_sync(work, *arguments, limiter=self._storage.writers)
-
-
-class _Part:
-    """An incomplete file. The methods block."""
-
-    def __init__(self, path: Path, size: int) -> None:
-        self.size = size
-        self._path = path
-        self._file: BinaryIO | None = None
-
-    def open(self, reserve_bytes: int) -> None:
-        make_folder(self._path.parent, FOLDER_MODE)
-        require_free_space(self._path.parent, self.size, reserve_bytes)
-        self._file = create_locked(self._path)
-
-    def write(self, offset: int, content: bytes) -> None:
-        assert self._file is not None
-        rest = memoryview(content)
-        while rest:
-            written = os.pwrite(self._file.fileno(), rest, offset)
-            rest, offset = rest[written:], offset + written
-
-    def keep(self, path: Path, quota: DeviceQuota | None) -> None:
-        """Flush the file to disk and rename it; the device gets its acknowledgement after that."""
-        assert self._file is not None
-        os.fsync(self._file.fileno())
-        # Closed last: it is locked until it has its name.
-        move_into_place(self._path, path)
-        self._file.close()
-        if quota is not None:
-            quota.add(path)
-
-    def drop(self) -> None:
-        with contextlib.suppress(OSError):
-            if self._file is not None:
-                self._file.close()
-            self._path.unlink(missing_ok=True)
-
-
-def remove_parts(media_folder: Path) -> int:
-    """Remove the incomplete files that no process writes; return their number. Blocks."""
-    removed = 0
-    for path in media_folder.glob("*/.upload-*.part"):
-        with contextlib.suppress(OSError):
-            if file := lock_unwritten(path):
-                with file:
-                    path.unlink()
-                removed += 1
-    return removed
+    async def _in_thread(self, work: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        return await trio.to_thread.run_sync(work, *arguments, limiter=self._storage.writers)

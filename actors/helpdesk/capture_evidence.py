@@ -1,11 +1,11 @@
 """What the history of a ticket says of a capture, and of files (docs/tickets.md#evidence)."""
 
-from pathlib import Path
 from typing import Any
 
 import trio
 
-from motorpool.actors.files.media_files import device_folder, measure, media_url
+from motorpool.actors.files.media_files import measure, media_url
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.helpdesk.facts import Author
 from motorpool.actors.words.record_json import format_time
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
@@ -18,14 +18,13 @@ MEASURED = 2
 _MEASURING = trio.CapacityLimiter(MEASURED)
 
 
-async def measure_file(media: Path, unique_id: str, name: str) -> FileFacts:
+async def measure_file(store: MediaStore, unique_id: str, name: str) -> FileFacts:
     """Return size and hash of a file in the folder of a device.
 
     Raises:
         OSError: There is no such file.
     """
-    path = device_folder(media, unique_id) / name
-    size, digest = await trio.to_thread.run_sync(measure, path, limiter=_MEASURING)
+    size, digest = await trio.to_thread.run_sync(measure, store, unique_id, name, limiter=_MEASURING)
     return FileFacts(name, size, digest)
 
 

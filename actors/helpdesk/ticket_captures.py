@@ -8,13 +8,12 @@ is leased; when the lease has ended, the server that has the file takes the row 
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import trio
 
-from motorpool.actors.files.media_files import device_folder
+from motorpool.actors.files.media_store import MediaStore, media_key
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.capture_evidence import author_of, entry_of, file_attributes, measure_file
 from motorpool.actors.helpdesk.capture_starts import NO_RIGHT, RETRY, CaptureStarts
@@ -58,11 +57,16 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
     DELETED = "the ticket was deleted"
 
     def __init__(
-        self, database: Database, media: Path, holder: str, calendars: BusinessCalendars, mails: TicketMails
+        self,
+        database: Database,
+        store: MediaStore,
+        holder: str,
+        calendars: BusinessCalendars,
+        mails: TicketMails,
     ) -> None:
-        """`holder` tells this server from others; `media` is the folder of the files of all devices."""
+        """`holder` tells this server from others; `store` keeps the files of captures."""
         super().__init__(database, ticket_captures.ROWS, holder)
-        self._media = media
+        self._store = store
         self._calendars = calendars
         self._mails = mails
         self._aside: dict[int, float] = {}
@@ -172,13 +176,13 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
         try:
             if record is None:
                 # A crash may have left it within a fragment, and the retention of captures not repaired it.
-                path = device_folder(self._media, device.unique_id) / capture.file_name
-                repaired = await trio.to_thread.run_sync(repair_one, path)
+                key = media_key(device.unique_id, capture.file_name)
+                repaired = await trio.to_thread.run_sync(repair_one, self._store, key)
                 if repaired is None or not repaired.size:
                     return None
             elif record.status == "FAILED" or record.removed:
                 return None
-            return await measure_file(self._media, device.unique_id, capture.file_name)
+            return await measure_file(self._store, device.unique_id, capture.file_name)
         except FileNotFoundError:
             return None
 
@@ -203,8 +207,8 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
         device = await devices.TABLE.fetch(self._database, capture.device_id)
         if device is None:
             return True
-        path = device_folder(self._media, device.unique_id) / capture.file_name
-        return await trio.to_thread.run_sync(path.exists)
+        key = media_key(device.unique_id, capture.file_name)
+        return await trio.to_thread.run_sync(self._store.exists, key)
 
     async def _expire(self, capture: TicketCapture) -> None:
         await self._end(capture, entry_of(capture, "FAILED", capture.refusal or NOT_IN_TIME))
@@ -227,13 +231,13 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
 
 
 def ticket_captures_spec(
-    database: Database, media: Path, calendars: BusinessCalendars, mails: TicketMails
+    database: Database, store: MediaStore, calendars: BusinessCalendars, mails: TicketMails
 ) -> ChildSpec[TicketCapturesWaiting]:
-    """Return the child spec; `media` is the folder of the files of all devices."""
+    """Return the child spec."""
     # The same after a restart of the actor, which so keeps its captures.
     holder = secrets.token_hex(8)
     return ChildSpec(
         kind=TICKET_CAPTURES,
-        factory=lambda: TicketCaptures(database, media, holder, calendars, mails),
+        factory=lambda: TicketCaptures(database, store, holder, calendars, mails),
         resident=False,
     )

@@ -6,13 +6,11 @@ It is asked after the commit of the ticket: neither events nor other tickets wai
 import hashlib
 from contextlib import suppress
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import trio
 
-from motorpool.actors.files.file_retention import DeviceQuota
-from motorpool.actors.files.media_files import device_folder, measure, newest_picture, save_media
+from motorpool.actors.files.media_files import MediaFiles, measure, newest_picture
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.capture_evidence import file_attributes
 from motorpool.actors.helpdesk.draft import to_milliseconds
@@ -46,16 +44,6 @@ MAX_WAITING = 100
 """Tickets that wait; further ones get no picture."""
 
 
-class PictureFiles(NamedTuple):
-    """Where pictures are, and how many may be kept."""
-
-    media: Path
-    """The folder of the files of all devices."""
-    quota: DeviceQuota | None = None
-    reserve_bytes: int = 0
-    """Disk space that stays free."""
-
-
 class _Picture(NamedTuple):
     file: FileFacts
     attributes: dict[str, Any]
@@ -65,7 +53,7 @@ class TicketPictures(Actor[AttachPicture]):
     """Takes tickets, a few at a time."""
 
     def __init__(
-        self, database: Database, files: PictureFiles, calendars: BusinessCalendars, mails: TicketMails
+        self, database: Database, files: MediaFiles, calendars: BusinessCalendars, mails: TicketMails
     ) -> None:
         self._database = database
         self._files = files
@@ -121,14 +109,8 @@ class TicketPictures(Actor[AttachPicture]):
         if found is None:
             return None
         channel, image = found
-        media, quota, reserve = self._files
-        name = await save_media(
-            media,
-            device.unique_id,
-            MediaFile("image", "jpg", image.jpeg, channel),
-            self.context.clock.now(),
-            reserve,
-            quota,
+        name = await self._files.save(
+            device.unique_id, MediaFile("image", "jpg", image.jpeg, channel), self.context.clock.now()
         )
         file = FileFacts(name, len(image.jpeg), hashlib.sha256(image.jpeg).hexdigest())
         return _picture(device, file, image.taken_at, channel)
@@ -145,14 +127,13 @@ class TicketPictures(Actor[AttachPicture]):
 
     async def _stored(self, device: Device) -> _Picture | None:
         """Return the newest photo or stored snapshot."""
-        folder = device_folder(self._files.media, device.unique_id)
-        oldest = self.context.clock.now() - MAX_AGE
-        found = await trio.to_thread.run_sync(newest_picture, folder, oldest)
+        store, oldest = self._files.store, self.context.clock.now() - MAX_AGE
+        found = await trio.to_thread.run_sync(newest_picture, store, device.unique_id, oldest)
         if found is None:
             return None
-        path, stored_at = found
-        size, digest = await trio.to_thread.run_sync(measure, path)
-        return _picture(device, FileFacts(path.name, size, digest), stored_at)
+        name, stored_at = found
+        size, digest = await trio.to_thread.run_sync(measure, store, device.unique_id, name)
+        return _picture(device, FileFacts(name, size, digest), stored_at)
 
     def _is_recent(self, taken_at: datetime) -> bool:
         return self.context.clock.now() - taken_at <= MAX_AGE
@@ -164,7 +145,7 @@ def _picture(device: Device, file: FileFacts, taken_at: datetime, channel: int =
 
 
 def ticket_pictures_spec(
-    database: Database, files: PictureFiles, calendars: BusinessCalendars, mails: TicketMails
+    database: Database, files: MediaFiles, calendars: BusinessCalendars, mails: TicketMails
 ) -> ChildSpec[AttachPicture]:
     """Return the child spec."""
     return ChildSpec(

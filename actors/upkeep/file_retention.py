@@ -7,13 +7,12 @@ Evidence of tickets is left, and does not count.
 
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 import msgspec
 import trio
 
-from motorpool.actors.files.file_retention import MEDIA_NAMES, DeviceQuota, sweep
-from motorpool.actors.files.media_files import remove_drafts
+from motorpool.actors.files.file_retention import MEDIA_NAMES, sweep
+from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage.database.database import Database
@@ -39,14 +38,13 @@ class FileRetention(Actor[FilesHeld]):
     def __init__(
         self,
         database: Database,
-        media: Path,
+        files: MediaFiles,
         quota_bytes: int,
         days: int,
-        device_quota: DeviceQuota | None,
     ) -> None:
         self._database = database
-        self._device_quota = device_quota
-        self._media = media
+        self._device_quota = files.quota
+        self._store = files.store
         self._quota_bytes = quota_bytes
         self._days = days
 
@@ -64,7 +62,7 @@ class FileRetention(Actor[FilesHeld]):
 
     async def _sweep(self) -> None:
         now = self.context.clock.now()
-        if drafts := await trio.to_thread.run_sync(remove_drafts, self._media, now):
+        if drafts := await trio.to_thread.run_sync(self._store.remove_drafts, now.timestamp()):
             self.context.log.info("removed %d incomplete files that a crash left", drafts)
         try:
             held = await ticket_files.held(self._database)
@@ -76,7 +74,7 @@ class FileRetention(Actor[FilesHeld]):
         oldest = now - timedelta(days=self._days) if self._days else None
         quota = self._quota_bytes
         swept = await trio.to_thread.run_sync(
-            partial(sweep, self._media, MEDIA_NAMES, quota_bytes=quota, oldest=oldest, exempt=held.keys())
+            partial(sweep, self._store, MEDIA_NAMES, quota_bytes=quota, oldest=oldest, exempt=held.keys())
         )
         FILE_BYTES.labels("media").set(swept.total_bytes)
         FILES_REMOVED.labels("media").inc(len(swept.removed))
@@ -87,14 +85,14 @@ class FileRetention(Actor[FilesHeld]):
 
 
 def file_retention_spec(
-    database: Database, media: Path, quota_bytes: int, days: int, device_quota: DeviceQuota | None = None
+    database: Database, files: MediaFiles, quota_bytes: int, days: int
 ) -> ChildSpec[FilesHeld]:
-    """Return the child spec; `media` is the folder of all devices, 0 is no quota and no limit of age.
+    """Return the child spec; 0 is no quota and no limit of age.
 
-    `device_quota` learns which files are evidence of tickets.
+    The quota of `files` learns which files are evidence of tickets.
     """
     return ChildSpec(
         kind=FILE_RETENTION,
-        factory=lambda: FileRetention(database, media, quota_bytes, days, device_quota),
+        factory=lambda: FileRetention(database, files, quota_bytes, days),
         resident=False,
     )

@@ -10,13 +10,12 @@ The file is longer than others because every deadline and end of a capture is de
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, assert_never
 
 import msgspec
 import trio
 
-from motorpool.actors.files.media_files import device_folder
+from motorpool.actors.files.media_store import MediaStore, media_key
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.messages.publishing import (
@@ -84,15 +83,12 @@ class Capture(Actor[CaptureMessage]):
         capture_id: str,
         settings: CaptureSettings,
         database: Database,
-        media: Path,
-        *,
-        reserve_bytes: int = 0,
+        store: MediaStore,
     ) -> None:
         self._id = capture_id
         self._settings = settings
-        self._reserve_bytes = reserve_bytes
         self._database = database
-        self._media = media
+        self._store = store
         self._opened: OpenedCapture
         self._source: Ref[Subscribe | Unsubscribe]
         self._writer: CaptureWriter | None = None
@@ -290,8 +286,7 @@ class Capture(Actor[CaptureMessage]):
                 if device is None:
                     return None
                 unique_id = device.unique_id
-            folder = device_folder(self._media, unique_id)
-            self._writer = CaptureWriter(folder, record.file_name, reserve_bytes=self._reserve_bytes)
+            self._writer = CaptureWriter(self._store, media_key(unique_id, record.file_name))
         return self._writer
 
     async def _transcode(self, fragments: Sequence[MediaFragment]) -> list[MediaFragment]:
@@ -348,18 +343,13 @@ def _disk_reason(error: OSError) -> str:
 
 
 def capture_spec(
-    database: Database, media: Path, settings: CaptureSettings, *, reserve_bytes: int = 0
+    database: Database, store: MediaStore, settings: CaptureSettings
 ) -> DynamicSpec[str, CaptureMessage]:
-    """Return the spec of the captures: an actor for each (actors/video/capture_start.py).
-
-    `media` is the folder of the devices' files; `reserve_bytes` of its disk are left free.
-    """
+    """Return the spec of the captures: an actor for each (actors/video/capture_start.py)."""
     return DynamicSpec(
         kind=CAPTURE,
         name="captures",
-        factory=lambda capture_id: Capture(
-            capture_id, settings, database, media, reserve_bytes=reserve_bytes
-        ),
+        factory=lambda capture_id: Capture(capture_id, settings, database, store),
         restart=Restart.TRANSIENT,
         mailbox_size=WAITING_MESSAGES,
         idle_seconds=None,

@@ -8,17 +8,13 @@ import secrets
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
-from motorpool.actors.files.disk_space import require_free_space
-from motorpool.actors.files.file_locks import create_locked, lock_unwritten
-from motorpool.actors.files.media_files import FOLDER_MODE
+from motorpool.actors.files.media_store import GrowingFile, MediaKey, MediaStore
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
 from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.units import Coding
-from motorpool.storage.durable_files import make_folder, sync_folder
 
 CAPTURE_NAMES = "capture-*.mp4"
 """Pattern of the names that `new_file_name` makes."""
@@ -32,15 +28,14 @@ def new_file_name(now: datetime) -> str:
 class CaptureWriter:
     """Writes one file, which is created with the first fragment. For one thread at a time."""
 
-    def __init__(self, folder: Path, name: str, *, reserve_bytes: int = 0) -> None:
-        """`reserve_bytes` of the disk stay free."""
-        self.path = folder / name
+    def __init__(self, store: MediaStore, key: MediaKey) -> None:
+        self._store = store
+        self._key = key
         self.size = 0
         """Bytes written so far."""
         self.duration = 0.0
         """Seconds."""
-        self._reserve = reserve_bytes
-        self._file: BinaryIO | None = None
+        self._file: GrowingFile | None = None
         self._capture_file: CaptureFile | None = None
         self._formats: dict[Coding, PictureFormat] = {}
 
@@ -95,10 +90,9 @@ class CaptureWriter:
             return
         try:
             # The film first: should the machine fail here, an old head with all of the film plays.
-            os.fsync(self._file.fileno())
+            self._file.sync()
             self._capture_file.finish()
-            os.fsync(self._file.fileno())
-            sync_folder(self.path.parent)
+            self._file.finish()
         finally:
             self.close()
 
@@ -110,20 +104,21 @@ class CaptureWriter:
 
     def discard(self) -> None:
         """Remove the file, so that another one can have its name."""
-        if self._capture_file is not None:
+        if self._file is not None:
+            self._file.discard()
+            self._file = None
+        elif self._capture_file is not None:
             with suppress(OSError):
-                self.path.unlink()
-        self.close()
+                self._store.delete(self._key)
 
     def _open(self, size: int) -> None:
-        """Have the file, and room for so many bytes."""
+        """Have the file, and room for `size` bytes."""
         try:
             if self._capture_file is None:
-                make_folder(self.path.parent, FOLDER_MODE)
-            require_free_space(self.path.parent, size, self._reserve)
-            if self._capture_file is None:
-                self._file = create_locked(self.path)
-                self._capture_file = CaptureFile(self._file, self._known_format)
+                self._file = self._store.create(self._key, size)
+                self._capture_file = CaptureFile(self._file.file, self._known_format)
+            elif self._file is not None:
+                self._file.require(size)
         except OSError:
             self._give_up()
             raise
@@ -157,33 +152,33 @@ class RepairedFile(NamedTuple):
     """Whether what a crash left within a fragment was cut off."""
 
 
-def repair_one(path: Path) -> RepairedFile | None:
+def repair_one(store: MediaStore, key: MediaKey) -> RepairedFile | None:
     """Repair a file that a crash of a server may have left; None where a process is writing it.
 
     Raises:
         OSError: there is no such file, or the disk fails.
     """
-    file = lock_unwritten(path)
+    file = store.lock(key)
     if file is None:
         return None
     with file:
         was_cut = repair(file)
         size = file.seek(0, os.SEEK_END)
         if size <= HEADER_BYTES:
-            path.unlink()
+            store.delete(key)
             size = 0
         return RepairedFile(size, was_cut)
 
 
-def repair_all(media: Path) -> list[str]:
+def repair_all(store: MediaStore) -> list[str]:
     """Repair the files that a crash of a server has left; return the names of the repaired.
 
     Files that this or another server is writing are left alone. What holds nothing whole is removed.
     """
     repaired = []
-    for path in media.glob(f"*/{CAPTURE_NAMES}"):
+    for entry in store.list(CAPTURE_NAMES):
         with suppress(OSError):
-            found = repair_one(path)
+            found = repair_one(store, entry.key)
             if found is not None and found.was_cut:
-                repaired.append(path.name)
+                repaired.append(entry.key.name)
     return repaired

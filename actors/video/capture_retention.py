@@ -1,18 +1,16 @@
 """Retention of capture files: repairs those that a crash left, and keeps to their quota and age.
 
 Captures that are evidence of tickets are left, and do not count. A capture whose server has ended without a
-word is ended by what its file holds. It also removes the unfinished uploads that a crash left.
+word is ended by what its file holds.
 """
 
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 import trio
 
 from motorpool.actors.files.file_retention import SweepResult, sweep
-from motorpool.actors.files.media_files import device_folder
-from motorpool.actors.files.uploads import remove_parts
+from motorpool.actors.files.media_store import MediaStore, media_key
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repair_one
@@ -39,7 +37,7 @@ class CaptureRetention(Actor[None]):
     def __init__(
         self,
         database: Database,
-        media: Path,
+        store: MediaStore,
         quota_bytes: int,
         days: int,
         *,
@@ -47,7 +45,7 @@ class CaptureRetention(Actor[None]):
         clustered: bool,
     ) -> None:
         self._database = database
-        self._media = media
+        self._store = store
         self._quota_bytes = quota_bytes
         self._days = days
         self._node = node
@@ -59,8 +57,6 @@ class CaptureRetention(Actor[None]):
 
     async def run(self) -> None:
         """Repair, then look and check in a loop."""
-        if left := await trio.to_thread.run_sync(remove_parts, self._media):
-            self.context.log.info("removed %d unfinished uploads that a crash left", left)
         await self._repair()
         check_at = trio.current_time()
         while True:
@@ -72,7 +68,7 @@ class CaptureRetention(Actor[None]):
             await trio.sleep(self._look_seconds)
 
     async def _repair(self) -> None:
-        for name in await trio.to_thread.run_sync(repair_all, self._media):
+        for name in await trio.to_thread.run_sync(repair_all, self._store):
             self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
 
     async def _settle(self) -> None:
@@ -87,9 +83,9 @@ class CaptureRetention(Actor[None]):
         device = await devices.TABLE.fetch(self._database, record.device_id)
         if device is None:
             return
-        path = device_folder(self._media, device.unique_id) / record.file_name
+        key = media_key(device.unique_id, record.file_name)
         try:
-            file = await trio.to_thread.run_sync(repair_one, path)
+            file = await trio.to_thread.run_sync(repair_one, self._store, key)
         except FileNotFoundError:
             # Nothing came, or the file is where only the server that has ended reads it.
             size = record.size
@@ -133,7 +129,7 @@ class CaptureRetention(Actor[None]):
         FILE_BYTES.labels("tickets").set(sum(held.values()))
         call_sweep = partial(
             sweep,
-            self._media,
+            self._store,
             CAPTURE_NAMES,
             quota_bytes=self._quota_bytes,
             oldest=oldest,
@@ -149,7 +145,7 @@ class CaptureRetention(Actor[None]):
 
 def capture_retention_spec(
     database: Database,
-    media: Path,
+    store: MediaStore,
     quota_bytes: int,
     days: int,
     *,
@@ -162,6 +158,6 @@ def capture_retention_spec(
     """
     return ChildSpec(
         kind=CAPTURE_RETENTION,
-        factory=lambda: CaptureRetention(database, media, quota_bytes, days, node=node, clustered=clustered),
+        factory=lambda: CaptureRetention(database, store, quota_bytes, days, node=node, clustered=clustered),
         resident=False,
     )

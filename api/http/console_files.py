@@ -4,7 +4,7 @@ Files in the override folder replace those of the same path, and other files the
 (docs/server.md#files), but never below /api.
 """
 
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from quart.globals import request_ctx
 from quart_trio import QuartTrio
 from werkzeug.routing import PathConverter
 
+from motorpool.actors.files.media_store import open_below
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.file_responses import send_file
 from motorpool.api.http.static_files import StaticFile, answer_file, load_files, make_file
@@ -83,7 +84,10 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
         if any(segment in {"", ".", ".."} for segment in path.split("/")):
             return None
         headers = {"Cache-Control": caching, "Content-Security-Policy": OVERRIDE_POLICY}
-        return await send_file(request_ctx.request, folder, path, headers)
+        try:
+            return await send_file(request_ctx.request, partial(open_below, folder, path), path, headers)
+        except FileNotFoundError:
+            return None
 
 
 @cache

@@ -1,27 +1,28 @@
-"""Answers with files from disk: media types, conditional requests and ranges.
+"""Answers with files: media types, conditional requests and ranges.
 
 A file may be replaced at any moment, but only as a whole. An answer that is still being sent then ends early,
 so that no client gets a mixture of two files.
 """
 
 import mimetypes
-import os
 import re
-import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from email.utils import formatdate, parsedate_to_datetime
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import trio
 from quart import Request, Response
 
+from motorpool.actors.files.media_store import StoredFile
 from motorpool.api.http.errors import HttpError
 
 CHUNK_BYTES = 256 * 1024
 """Files up to this size are sent as one chunk (docs/performance.md#http)."""
 
 Confirm = Callable[[], Awaitable[None]]
+OpenFile = Callable[[], StoredFile]
+"""Opens the file; blocks. Raises FileNotFoundError."""
 
 _TYPES = mimetypes.MimeTypes()
 """Python's own table, without those of the operating system."""
@@ -52,7 +53,7 @@ def media_type(name: str) -> str:
 class FileVersion:
     """A file as it was when it was requested."""
 
-    path: Path
+    open_file: OpenFile
     size: int
     modified: float
     etag: str
@@ -62,22 +63,23 @@ class FileVersion:
 
 async def send_file(
     request: Request,
-    root: Path,
+    open_file: OpenFile,
     name: str,
     headers: Mapping[str, str],
     content_type: str | None = None,
     confirm: Confirm | None = None,
-) -> Response | None:
-    """Build the answer for a file below `root`; None if there is none, or if it leads out of `root`.
+) -> Response:
+    """Build the answer for a file, which `open_file` opens in a thread.
 
     Without `content_type` the suffix of the name determines it. `confirm` is called before each piece of a
     long file; the answer ends where it raises HttpError.
 
     Conditional requests and ranges are answered with 304, 206 or 416.
+
+    Raises:
+        FileNotFoundError: of `open_file`.
     """
-    found = await trio.to_thread.run_sync(_open_file, root, name)
-    if found is None:
-        return None
+    found = await trio.to_thread.run_sync(_look_at, open_file)
     all_headers = {
         **headers,
         "ETag": found.etag,
@@ -107,28 +109,12 @@ async def send_file(
     return response
 
 
-def _open_file(root: Path, name: str) -> FileVersion | None:
-    path = root / name
-    try:
-        # Symbolic links are followed as long as they stay inside the folder.
-        if not path.resolve(strict=True).is_relative_to(root.resolve()):
-            return None
-        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):  # missing, or not a valid name
-        return None
-    state = os.fstat(opened)
-    if not stat.S_ISREG(state.st_mode):
-        os.close(opened)
-        return None
-    with os.fdopen(opened, "rb") as file:
-        content = file.read(CHUNK_BYTES + 1)
+def _look_at(open_file: OpenFile) -> FileVersion:
+    with open_file() as file:
+        content = file.read(0, CHUNK_BYTES + 1)
         short = len(content) <= CHUNK_BYTES
-        size = len(content) if short else state.st_size
-        return FileVersion(path, size, state.st_mtime, _etag(state), content if short else None)
-
-
-def _etag(state: os.stat_result) -> str:
-    return f'"{state.st_ino:x}-{state.st_mtime_ns:x}-{state.st_size:x}"'
+        size = len(content) if short else file.size
+        return FileVersion(open_file, size, file.modified, f'"{file.tag}"', content if short else None)
 
 
 def _is_not_modified(request: Request, found: FileVersion) -> bool:
@@ -168,22 +154,17 @@ def _range(request: Request, found: FileVersion) -> tuple[int, int] | None:
 
 
 async def _chunks(found: FileVersion, start: int, end: int, confirm: Confirm | None) -> AsyncIterator[bytes]:
-    file = await trio.to_thread.run_sync(open, found.path, "rb")
-    try:
-        if _etag(os.fstat(file.fileno())) != found.etag:
-            raise OSError(f"{found.path} was replaced while it was sent")
-        file.seek(start)
-        remaining = end - start
-        while remaining:
-            chunk = await trio.to_thread.run_sync(file.read, min(CHUNK_BYTES, remaining))
+    with await trio.to_thread.run_sync(found.open_file) as file:
+        if f'"{file.tag}"' != found.etag:
+            raise OSError("the file was replaced while it was sent")
+        while start < end:
+            chunk = await trio.to_thread.run_sync(file.read, start, min(CHUNK_BYTES, end - start))
             if not chunk:
-                raise OSError(f"{found.path} became shorter while it was sent")
-            remaining -= len(chunk)
+                raise OSError("the file became shorter while it was sent")
+            start += len(chunk)
             if confirm is not None:
                 try:
                     await confirm()
                 except HttpError as error:
-                    raise PermissionError(f"access to {found.path} ended while it was sent") from error
+                    raise PermissionError("access to the file ended while it was sent") from error
             yield chunk
-    finally:
-        file.close()

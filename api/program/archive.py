@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from motorpool.actors.files.media_files import MEDIA
+from motorpool.actors.files.media_store import MEDIA
 
 FORMAT = 1
 DUMP = "database.dump"

@@ -15,7 +15,7 @@ from typing import Any
 import trio
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
-from motorpool.actors.files.file_retention import DeviceQuota
+from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
@@ -127,7 +127,11 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             clustered = settings.cluster.name is not None
             shared_attempts = SharedAttempts(database, clock) if clustered else None
             outgoing = build_outgoing_services(settings, clock, shared_attempts)
-            quota = DeviceQuota(fleet.files.device_quota_bytes or 0, exempt=None)
+            files = open_media_files(
+                fleet.data,
+                reserve_bytes=fleet.files.reserve_bytes,
+                device_quota_bytes=fleet.files.device_quota_bytes or 0,
+            )
 
             def create_served_app(system: System) -> ServedApp:
                 context = ServerContext(
@@ -143,7 +147,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     outgoing=outgoing,
                     shared_attempts=shared_attempts,
                     home_finder=None if nodes is None else HomeFinder(database, node, clock.monotonic),
-                    file_quota=quota,
+                    files=files,
                     loop_stalls=loop_stalls,
                 )
                 return ServedApp(app=create_app(context), closing=context.closing, changes=context.changes)
@@ -166,7 +170,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     server_key=server_key,
                     node=node,
                     clustered=clustered,
-                    quota=quota,
+                    files=files,
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None

@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
-from motorpool.actors.files.media_files import media_folder, move_folder, remove_folder
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
@@ -98,12 +97,12 @@ class DevicePolicy(LinkedPolicy[Device]):
         """Files go with their device (docs/decisions/0025): no later owner of its identity sees
         them.
         """
-        media = media_folder(call.context.settings.data)
+        store = call.context.files.store
         if new is None:
-            await remove_folder(media, old.unique_id)
+            await store.remove(old.unique_id)
             return
         try:
-            await move_folder(media, old.unique_id, new.unique_id)
+            await store.move(old.unique_id, new.unique_id)
         except OSError as error:
             _log.warning("the files of device %d stay under %r: %s", new.id, old.unique_id, error)
 

@@ -10,14 +10,8 @@ from functools import partial
 import msgspec
 from quart import Response
 
-from motorpool.actors.files.media_files import (
-    STILL,
-    device_folder,
-    media_folder,
-    media_url,
-    save_image,
-    save_media,
-)
+from motorpool.actors.files.media_files import STILL, media_url
+from motorpool.actors.files.media_store import media_key
 from motorpool.actors.video.capture_files import CAPTURE_NAMES
 from motorpool.api.access import confirm_device, may_see_device, require_device
 from motorpool.api.auth.rights import CAPTURE_VIDEO, CHANGE, Right
@@ -79,11 +73,12 @@ async def get_media(call: Call) -> Response:
         # Devices sent the content: a browser must neither render nor run it.
         kind = "application/octet-stream"
         headers["Content-Disposition"] = "attachment"
-    home = device_folder(media_folder(call.context.settings.data), unique_id)
     confirm = partial(confirm_device, call, found[0])
-    response = await send_file(call.request, home, name, headers, kind, confirm)
-    if response is None:
-        raise ResourceNotFound("no such file")
+    open_file = partial(call.context.files.store.open, media_key(unique_id, name))
+    try:
+        response = await send_file(call.request, open_file, name, headers, kind, confirm)
+    except FileNotFoundError:
+        raise ResourceNotFound("no such file") from None
     if response.status_code in {200, 206} and fnmatchcase(name, CAPTURE_NAMES):
         await _record_download(call, found[0], name)
     return response
@@ -107,9 +102,8 @@ async def save_device_image(call: Call) -> Response:
     """Keep a picture of a device: JPEG, PNG, GIF or WebP of at most 500,000 bytes."""
     extension, content = await _read_picture(call, CHANGE["device"], IMAGES, IMAGE_BYTES)
     device = await _audited_device(call)
-    media = media_folder(call.context.settings.data)
     try:
-        name = await save_image(media, device.unique_id, extension, content)
+        name = await call.context.files.save_image(device.unique_id, extension, content)
     except OSError as error:
         raise Unavailable(f"the picture cannot be kept: {error.strerror}") from error
     return as_text(name)
@@ -138,16 +132,9 @@ async def save_still(call: Call) -> Response:
     """
     extension, content = await _read_picture(call, CAPTURE_VIDEO, STILLS, STILL_BYTES)
     device = await _audited_device(call)
-    files = call.context.settings.files
+    still = MediaFile("image", f"{STILL[1:]}.{extension}", content)
     try:
-        name = await save_media(
-            media_folder(call.context.settings.data),
-            device.unique_id,
-            MediaFile("image", f"{STILL[1:]}.{extension}", content),
-            call.context.system.clock.now(),
-            files.reserve_bytes,
-            call.context.file_quota,
-        )
+        name = await call.context.files.save(device.unique_id, still, call.context.system.clock.now())
     except OSError as error:
         raise Unavailable(f"the still cannot be kept: {error.strerror}") from error
     digest = hashlib.sha256(content).hexdigest()

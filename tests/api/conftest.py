@@ -13,6 +13,7 @@ from werkzeug.routing import Map
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
+from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.tree import fleet_tree
 from motorpool.api import app as app_module
@@ -209,6 +210,7 @@ async def start(
             login_throttle=LoginThrottle(chosen.login, clock.monotonic),
             token_keys=keys,
             server=row,
+            files=files,
             outgoing=outgoing,
             shared_attempts=shared_attempts,
             home_finder=HomeFinder(database, node, clock.monotonic) if nodes is not None else None,
@@ -220,6 +222,7 @@ async def start(
 
     shared_attempts = SharedAttempts(database, clock) if chosen.cluster.name is not None else None
     outgoing = build_outgoing_services(chosen, clock, shared_attempts)
+    files = open_media_files(chosen.data, reserve_bytes=chosen.files.reserve_bytes)
     sockets = bind("127.0.0.1", 0) if listen else ()
     resets = password_resets_spec(database, outgoing.mail, keys, chosen, shared_attempts)
     services = (
@@ -235,6 +238,7 @@ async def start(
             services=services,
             node=node,
             clustered=bool(node),
+            files=files,
         )
         async with open_system(tree, clock=clock) as system:
             app = create_served_app(system).app

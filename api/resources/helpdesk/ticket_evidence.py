@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from motorpool.actors.files.file_retention import MEDIA_NAMES
-from motorpool.actors.files.media_files import media_folder
 from motorpool.actors.helpdesk.capture_evidence import capture_attributes, file_attributes, measure_file
 from motorpool.actors.helpdesk.rule_tickets import snapshot_of
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
@@ -169,6 +168,6 @@ async def _file(call: Call, named: EvidenceFile, place: str) -> tuple[dict[str, 
 
 async def _measured(call: Call, device: Device, name: str) -> FileFacts | None:
     try:
-        return await measure_file(media_folder(call.context.settings.data), device.unique_id, name)
+        return await measure_file(call.context.files.store, device.unique_id, name)
     except OSError:
         return None

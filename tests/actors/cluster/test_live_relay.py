@@ -19,6 +19,7 @@ from motorpool.actors.devices.directory import (
     GetLatestPositions,
     directory_spec,
 )
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.homes import LIVING_SERVERS
 from motorpool.actors.messages.topics import (
     ADDRESSED_POSITIONS,
@@ -125,7 +126,7 @@ async def open_server(database, monkeypatch, neighbours, tmp_path):
                         directory_spec(database, None, cluster_statuses),
                         neighbours.devices_spec,
                         change_relay_spec(database),
-                        live_relay_spec(database, node, cluster_statuses, self._media),
+                        live_relay_spec(database, node, cluster_statuses, MediaStore(self._media)),
                     ),
                 )
             )

@@ -11,6 +11,8 @@ from motorpool.actors.devices.device_loader import device_loader_spec
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import Append, AppendEvents
 from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
+from motorpool.actors.files.media_files import MediaFiles
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL
@@ -129,7 +131,10 @@ def device_harness(database, neighbours, tree, tmp_path):
         *, host="203.0.113.5", status_timeout_seconds=600.0, idle_seconds=300.0, writer=None, **settings
     ):
         options = DeviceOptions(
-            MediaAddress(host, 5263, 5363, 5015), tmp_path, status_timeout_seconds, **settings
+            MediaAddress(host, 5263, 5363, 5015),
+            MediaFiles(MediaStore(tmp_path)),
+            status_timeout_seconds,
+            **settings,
         )
         rule_cache = RuleCache(database)
         specs = (

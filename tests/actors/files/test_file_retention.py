@@ -9,7 +9,8 @@ import pytest
 from motorpool.actors.files import file_retention
 from motorpool.actors.files.file_locks import lock_unwritten
 from motorpool.actors.files.file_retention import MEDIA_NAMES, DeviceQuota
-from motorpool.actors.files.media_files import device_folder, media_name, save_image, save_media
+from motorpool.actors.files.media_files import MediaFiles, media_name
+from motorpool.actors.files.media_store import MediaStore, folder_name
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, new_file_name
 from motorpool.codecs.reports import MediaFile
 
@@ -18,7 +19,7 @@ NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 
 def kept(media: Path, device: str, seconds_ago: float, size: int, name: str = "") -> Path:
     """A file that was last written so long before NOW."""
-    path = device_folder(media, device) / (name or new_file_name(NOW))
+    path = media / folder_name(device) / (name or new_file_name(NOW))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(size))
     at = NOW.timestamp() - seconds_ago
@@ -27,7 +28,7 @@ def kept(media: Path, device: str, seconds_ago: float, size: int, name: str = ""
 
 
 def sweep(media, **limits):
-    return file_retention.sweep(media, CAPTURE_NAMES, **limits)
+    return file_retention.sweep(MediaStore(media), CAPTURE_NAMES, **limits)
 
 
 def test_the_oldest_files_of_all_devices_go_first_until_the_rest_fits(tmp_path):
@@ -64,7 +65,7 @@ def test_without_quota_and_time_nothing_goes(tmp_path):
 def test_photos_and_files_of_alarms_are_swept_apart_from_captures_and_pictures(tmp_path):
     names = [media_name(NOW, "jpg"), media_name(NOW, "bin"), "", "device.jpg", ".20260615-x.jpg.ab.part"]
     photo, alarm, capture, image, draft = [kept(tmp_path, "a", 50, 100, name) for name in names]
-    swept = file_retention.sweep(tmp_path, MEDIA_NAMES, quota_bytes=1, oldest=None)
+    swept = file_retention.sweep(MediaStore(tmp_path), MEDIA_NAMES, quota_bytes=1, oldest=None)
     assert set(swept.removed) == {photo.name, alarm.name}
     assert sweep(tmp_path, quota_bytes=1, oldest=None).removed == (capture.name,)
     assert [path.exists() for path in (image, draft)] == [True, True]
@@ -73,7 +74,7 @@ def test_photos_and_files_of_alarms_are_swept_apart_from_captures_and_pictures(t
 async def save(media, unique_id, size, quota):
     """A new file, a second older than the present one: the resolution of the disk's clock is not enough."""
     file = MediaFile("image", "jpg", bytes(size))
-    name = await save_media(media, unique_id, file, NOW, quota=quota)
+    name = await MediaFiles(MediaStore(media), quota).save(unique_id, file, NOW)
     for path in (media / unique_id).iterdir():
         modified = path.stat().st_mtime - 1
         os.utime(path, (modified, modified))
@@ -86,7 +87,7 @@ def names(folder):
 
 async def test_a_device_that_sends_too_much_loses_its_own_oldest_files(tmp_path):
     quota = DeviceQuota(1000)
-    await save_image(tmp_path, "a", "jpg", bytes(500))
+    await MediaFiles(MediaStore(tmp_path)).save_image("a", "jpg", bytes(500))
     old = kept(tmp_path, "a", 10**8, 400, media_name(NOW, "jpg"))
     other = await save(tmp_path, "b", 900, quota)
     first = await save(tmp_path, "a", 400, quota)

@@ -6,13 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.files.media_files import (
-    folder_name,
-    move_folder,
-    remove_folder,
-    save_image,
-    save_media,
-)
+from motorpool.actors.files.media_files import MediaFiles
+from motorpool.actors.files.media_store import MediaStore, folder_name
 from motorpool.codecs.reports import MediaFile
 
 NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)
@@ -20,7 +15,7 @@ NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)
 
 async def test_a_file_lies_under_its_device_with_a_name_nobody_guesses(tmp_path):
     photo = MediaFile("image", "jpg", b"\xff\xd8content")
-    names = {await save_media(tmp_path, "13912345678", photo, NOON) for _ in range(5)}
+    names = {await MediaFiles(MediaStore(tmp_path)).save("13912345678", photo, NOON) for _ in range(5)}
     assert len(names) == 5
     for name in names:
         assert name.startswith("20260305120000-")
@@ -32,7 +27,7 @@ async def test_a_file_lies_under_its_device_with_a_name_nobody_guesses(tmp_path)
 @pytest.mark.parametrize("unique_id", ["../../etc", "..", "a/b", "a\\..\\b", ".hidden", "..."])
 async def test_no_identity_leads_out_of_the_folder(tmp_path, unique_id):
     home = tmp_path / "media"
-    name = await save_media(home, unique_id, MediaFile("image", "jpg", b"x"), NOON)
+    name = await MediaFiles(MediaStore(home)).save(unique_id, MediaFile("image", "jpg", b"x"), NOON)
     (found,) = tmp_path.rglob(name)
     assert found.resolve().is_relative_to(home.resolve())
     assert found.parent.parent == home
@@ -45,7 +40,7 @@ async def test_a_full_disk_leaves_no_half_file(tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", full)
     (tmp_path / "1").mkdir()
     with pytest.raises(OSError, match="No space left"):
-        await save_media(tmp_path, "1", MediaFile("image", "jpg", b"x"), NOON)
+        await MediaFiles(MediaStore(tmp_path)).save("1", MediaFile("image", "jpg", b"x"), NOON)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -77,9 +72,9 @@ def test_no_two_identities_share_a_folder_and_each_is_one_plain_name(one, other)
 
 
 async def test_a_devices_own_picture_is_the_last_one_given(tmp_path):
-    await save_media(tmp_path, "1", MediaFile("image", "jpg", b"photo"), NOON)
-    assert await save_image(tmp_path, "1", "jpg", b"one") == "device.jpg"
-    assert await save_image(tmp_path, "1", "png", b"two") == "device.png"
+    await MediaFiles(MediaStore(tmp_path)).save("1", MediaFile("image", "jpg", b"photo"), NOON)
+    assert await MediaFiles(MediaStore(tmp_path)).save_image("1", "jpg", b"one") == "device.jpg"
+    assert await MediaFiles(MediaStore(tmp_path)).save_image("1", "png", b"two") == "device.png"
     kept = sorted(path.name for path in (tmp_path / "1").iterdir())
     assert len(kept) == 2
     assert kept[1] == "device.png"
@@ -88,25 +83,25 @@ async def test_a_devices_own_picture_is_the_last_one_given(tmp_path):
 
 async def test_a_folder_moves_with_its_device_and_leaves_nothing_of_what_was_there(tmp_path):
     photo = MediaFile("image", "jpg", b"x")
-    mine = await save_media(tmp_path, "old", photo, NOON)
-    await save_media(tmp_path, "new", photo, NOON)
-    await move_folder(tmp_path, "old", "new")
-    await move_folder(tmp_path, "nothing", "nowhere")
+    mine = await MediaFiles(MediaStore(tmp_path)).save("old", photo, NOON)
+    await MediaFiles(MediaStore(tmp_path)).save("new", photo, NOON)
+    await MediaStore(tmp_path).move("old", "new")
+    await MediaStore(tmp_path).move("nothing", "nowhere")
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
     assert [path.name for path in (tmp_path / "new").iterdir()] == [mine]
-    await remove_folder(tmp_path, "new")
-    await remove_folder(tmp_path, "nothing")
+    await MediaStore(tmp_path).remove("new")
+    await MediaStore(tmp_path).remove("nothing")
     assert list(tmp_path.iterdir()) == []
 
 
 async def test_images_and_moved_folders_survive_a_power_failure(tmp_path, disk_log):
-    await save_image(tmp_path, "1", "jpg", b"one")
+    await MediaFiles(MediaStore(tmp_path)).save_image("1", "jpg", b"one")
     assert disk_log == [f"sync {tmp_path.name}", "sync .part", "rename device.jpg", "sync 1"]
     disk_log.clear()
-    await move_folder(tmp_path, "1", "2")
+    await MediaStore(tmp_path).move("1", "2")
     assert disk_log == ["rename 2", f"sync {tmp_path.name}"]
 
 
 async def test_folders_of_devices_are_private(tmp_path):
-    await save_image(tmp_path / "media", "1", "jpg", b"one")
+    await MediaFiles(MediaStore(tmp_path / "media")).save_image("1", "jpg", b"one")
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "media", tmp_path / "media" / "1")} == {0o700}

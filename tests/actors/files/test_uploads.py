@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from motorpool.actors.files.file_locks import create_locked
-from motorpool.actors.files.uploads import MAX_FILES, Upload, UploadStorage, remove_parts
+from motorpool.actors.files.media_files import MediaFiles
+from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.files.uploads import MAX_FILES, Upload, UploadStorage
 from motorpool.codecs.reports import FileChunk, FileUploadCompleted, FileUploadStarted
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -15,7 +17,7 @@ NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
 @pytest.fixture
 async def upload(tmp_path):
-    opened = Upload(UploadStorage(tmp_path, file_bytes=1000), "van/7")
+    opened = Upload(UploadStorage(MediaFiles(MediaStore(tmp_path)), file_bytes=1000), "van/7")
     yield opened
     opened.discard()
 
@@ -91,7 +93,8 @@ async def test_a_full_disk_gives_up_the_file_and_leaves_nothing_of_it(upload, tm
 
 async def test_the_reserve_of_the_disk_is_left_alone(tmp_path):
     state = os.statvfs(tmp_path)
-    room = UploadStorage(tmp_path, 1000, reserve_bytes=state.f_bavail * state.f_frsize + (1 << 40))
+    store = MediaStore(tmp_path, reserve_bytes=state.f_bavail * state.f_frsize + (1 << 40))
+    room = UploadStorage(MediaFiles(store), 1000)
     with pytest.raises(OSError, match="would be free"):
         await Upload(room, "1").begin(FileUploadStarted("a", 9))
     assert files(tmp_path) == []
@@ -105,7 +108,7 @@ async def test_what_a_crash_left_is_removed_and_what_is_being_written_stays(uplo
     photo.write_bytes(b"x")
     # Of another server, which shares the folder.
     with create_locked(tmp_path / "van%2F7" / ".upload-0123.part"):
-        assert remove_parts(tmp_path) == 1
-    assert remove_parts(tmp_path) == 1
-    assert remove_parts(tmp_path / "nothing") == 0
+        assert MediaStore(tmp_path).remove_drafts(0) == 1
+    assert MediaStore(tmp_path).remove_drafts(0) == 1
+    assert MediaStore(tmp_path / "nothing").remove_drafts(0) == 0
     assert sorted(files(tmp_path)) == sorted([current, photo])

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.devices.rule_cache import RuleCache
+from motorpool.actors.files.media_files import MediaFiles
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.files.uploads import UploadStorage
 from motorpool.actors.gateway.deadlines import UPLOAD_IDLE_SECONDS, UPLOAD_SECONDS
 from motorpool.actors.gateway.device_connection import DeviceConnection
@@ -95,7 +97,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
             system = await self.running.__aenter__()
             ours, theirs = tcp
             device_socket = DeviceSocket(ours)
-            room = UploadStorage(tmp_path, 5000)
+            room = UploadStorage(MediaFiles(MediaStore(tmp_path)), 5000)
             settings = DeviceSettings(login_seconds=30.0, idle_seconds=1800.0)
 
             def make():

@@ -17,6 +17,7 @@ from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.devices.rule_cache import RuleCache
+from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.messages.downlink import CONNECTION, EncodingRefused, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, Disconnected
 from motorpool.actors.tree import schedule_spec
@@ -148,7 +149,9 @@ class ServerRun:
             device_loader_spec(database, rule_cache),
             device_spec(
                 database,
-                DeviceOptions(MediaAddress("192.0.2.1", 1, 2, 3), self.harness.folder, 600.0),
+                DeviceOptions(
+                    MediaAddress("192.0.2.1", 1, 2, 3), open_media_files(self.harness.folder), 600.0
+                ),
                 rule_cache,
             ),
             DynamicSpec(

@@ -2,7 +2,8 @@
 
 import os
 
-from motorpool.actors.files.media_files import media_name
+from motorpool.actors.files.media_files import MediaFiles, media_name
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.actors.upkeep.file_retention import file_retention_spec
 
@@ -25,11 +26,11 @@ async def test_past_quota_or_age_the_oldest_of_all_devices_go(database, tree, ti
     ]
     capture = kept(tmp_path, "a", "capture-20260615-x.mp4", 9 * DAY, 5000, clock)
     removed = FILES_REMOVED.labels("media")._value.get()
-    async with tree(file_retention_spec(database, tmp_path, 1000, 0)):
+    async with tree(file_retention_spec(database, MediaFiles(MediaStore(tmp_path)), 1000, 0)):
         await time.passes(1)
         assert [path.exists() for path in (old, older, young, capture)] == [True, False, True, True]
         assert FILE_BYTES.labels("media")._value.get() == 800
-    async with tree(file_retention_spec(database, tmp_path, 0, 1)):
+    async with tree(file_retention_spec(database, MediaFiles(MediaStore(tmp_path)), 0, 1)):
         await time.passes(1)
         assert old.exists()
         os.utime(old, (clock.now().timestamp() - DAY - 1,) * 2)
@@ -42,6 +43,6 @@ async def test_without_quota_and_age_only_what_a_crash_left_goes(database, tree,
     photo = kept(tmp_path, "a", media_name(clock.now(), "jpg"), 9999 * DAY, 400, clock)
     stale = kept(tmp_path, "a", ".20260615-x.jpg.ab12.part", 3700, 9, clock)
     fresh = kept(tmp_path, "a", ".20260615-y.jpg.ab12.part", 60, 9, clock)
-    async with tree(file_retention_spec(database, tmp_path, 0, 0)):
+    async with tree(file_retention_spec(database, MediaFiles(MediaStore(tmp_path)), 0, 0)):
         await time.passes(1)
     assert [path.exists() for path in (photo, stale, fresh)] == [True, False, True]

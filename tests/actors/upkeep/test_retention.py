@@ -230,7 +230,7 @@ async def test_one_step_that_fails_does_not_keep_the_others_from_their_work(
     async def fail(*_):
         raise StorageUnavailable("the table is locked")
 
-    monkeypatch.setattr(positions, "ensure_partitions", fail)
+    monkeypatch.setattr(partitions, "ensure_partitions", fail)
     await database.execute(ROWS["audit"], NOW - 31 * DAY, 1)
     async with tree(retention_spec(database, RetentionDays(audit=30))):
         await time.settle()

@@ -10,6 +10,7 @@ import pytest
 import trio
 from msgspec.structs import replace
 
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.live_stream import (
     STREAM,
 )
@@ -123,7 +124,7 @@ def house(database, make_device, tree, time, tmp_path, neighbours):
                 neighbours.decoders_spec,
                 neighbours.sound_spec,
                 *specs,
-                capture_spec(database, tmp_path, self.limits),
+                capture_spec(database, MediaStore(tmp_path), self.limits),
             )
             system = await self.running.__aenter__()
             return House(system, row, sources, tmp_path, database, time, self.limits)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import av
 import pytest
+from tests.actors.capture_at import CaptureAt
 
-from motorpool.actors.files.media_files import device_folder
-from motorpool.actors.video.capture_files import CaptureWriter, new_file_name, repair_all
+from motorpool.actors.files.media_store import MediaStore, folder_name
+from motorpool.actors.video.capture_files import new_file_name, repair_all
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -21,7 +22,7 @@ def count(path: Path) -> int:
 
 def kept(media: Path, device: str, seconds_ago: float, size: int) -> Path:
     """A file that was last written so long before NOW."""
-    path = device_folder(media, device) / new_file_name(NOW)
+    path = media / folder_name(device) / new_file_name(NOW)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(bytes(size))
     at = NOW.timestamp() - seconds_ago
@@ -30,7 +31,7 @@ def kept(media: Path, device: str, seconds_ago: float, size: int) -> Path:
 
 
 def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up):
-    writing = CaptureWriter(tmp_path / "van 1", "capture-a.mp4")
+    writing = CaptureAt(tmp_path / "van 1" / "capture-a.mp4")
     fragments = cut_up(film(5))
     assert (writing.size, writing.path.exists()) == (0, False)
     writing.write(fragments[:2])
@@ -46,7 +47,7 @@ def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up
 
 
 def test_a_finished_file_survives_a_power_failure(tmp_path, film, cut_up, disk_log):
-    writing = CaptureWriter(tmp_path / "van 1", "capture-a.mp4")
+    writing = CaptureAt(tmp_path / "van 1" / "capture-a.mp4")
     writing.write(cut_up(film(2)))
     assert disk_log == [f"sync {tmp_path.name}"]
     writing.finish()
@@ -54,7 +55,7 @@ def test_a_finished_file_survives_a_power_failure(tmp_path, film, cut_up, disk_l
 
 
 def test_what_was_missed_leaves_its_time(tmp_path, film, cut_up):
-    writing = CaptureWriter(tmp_path, "capture-a.mp4")
+    writing = CaptureAt(tmp_path / "capture-a.mp4")
     fragments = cut_up(film(4))
     writing.write([fragments[0], *fragments[2:]])
     writing.finish()
@@ -63,7 +64,7 @@ def test_what_was_missed_leaves_its_time(tmp_path, film, cut_up):
 
 
 def test_nothing_that_decodes_leaves_no_file(tmp_path):
-    writing = CaptureWriter(tmp_path, "capture-a.mp4")
+    writing = CaptureAt(tmp_path / "capture-a.mp4")
     writing.write([])
     writing.finish()
     assert (writing.size, list(tmp_path.iterdir())) == (0, [])
@@ -71,7 +72,7 @@ def test_nothing_that_decodes_leaves_no_file(tmp_path):
 
 def test_a_name_that_is_taken_is_not_written_over(tmp_path, film, cut_up):
     (tmp_path / "capture-a.mp4").write_bytes(b"older")
-    writing = CaptureWriter(tmp_path, "capture-a.mp4")
+    writing = CaptureAt(tmp_path / "capture-a.mp4")
     with pytest.raises(FileExistsError):
         writing.write(cut_up(film(5)))
     assert (tmp_path / "capture-a.mp4").read_bytes() == b"older"
@@ -80,7 +81,7 @@ def test_a_name_that_is_taken_is_not_written_over(tmp_path, film, cut_up):
 def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film, cut_up):
     names = ["capture-whole.mp4", "capture-crashed.mp4", "capture-open.mp4", "capture-empty.mp4"]
     for name in names:
-        writing = CaptureWriter(tmp_path / "van", name)
+        writing = CaptureAt(tmp_path / "van" / name)
         writing.write(cut_up(film(7)))
         if name == names[0]:
             writing.finish()
@@ -91,10 +92,10 @@ def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film, 
     paths = [tmp_path / "van" / name for name in names]
     for path, less in zip(paths, (0, 50, 50, 10**9), strict=True):
         os.truncate(path, max(100, path.stat().st_size - less))
-    assert repair_all(tmp_path) == [names[1]]
+    assert repair_all(MediaStore(tmp_path)) == [names[1]]
     assert [path.exists() for path in paths] == [True, True, True, False]
     assert [count(path) for path in paths[:2]] == [35, 30]
-    assert repair_all(tmp_path) == []
+    assert repair_all(MediaStore(tmp_path)) == []
     being_written.close()
-    assert repair_all(tmp_path) == [names[2]]
-    assert repair_all(tmp_path / "nowhere") == []
+    assert repair_all(MediaStore(tmp_path)) == [names[2]]
+    assert repair_all(MediaStore(tmp_path / "nowhere")) == []

@@ -4,11 +4,12 @@ import os
 
 import av
 import pytest
+from tests.actors.capture_at import CaptureAt
 from tests.actors.conftest import NOW
 
 from motorpool.actors.files.file_locks import create_locked
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.video.capture import CAPTURE, EndCapture
-from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_records import (
     CAPTURE_RECORDS,
     SERVER_ENDED,
@@ -66,7 +67,7 @@ def house(tree, tmp_path, clock, database, make_device, time):
             self.running = tree(
                 capture_records_spec(database, 100),
                 DynamicSpec(kind=CAPTURE, name="captures", start_on_message=False),
-                capture_retention_spec(database, tmp_path, *self.settings),
+                capture_retention_spec(database, MediaStore(tmp_path), *self.settings),
             )
             system = await self.running.__aenter__()
             device = await make_device("van")
@@ -131,11 +132,11 @@ async def test_evidence_of_tickets_stays_and_does_not_count(house, time, databas
 async def test_what_a_crash_has_left_is_readable_after_the_start(
     tree, tmp_path, film, cut_up, time, database
 ):
-    writing = CaptureWriter(tmp_path / "van", "capture-a.mp4")
+    writing = CaptureAt(tmp_path / "van" / "capture-a.mp4")
     writing.write(cut_up(film(7)))
     writing.close()
     os.truncate(writing.path, writing.size - 50)
-    async with tree(capture_retention_spec(database, tmp_path, 0, 0)):
+    async with tree(capture_retention_spec(database, MediaStore(tmp_path), 0, 0)):
         await time.settle()
     with av.open(str(writing.path)) as container:
         assert sum(packet.size > 0 for packet in container.demux()) == 30
@@ -174,7 +175,7 @@ async def cluster(database, make_device, tmp_path):
 
 def write(path, fragments):
     """A file as a server leaves it that is killed while it writes it."""
-    writing = CaptureWriter(path.parent, path.name)
+    writing = CaptureAt(path)
     writing.write(fragments)
     return writing
 
@@ -192,7 +193,9 @@ async def test_what_a_dead_server_was_recording_ends_by_what_its_file_holds(
     for each in (cut, whole):
         each.close()
     os.truncate(cut.path, cut.size - 50)
-    spec = capture_retention_spec(database, cluster.media, 0, 0, node=cluster.mine, clustered=True)
+    spec = capture_retention_spec(
+        database, MediaStore(cluster.media), 0, 0, node=cluster.mine, clustered=True
+    )
     async with tree(spec):
         await time.passes(120, step=5)
         for name in ("cut", "whole", "open", "empty", "elsewhere", "mine"):
@@ -219,6 +222,6 @@ async def test_a_lone_server_settles_what_a_crash_of_its_own_has_left(
     left = write(await cluster.begin("left", node=cluster.mine), cut_up(film(3)))
     left.close()
     await captures.abandon(database, cluster.mine)
-    async with tree(capture_retention_spec(database, cluster.media, 0, 0, node=cluster.mine)):
+    async with tree(capture_retention_spec(database, MediaStore(cluster.media), 0, 0, node=cluster.mine)):
         await time.settle()
         assert await cluster.state("left") == ("COMPLETE", left.size, True)

@@ -1,11 +1,13 @@
 import os
 from email.utils import formatdate
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from quart_trio import QuartTrio
 
+from motorpool.actors.files.media_store import open_below
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.file_responses import CHUNK_BYTES, media_type, send_file
 
@@ -29,6 +31,17 @@ def root(tmp_path):
     return tmp_path / "root"
 
 
+def open_file(root, name):
+    for call in BEFORE_OPEN[:1]:
+        del BEFORE_OPEN[0]
+        call()
+    return open_below(root, name)
+
+
+BEFORE_OPEN = []
+"""Each is called before a file is opened, one at a time."""
+
+
 @pytest.fixture
 def client(root):
     from quart.globals import request_ctx
@@ -38,10 +51,10 @@ def client(root):
 
     @app.get("/<path:name>")
     async def file(name):
-        found = await send_file(request_ctx.request, root, name, {"X-Own": "1"})
-        if found is None:
-            raise ResourceNotFound("none")
-        return found
+        try:
+            return await send_file(request_ctx.request, partial(open_file, root, name), name, {"X-Own": "1"})
+        except FileNotFoundError:
+            raise ResourceNotFound("none") from None
 
     @app.errorhandler(ResourceNotFound)
     async def missing(error):
@@ -126,21 +139,18 @@ async def test_a_long_file_is_sent_in_ranges_too(client):
     assert (status, body) == (206, LONG[CHUNK_BYTES - 5 : CHUNK_BYTES + 6])
 
 
-async def test_a_file_that_was_replaced_ends_the_answer_that_has_begun(client, root, monkeypatch):
-    began = []
-
-    def opened(path, mode):
-        began.append(path)
+async def test_a_file_that_was_replaced_ends_the_answer_that_has_begun(client, root):
+    def replace():
         write(root / "new", LONG[::-1])
         (root / "new").replace(root / "long.bin")
-        return path.open(mode)
 
-    monkeypatch.setattr("motorpool.api.http.file_responses.open", opened, raising=False)
+    # When it is looked at, and when it is sent.
+    BEFORE_OPEN.extend((lambda: None, replace))
     # The head is out already: an answer that breaks off is better than a mixture.
     with pytest.raises(ExceptionGroup) as broken:
         await client.get("/long.bin")
     assert broken.group_contains(OSError, match="was replaced while it was sent")
-    assert began
+    assert not BEFORE_OPEN
 
 
 async def test_nothing_outside_the_folder_is_found(client, root):
@@ -199,7 +209,9 @@ async def test_a_long_file_ends_with_the_right_to_it(root):
     async with app.test_request_context("/long.bin"):
         from quart import request
 
-        response = await send_file(request, root, "long.bin", {}, confirm=confirm)
+        response = await send_file(
+            request, partial(open_file, root, "long.bin"), "long.bin", {}, confirm=confirm
+        )
         pieces = aiter(response.response)
         sent = await anext(pieces)
         with pytest.raises(PermissionError):

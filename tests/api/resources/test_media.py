@@ -5,7 +5,8 @@ from fnmatch import fnmatchcase
 import pytest
 
 from motorpool.actors.files.file_retention import MEDIA_NAMES
-from motorpool.actors.files.media_files import folder_name, media_name, newest_picture, save_media
+from motorpool.actors.files.media_files import media_name, newest_picture
+from motorpool.actors.files.media_store import folder_name
 from motorpool.codecs.reports import MediaFile
 
 JPEG = b"\xff\xd8\xff\xe0picture"
@@ -98,9 +99,7 @@ async def test_a_picture_is_set_by_who_may_change_devices_and_sees_this_one(serv
 
 async def test_files_are_for_who_may_see_the_device(served, van, tmp_path):
     ann = await served.user("ann")
-    name = await save_media(
-        tmp_path / "media", "van 1", MediaFile("video", "mp4", b"film"), served.clock.now()
-    )
+    name = await served.context.files.save("van 1", MediaFile("video", "mp4", b"film"), served.clock.now())
     path = f"/media/van%201/{name}"
     assert (await served.client().get(path)).status == 401
     assert (await ann.get(path)).status == 404
@@ -204,9 +203,9 @@ async def test_a_still_is_not_taken_for_a_picture_that_the_device_sent(served, v
     folder = tmp_path / "media" / "van 1"
     assert [path.name for path in folder.iterdir()] == [kept.json()["fileName"]]
     long_ago = datetime(2000, 1, 1, tzinfo=UTC)
-    assert newest_picture(folder, long_ago) is None
+    assert newest_picture(served.context.files.store, "van 1", long_ago) is None
     (folder / media_name(datetime(2020, 1, 1, tzinfo=UTC), "jpg")).write_bytes(JPEG)
-    assert newest_picture(folder, long_ago)[1].year == 2020
+    assert newest_picture(served.context.files.store, "van 1", long_ago)[1].year == 2020
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ import hashlib
 from datetime import timedelta
 
 import pytest
+from tests.actors.capture_at import CaptureAt
 from tests.actors.helpdesk.clock.test_rule_follower import alarms, rules_spec, set_rules, store
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.devices.directory import GetDeviceStatuses
 from motorpool.actors.files.file_retention import DeviceQuota
+from motorpool.actors.files.media_files import MediaFiles
+from motorpool.actors.files.media_store import MediaKey, MediaStore
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.capture_starts import NO_RIGHT
 from motorpool.actors.helpdesk.ticket_captures import ticket_captures_spec
@@ -28,7 +31,7 @@ from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCo
 from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld, file_retention_spec
 from motorpool.actors.video.capture import CAPTURE, capture_spec
-from motorpool.actors.video.capture_files import CaptureWriter, new_file_name
+from motorpool.actors.video.capture_files import new_file_name
 from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture, capture_records_spec
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.codecs.media.segmenter import Segmenter
@@ -91,12 +94,12 @@ class Server:
                 kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online), resident=False
             ),
             capture_records_spec(database, 8, node=node, clustered=clustered),
-            capture_spec(database, media, CaptureSettings(start_seconds=3600, idle_seconds=3600)),
+            capture_spec(database, MediaStore(media), CaptureSettings(start_seconds=3600, idle_seconds=3600)),
             *(
                 DynamicSpec(kind=kind, name=kind.name, factory=lambda key, kind=kind: self._source(kind, key))
                 for kind in (PLAYBACK, STREAM)
             ),
-            ticket_captures_spec(database, media, BusinessCalendars(timedelta(days=1830)), mails),
+            ticket_captures_spec(database, MediaStore(media), BusinessCalendars(timedelta(days=1830)), mails),
         )
 
     def _access(self):
@@ -429,7 +432,7 @@ async def test_after_a_crash_what_is_whole_of_the_file_is_evidence(
     database, tree, time, device, server, followed, clock, tmp_path, entered
 ):
     name = new_file_name(clock.now())
-    writer = CaptureWriter(tmp_path / "van 1", name)
+    writer = CaptureAt(tmp_path / "van 1" / name)
     segmenter = Segmenter(live=False)
     writer.write(cut for unit in SOUND if (cut := segmenter.push(unit, 0.0)) is not None)
     writer.close()
@@ -496,13 +499,13 @@ async def test_the_capture_of_a_rule_whose_server_is_killed_is_made_again_by_ano
 
 
 async def test_files_that_become_evidence_are_left_by_the_quota_at_once(database, tree, time, tmp_path):
-    quota = DeviceQuota(1000)
-    async with tree(file_retention_spec(database, tmp_path, 0, 0, quota)) as system:
+    quota, store = DeviceQuota(1000), MediaStore(tmp_path)
+    async with tree(file_retention_spec(database, MediaFiles(store, quota), 0, 0)) as system:
         await time.passes(1)
         await system.ref(FILE_RETENTION).tell(FilesHeld(("1-a.jpg",)))
         await time.settle()
     (tmp_path / "1").mkdir()
     for name in ("1-a.jpg", "2-b.jpg", "3-c.jpg"):
         (tmp_path / "1" / name).write_bytes(bytes(900))
-        quota.add(tmp_path / "1" / name)
+        quota.add(store, MediaKey("1", name), 900)
     assert {path.name for path in (tmp_path / "1").iterdir()} == {"1-a.jpg", "3-c.jpg"}

@@ -12,9 +12,10 @@ from tests.actors.helpdesk.clock.test_rule_follower import alarms, rules_spec, s
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.files.file_retention import DeviceQuota
-from motorpool.actors.files.media_files import media_name, save_media
+from motorpool.actors.files.media_files import MediaFiles, media_name
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.ticket_pictures import PictureFiles, ticket_pictures_spec
+from motorpool.actors.helpdesk.ticket_pictures import ticket_pictures_spec
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.live_stream import STREAM, HoldStream
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
@@ -44,7 +45,7 @@ async def rule(database, world):
 def specs(database, neighbours, tmp_path):
     """The actors that a picture needs."""
     mails = TicketMails(OutgoingServices().mail)
-    files = PictureFiles(tmp_path, DeviceQuota(1000))
+    files = MediaFiles(MediaStore(tmp_path), DeviceQuota(1000))
     return (
         neighbours.devices_spec,
         neighbours.decoders_spec,
@@ -176,10 +177,8 @@ async def test_evidence_stays_whatever_quotas_and_retention_remove(
     tmp_path,
 ):
     quota = DeviceQuota(1000, exempt=None)
-    names = [
-        await save_media(tmp_path, "1", MediaFile("image", "jpg", bytes(900)), clock.now(), quota=quota)
-        for _ in range(3)
-    ]
+    files = MediaFiles(MediaStore(tmp_path), quota)
+    names = [await files.save("1", MediaFile("image", "jpg", bytes(900)), clock.now()) for _ in range(3)]
     assert all((tmp_path / "1" / name).exists() for name in names), "not known yet what is evidence"
     for place, name in enumerate(names):
         then = clock.now().timestamp() - 3 * 86_400 + place
@@ -188,13 +187,11 @@ async def test_evidence_stays_whatever_quotas_and_retention_remove(
         "insert into ticket_files (company_id, ticket_id, name, size, sha256) values (1, 1, $1, 900, '')",
         names[0],
     )
-    async with tree(file_retention_spec(database, tmp_path, 1000, 0, quota)):
+    async with tree(file_retention_spec(database, files, 1000, 0)):
         await time.passes(1)
         assert [(tmp_path / "1" / name).exists() for name in names] == [True, False, True]
         quota.hold(names[2])
         for _ in range(2):
-            last = await save_media(
-                tmp_path, "1", MediaFile("image", "jpg", bytes(900)), clock.now(), quota=quota
-            )
+            last = await files.save("1", MediaFile("image", "jpg", bytes(900)), clock.now())
         left = {path.name for path in (tmp_path / "1").iterdir()}
         assert left == {names[0], names[2], last}

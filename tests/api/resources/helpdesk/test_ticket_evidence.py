@@ -8,7 +8,8 @@ import pytest
 import trio
 from tests.api.resources.test_captures import start, stream
 
-from motorpool.actors.files.media_files import device_folder, media_folder, media_name
+from motorpool.actors.files.media_files import media_name
+from motorpool.actors.files.media_store import folder_name
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
 from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.records import Position
@@ -81,7 +82,7 @@ async def test_the_end_of_a_capture_that_is_recording_is_entered_later(desk, tic
 
 async def test_files_of_devices_become_evidence_with_their_hash(desk, ticket):
     device = await seen_by_chief(desk, "van ä")
-    folder = device_folder(media_folder(desk.served.context.settings.data), "van ä")
+    folder = desk.served.context.files.store.folder / folder_name("van ä")
     folder.mkdir(parents=True, exist_ok=True)
     photo, alarm = media_name(NOON, "jpg"), media_name(NOON, "mp4")
     (folder / photo).write_bytes(b"a photo")
@@ -121,7 +122,7 @@ async def test_files_of_devices_become_evidence_with_their_hash(desk, ticket):
 
 async def test_a_ticket_keeps_a_limited_number_of_files(desk, ticket):
     device = await seen_by_chief(desk, "van")
-    folder = device_folder(media_folder(desk.served.context.settings.data), "van")
+    folder = desk.served.context.files.store.folder / folder_name("van")
     folder.mkdir(parents=True, exist_ok=True)
     await desk.database.execute(
         "insert into ticket_files (company_id, ticket_id, name, size, sha256)"
