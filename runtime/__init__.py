@@ -20,6 +20,7 @@ from motorpool.runtime.kind import Kind, NodeLocal, Request
 from motorpool.runtime.loop_stalls import LoopStalls
 from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.ref import Ref
+from motorpool.runtime.signal import Signal
 from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
 from motorpool.runtime.specs import BackOff, ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec
 from motorpool.runtime.system import System, open_system
@@ -58,6 +59,7 @@ __all__ = [
     "Request",
     "Restart",
     "RestartIntensityExceeded",
+    "Signal",
     "Strategy",
     "Subscription",
     "SupervisorSpec",
