@@ -1,8 +1,7 @@
 """Notifies users of stored events (docs/events.md#notifications, docs/decisions/0170).
 
-Stored events wait in the database. The notifier takes them in batches; one transaction puts the messages to
-their recipients into the outbox, queues commands, and ends the waiting: after a crash an event either waits
-still or its messages are in the outbox. Nothing here is awaited by those who store events.
+The transaction that takes events puts the messages to their recipients into the outbox and queues commands:
+after a crash an event either waits still or its messages are in the outbox.
 """
 
 from contextlib import suppress
@@ -30,6 +29,7 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.settings import NotificationSettings
+from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.stored_calendars import StoredCalendars
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Lagged
 from motorpool.storage.accounts import server, users
@@ -42,12 +42,8 @@ from motorpool.storage.errors import StatementRejected, StorageError
 from motorpool.storage.events import notifications
 from motorpool.storage.records import Event, QueuedCommand
 
-BATCH = 100
-"""Most events that are matched at once."""
 POLL_SECONDS = 60.0
 """Interval of looking for events that another server left."""
-STORAGE_SECONDS = 10.0
-"""Delay before the next attempt when the database is unavailable."""
 ENQUEUE_ROWS = 500
 """Most messages that are put into the outbox by one statement, and made without a pause for other tasks."""
 MAX_TEXTS = 100
@@ -56,8 +52,6 @@ TEXT_SECONDS = 30.0
 """How long to wait for the outcome of one."""
 MAX_PAUSED = 1000
 """Most paused receivers whose users have not been told yet."""
-MAX_ATTEMPTS = 3
-"""An event that cannot be matched alone is discarded after so many attempts."""
 
 NOTIFIER: Kind[None, None] = Kind("notifier")
 
@@ -95,43 +89,16 @@ class Notifier(Actor[None]):
             nursery.start_soon(self._send_text_commands, waiting)
             nursery.start_soon(self._follow_paused)
             nursery.start_soon(self._follow_disabled)
-            await self._match_all()
+            consumer = EventConsumer(self, undone="events not matched", poll_seconds=POLL_SECONDS)
+            with self.context.system.topic(UNMATCHED_EVENTS).listen(lambda _: consumer.wake()):
+                await consumer.run(self.context.log)
 
-    async def _match_all(self) -> None:
-        """Match events while any wait, then sleep until others are stored."""
-        failures = 0
-        is_stored = False
-        async with self.context.system.topic(UNMATCHED_EVENTS).subscribe(1) as stored:
-            while True:
-                matched = 0
-                try:
-                    if is_stored or await notifications.is_waiting(self._database):
-                        # After a failure one at a time, so that one that fails does not hold back others.
-                        matched = await self._match(1 if failures else BATCH)
-                except StatementRejected as error:
-                    # Such as a user who was deleted meanwhile.
-                    failures += 1
-                    self.context.log.warning("events not matched, another attempt follows: %s", error)
-                except StorageError as error:
-                    self.context.log.warning("events not matched yet: %s", error)
-                    await trio.sleep(STORAGE_SECONDS)
-                    continue
-                except Exception:
-                    failures += 1
-                    self.context.log.exception("events cannot be matched")
-                else:
-                    failures = 0 if matched else failures
-                    # What was stored meanwhile is matched at once: to look for it first would delay it.
-                    with trio.move_on_after(0 if matched else POLL_SECONDS) as wait, suppress(Lagged):
-                        await stored.receive_batch()
-                    is_stored = not wait.cancelled_caught
-                    continue
-                if failures > MAX_ATTEMPTS:
-                    failures = 0
-                    await self._discard_first()
+    async def is_waiting(self) -> bool:
+        """Return whether events wait."""
+        return await notifications.is_waiting(self._database)
 
-    async def _match(self, limit: int) -> int:
-        """Handle up to `limit` events in one transaction; return how many."""
+    async def take(self, limit: int) -> int:
+        """Put the messages of up to `limit` events into the outbox; return how many events that were."""
         made = _Made()
         async with self._database.transaction() as transaction:
             waiting = await notifications.lock_unmatched(transaction, limit)
@@ -152,13 +119,13 @@ class Notifier(Actor[None]):
         self._finish(made)
         return len(plan.handled_ids)
 
-    async def _discard_first(self) -> None:
-        with suppress(StorageError):
-            async with self._database.transaction() as transaction:
-                for waiting in await notifications.lock_unmatched(transaction, 1):
-                    await notifications.remove_matched(transaction, (waiting.event.id,))
-                    NOTIFICATIONS_DISCARDED.inc()
-                    self.context.log.error("nobody is notified of event %d", waiting.event.id)
+    async def discard_first(self) -> None:
+        """Remove the first event without notifying anybody."""
+        async with self._database.transaction() as transaction:
+            for waiting in await notifications.lock_unmatched(transaction, 1):
+                await notifications.remove_matched(transaction, (waiting.event.id,))
+                NOTIFICATIONS_DISCARDED.inc()
+                self.context.log.error("nobody is notified of event %d", waiting.event.id)
 
     async def _deliver(
         self, transaction: Queries, plan: BatchPlan, delivery: EventDelivery, made: _Made

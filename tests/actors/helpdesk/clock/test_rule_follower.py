@@ -6,11 +6,12 @@ import pytest
 from tests.actors.helpdesk.clock.world import HOUR, MINUTE, SECOND, instant
 
 from motorpool.actors.deliveries import OutgoingServices
-from motorpool.actors.helpdesk import rule_follower, rule_tickets
+from motorpool.actors.helpdesk import rule_tickets
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.rule_follower import ticket_rules_spec
 from motorpool.actors.helpdesk.rule_tickets import RuleTickets
 from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.actors.work import event_consumer
 from motorpool.storage.accounts import users
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.events import events
@@ -64,7 +65,7 @@ async def made(database):
 async def test_a_burst_on_two_servers_makes_one_ticket_for_each_device(
     database, tree, time, chief, make_device, monkeypatch
 ):
-    monkeypatch.setattr(rule_follower, "BATCH", 7)
+    monkeypatch.setattr(event_consumer, "BATCH", 7)
     first, second = await make_device("1"), await make_device("2")
     async with tree(rules_spec(database)), tree(rules_spec(database)):
         for each in range(5):
@@ -145,7 +146,7 @@ async def test_a_rule_without_rights_makes_nothing_and_a_company_without_statuse
 
 
 async def test_a_long_alarm_leaves_few_entries(database, tree, time, chief, make_device, monkeypatch):
-    monkeypatch.setattr(rule_follower, "BATCH", 1)
+    monkeypatch.setattr(event_consumer, "BATCH", 1)
     monkeypatch.setattr(rule_tickets, "ENTRIES", 5)
     device = await make_device("1")
     await store(database, *alarms(device, 100, 20))
