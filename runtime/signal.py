@@ -50,7 +50,7 @@ class Signal:
         else:
             with trio.move_on_after(seconds) as limit:
                 await self._park()
-            if limit.cancelled_caught:
+            if limit.cancelled_caught and not self._is_set:
                 return False
         self._is_set = False
         return True

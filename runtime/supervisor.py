@@ -10,6 +10,7 @@ from motorpool.runtime.errors import ActorFailed, RestartIntensityExceeded
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.lifecycle import State
 from motorpool.runtime.runtime_context import RuntimeContext
+from motorpool.runtime.signal import Signal
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import Strategy, SupervisorSpec
 
@@ -70,7 +71,7 @@ class Supervisor:
         self._restarts = 0
         self._last_error = ""
         self._failed: dict[Node, Exception | None] = {}
-        self._child_failure = trio.Event()
+        self._child_failure = Signal()
         self._watching = trio.CancelScope()
         self._watch_ended = trio.Event()
         self._watch_ended.set()
@@ -167,7 +168,6 @@ class Supervisor:
         async with trio.open_nursery() as nursery:
             while True:
                 while not self._failed:
-                    self._child_failure = trio.Event()
                     await self._child_failure.wait()
                 child = next(iter(self._failed))
                 error = self._failed.pop(child)

@@ -12,7 +12,7 @@ from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.cluster.broadcasts import serve_broadcast
 from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
-from motorpool.runtime import Actor, ChildSpec, Kind, Listener
+from motorpool.runtime import Actor, ChildSpec, Kind, Listener, Signal
 from motorpool.storage.cluster.broadcast import MAX_BYTES, BroadcastChannel, arrays
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
@@ -42,7 +42,7 @@ class ChangeRelay(Actor[None]):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._unsent: list[Change] = []
-        self._added = trio.Event()
+        self._added = Signal()
         self._listener: Listener[tuple[Change, ...]]
 
     def handle(self, message: None) -> None:
@@ -78,7 +78,7 @@ class ChangeRelay(Actor[None]):
     async def _send(self, channel: BroadcastChannel) -> None:
         while True:
             await self._added.wait()
-            changes, self._unsent, self._added = self._unsent, [], trio.Event()
+            changes, self._unsent = self._unsent, []
             await channel.send(texts_of(changes))
 
     async def _watch_servers(self) -> None:

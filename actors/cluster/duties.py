@@ -15,7 +15,7 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, DutyReleased
 from motorpool.actors.messages.duties import DUTY_KEEPER
-from motorpool.runtime import Actor, ChildSpec, System
+from motorpool.runtime import Actor, ChildSpec, Signal, System
 from motorpool.storage.cluster import duties
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -59,7 +59,7 @@ class Duty:
         self.is_wanted = False
         """Whether this server takes the duty when no other has it."""
         self._holding: Holding | None = None
-        self._taken = trio.Event()
+        self._taken = Signal()
 
     @property
     def holding(self) -> Holding | None:
@@ -95,7 +95,6 @@ class Duty:
         self._holding = holding
         if holding is not None:
             self._taken.set()
-            self._taken = trio.Event()
 
 
 class Duties:
@@ -110,7 +109,7 @@ class Duties:
         self._database = database
         self._node = node
         self._duties: dict[str, Duty] = {}
-        self._look_due = trio.Event()
+        self._look_due = Signal()
         self._lock = trio.Lock()
         """Held while rows are read or written: an older look does not take again what was released."""
 
@@ -144,9 +143,7 @@ class Duties:
 
     async def wait_for_look(self) -> None:
         """Wait until the rows are to be read: after LOOK_SECONDS, or earlier if asked to."""
-        with trio.move_on_after(LOOK_SECONDS):
-            await self._look_due.wait()
-        self._look_due = trio.Event()
+        await self._look_due.wait(LOOK_SECONDS)
 
     async def look(self) -> None:
         """Take what no live server holds, and note what this one does not hold any more.

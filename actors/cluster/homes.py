@@ -14,7 +14,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, DeviceMoved, EverythingChanged
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected, HomesMessage
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import Actor, ChildSpec, Signal
 from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
@@ -35,7 +35,7 @@ class Homes(Actor[HomesMessage]):
         self._connected: set[int] = set()
         self._moved: set[int] = set()
         """Devices whose rows other servers have written, or may have."""
-        self._filled = trio.Event()
+        self._filled = Signal()
 
     def handle(self, message: HomesMessage) -> None:
         """Note what is to be written or looked up; never waits."""
@@ -59,8 +59,7 @@ class Homes(Actor[HomesMessage]):
     async def run(self) -> None:
         """Write until cancelled; during an outage of the database the last state of each device waits."""
         while True:
-            if not (self._unwritten or self._moved):
-                self._filled = trio.Event()
+            while not (self._unwritten or self._moved):
                 await self._filled.wait()
             try:
                 await self._write()

@@ -36,7 +36,7 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.messages.uplink import DEVICE, StoredElsewhere
 from motorpool.actors.rules.fold import is_latest
-from motorpool.runtime import Actor, ChildSpec, Kind, Listener
+from motorpool.runtime import Actor, ChildSpec, Kind, Listener, Signal
 from motorpool.storage.cluster.broadcast import BroadcastChannel
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
@@ -78,11 +78,11 @@ class LiveRelay(Actor[None]):
         """Devices whose status is to be sent, and their last updates."""
         self._events: list[WebEvent] = []
         self._events_lost = False
-        self._wanted = trio.Event()
+        self._wanted = Signal()
         """Another server asks for the status of all devices."""
         self._asked = False
         """It has not been sent yet which folder of files this server has."""
-        self._added = trio.Event()
+        self._added = Signal()
         self._was_connected = False
         self._stopping = False
         self._sent = trio.Event()
@@ -163,7 +163,6 @@ class LiveRelay(Actor[None]):
     async def _send(self, channel: BroadcastChannel) -> None:
         while True:
             await self._added.wait()
-            self._added = trio.Event()
             device_ids = list(islice(self._positions.keys() | self._statuses.keys(), SEND_DEVICES))
             here = self._cluster_statuses.here
             updates = [
@@ -213,7 +212,6 @@ class LiveRelay(Actor[None]):
         """Send the status of all devices to a server that asks."""
         while True:
             await self._wanted.wait()
-            self._wanted = trio.Event()
             for device_ids in _batches(tuple(self._cluster_statuses.here)):
                 known = await self.context.system.ref(DIRECTORY).ask(GetLastUpdates(device_ids))
                 for device_id in device_ids:

@@ -14,7 +14,7 @@ from motorpool.actors.deliveries.sms import Sms
 from motorpool.actors.http.errors import LimitExceeded, OutgoingError
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
 from motorpool.actors.messages.uplink import CommandOutcome, CommandRefused, CommandSent
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import Actor, ChildSpec, Signal
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
 MAX_CONCURRENT = 8
@@ -39,7 +39,7 @@ class TextChannel(Actor[SendText]):
     def __init__(self, sms: Sms) -> None:
         self._sms = sms
         self._waiting: deque[_Waiting] = deque()
-        self._arrived = trio.Event()
+        self._arrived = Signal()
 
     def handle(self, message: SendText) -> None:
         """Queue a message, or refuse it."""
@@ -65,7 +65,6 @@ class TextChannel(Actor[SendText]):
             while self._waiting:
                 waiting = self._waiting.popleft()
                 waiting.message.reply.answer(await self._send(waiting))
-            self._arrived = trio.Event() if self._arrived.is_set() else self._arrived
             await self._arrived.wait()
 
     async def _send(self, waiting: _Waiting) -> CommandOutcome:

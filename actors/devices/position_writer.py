@@ -19,7 +19,7 @@ from motorpool.actors.messages.topics import EVENTS, POSITIONS, UNMATCHED_EVENTS
 from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
-from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref
+from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref, Signal
 from motorpool.storage.database.cleaning import json_bytes
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import position_rows, positions
@@ -84,8 +84,8 @@ class PositionWriter(Actor[WriterMessage]):
         """Attributes of rows that the next flush does not take, as JSON, by the identity of the message."""
         self._encoded_bytes = 0
         self._queue: deque[WriterMessage] = deque()
-        self._wake = trio.Event()
-        self._room = trio.Event()
+        self._wake = Signal()
+        self._room = Signal()
         self._drained = trio.Event()
         self._is_stopping = False
         self._ids: Iterator[int] = iter(())
@@ -119,7 +119,6 @@ class PositionWriter(Actor[WriterMessage]):
 
     async def _append_when_room(self, message: WriterMessage) -> None:
         while len(self._queue) >= self._queue_rows or self._encoded_bytes >= self._queue_bytes:
-            self._room = trio.Event()
             await self._room.wait()
         if not self._queue:
             self._wake.set()
@@ -142,7 +141,7 @@ class PositionWriter(Actor[WriterMessage]):
         clock = self.context.clock
         while not (self._is_stopping and not self._queue):
             if not self._queue:
-                self._wake = trio.Event()
+                self._wake.clear()
                 await self._wake.wait()
                 continue
             started_at = clock.monotonic()

@@ -29,7 +29,7 @@ from motorpool.actors.messages.changes import (
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, DeviceStatus
 from motorpool.actors.words.record_json import encode
 from motorpool.actors.work.row_cache import RowCache
-from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Listener
+from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Listener, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices, positions
 from motorpool.storage.errors import StorageError
@@ -70,7 +70,7 @@ class Forwarder(Actor[None]):
         self._http = http
         self._settings = settings
         self._stored: deque[_Stored] = deque()
-        self._arrived = trio.Event()
+        self._arrived = Signal()
         self._last_positions: tuple[Position, ...] = ()
         self._encoding = 0
         """Positions and events of the batch that is being encoded."""
@@ -109,8 +109,7 @@ class Forwarder(Actor[None]):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._destinations.run)
             while True:
-                if not self._stored:
-                    self._arrived = trio.Event()
+                while not self._stored:
                     await self._arrived.wait()
                 await self._encode_batch()
                 await trio.lowlevel.checkpoint()

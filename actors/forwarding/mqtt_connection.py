@@ -13,6 +13,7 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from motorpool.actors.http.errors import Unreachable, root_cause
+from motorpool.runtime import Signal
 
 KEEP_ALIVE_SECONDS = 30
 """The connection is lost when the broker answers nothing for this long."""
@@ -62,8 +63,8 @@ class MqttConnection:
             self._properties.ContentType = "application/json"
             self._properties.PayloadFormatIndicator = 1
         self._accepted = trio.Event()
-        self._writable = trio.Event()
-        self._changed = trio.Event()
+        self._writable = Signal()
+        self._changed = Signal()
         self._scope = trio.CancelScope()
         self._closed = False
         self._unconfirmed = 0
@@ -124,7 +125,6 @@ class MqttConnection:
     async def wait_for_room(self) -> None:
         """Wait until a message may be sent."""
         while self.room <= 0:
-            self._changed = trio.Event()
             await self._changed.wait()
 
     async def _connect(self, seconds: float) -> None:
@@ -172,7 +172,6 @@ class MqttConnection:
     async def _write_all(self) -> None:
         while True:
             await self._writable.wait()
-            self._writable = trio.Event()
             while self._client.want_write() and (sock := self._client.socket()) is not None:
                 await trio.lowlevel.wait_writable(sock)
                 result = self._client.loop_write()

@@ -3,7 +3,8 @@
 from collections import deque
 
 import msgspec
-import trio
+
+from motorpool.runtime import Signal
 
 
 class ForwardMessage(msgspec.Struct, frozen=True, gc=False):
@@ -29,7 +30,7 @@ class ForwardQueue:
 
     def __init__(self, *, parts: int, max_messages: int, max_bytes: int) -> None:
         self._parts: list[deque[ForwardMessage]] = [deque() for _ in range(parts)]
-        self._filled = [trio.Event() for _ in range(parts)]
+        self._filled = [Signal() for _ in range(parts)]
         self._max_messages = max_messages
         self._max_bytes = max_bytes
         self._bytes = 0
@@ -62,7 +63,6 @@ class ForwardQueue:
     async def wait(self, part: int = 0) -> None:
         """Wait until the part has a message."""
         while not self._parts[part]:
-            self._filled[part] = trio.Event()
             await self._filled[part].wait()
 
     def take(self, part: int = 0) -> ForwardMessage | None:

@@ -14,7 +14,7 @@ from motorpool.actors.http.errors import DeliveryRefused, OutgoingError
 from motorpool.actors.messages.counters import ADDRESSES_SKIPPED
 from motorpool.actors.messages.topics import ADDRESSED_POSITIONS, POSITIONS
 from motorpool.actors.rules.distance import great_circle
-from motorpool.runtime import Actor, ChildSpec, Kind, Listener
+from motorpool.runtime import Actor, ChildSpec, Kind, Listener, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
 from motorpool.storage.errors import StatementRejected, StorageError
@@ -43,9 +43,9 @@ class PositionAddresses(Actor[None]):
         self._database = database
         self._geocoder = geocoder
         self._waiting: deque[Position] = deque()
-        self._arrived = trio.Event()
+        self._arrived = Signal()
         self._found: list[Position] = []
-        self._is_found = trio.Event()
+        self._is_found = Signal()
         self._last: OrderedDict[int, Position] = OrderedDict()
         """Device id -> its last position with an address, the one used last at the end."""
         self._failing = False
@@ -86,7 +86,6 @@ class PositionAddresses(Actor[None]):
         while True:
             # What was found waits for the database in memory: no more than a few batches.
             if not self._waiting or len(self._found) >= 4 * BATCH:
-                self._arrived = trio.Event() if self._arrived.is_set() else self._arrived
                 await self._arrived.wait()
                 continue
             position = self._waiting.popleft()
@@ -136,7 +135,8 @@ class PositionAddresses(Actor[None]):
 
     async def _write_all(self) -> None:
         while True:
-            await self._is_found.wait()
+            while not self._found:
+                await self._is_found.wait()
             batch = self._found[:BATCH]
             try:
                 written = await positions.set_addresses(self._database, batch)
@@ -148,8 +148,6 @@ class PositionAddresses(Actor[None]):
                 await trio.sleep(FAILURE_SECONDS)
                 continue
             del self._found[: len(batch)]
-            if not self._found:
-                self._is_found = trio.Event()
             self._arrived.set()
             addressed = tuple(position for position in batch if position.id in written)
             if addressed:

@@ -17,7 +17,7 @@ from motorpool.actors.helpdesk.facts import Change, TicketRefused
 from motorpool.actors.helpdesk.ticket_creation import CreateTicket, create_tickets
 from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.mailings.ticket_mails import TicketMails
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind
+from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import LockNotAvailable, StorageUnavailable
 
@@ -62,10 +62,10 @@ class TicketCreator(Actor[CreateTicket]):
         self._calendars = calendars
         self._mails = mails
         self._queue: deque[_Waiting] = deque()
-        self._filled = trio.Event()
+        self._filled = Signal()
         self._apart: OrderedDict[int, deque[_Waiting]] = OrderedDict()
         """Requests of companies whose lock was not free, by company; the next one first."""
-        self._filled_apart = trio.Event()
+        self._filled_apart = Signal()
         self._waiting = 0
         """Requests that are not answered."""
 
@@ -84,15 +84,13 @@ class TicketCreator(Actor[CreateTicket]):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._run_apart)
             while True:
-                if not self._queue:
-                    self._filled = trio.Event()
+                while not self._queue:
                     await self._filled.wait()
                 await self._create(self._take(self._queue), apart=False)
 
     async def _run_apart(self) -> None:
         while True:
-            if not self._apart:
-                self._filled_apart = trio.Event()
+            while not self._apart:
                 await self._filled_apart.wait()
             company_id, queue = self._apart.popitem(last=False)
             batch = self._take(queue)

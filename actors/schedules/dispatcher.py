@@ -42,7 +42,7 @@ from motorpool.actors.schedules.step_recovery import (
 )
 from motorpool.actors.schedules.step_sender import StepSender
 from motorpool.actors.work.storage_retry import StorageRetry
-from motorpool.runtime import Actor, ChildSpec, Failure, Timer
+from motorpool.runtime import Actor, ChildSpec, Failure, Signal, Timer
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -112,7 +112,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._sender = StepSender(self._outcomes.add)
         self._stopping = False
         self._edges_done = trio.Event()
-        self._work_arrived = trio.Event()
+        self._work_arrived = Signal()
 
     async def start(self) -> None:
         """Search for overdue steps periodically."""
@@ -215,7 +215,7 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     async def _process(self) -> None:
         while not self._stopping:
-            self._work_arrived = trio.Event()
+            self._work_arrived.clear()
             if self._take_over_due:
                 await self._retry.call(self._take_over)
             if self._check_due or self._commit_uncertain:

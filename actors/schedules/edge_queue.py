@@ -2,9 +2,8 @@
 
 from collections import deque
 
-import trio
-
 from motorpool.actors.messages.scheduling import EdgeReached
+from motorpool.runtime import Signal
 from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
 MAX_QUEUED_EDGES = 20_000
@@ -16,7 +15,7 @@ class EdgeQueue:
 
     def __init__(self) -> None:
         self._occurrences: deque[EdgeOccurrence] = deque()
-        self._taken = trio.Event()
+        self._taken = Signal()
 
     def __len__(self) -> int:
         return len(self._occurrences)
@@ -44,14 +43,10 @@ class EdgeQueue:
         while self._occurrences and len(chosen) < limit and self._occurrences[0].schedule_id not in chosen:
             occurrence = self._occurrences.popleft()
             chosen[occurrence.schedule_id] = occurrence
-        self._make_room()
+        self._taken.set()
         return list(chosen.values())
 
     def clear(self) -> None:
         """Remove all."""
         self._occurrences.clear()
-        self._make_room()
-
-    def _make_room(self) -> None:
         self._taken.set()
-        self._taken = trio.Event()

@@ -11,7 +11,7 @@ from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import QueueExpired
 from motorpool.actors.messages.uplink import HANDOVER_MINUTES
 from motorpool.actors.work.storage_retry import StorageRetry
-from motorpool.runtime import Context
+from motorpool.runtime import Context, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.schedules import runs
 from motorpool.storage.schedules.edge_occurrences import MISSED_AFTER, StartedStep
@@ -53,15 +53,15 @@ class StepOutcomes:
         self._on_committed = on_committed
         self._on_delayed = on_delayed
         self._queue: deque[tuple[StartedStep, Outcome]] = deque()
-        self._filled = trio.Event()
+        self._filled = Signal()
         self._reconnect_until = 0.0
         """On the monotonic clock."""
         self._recently_connected: frozenset[int] = frozenset()
         """Devices that were connected when a server ended; emptied after the grace."""
         self.in_flight: set[int] = set()
         """Steps that are `sending` and whose outcome will be committed here."""
-        self.changed = trio.Event()
-        """Set, and replaced, whenever steps have left `in_flight`."""
+        self.changed = Signal()
+        """Set whenever steps have left `in_flight`."""
 
     def start(self, context: Context[Any]) -> None:
         """Note the actor that this is a part of; the grace begins by `begin_grace`."""
@@ -92,8 +92,7 @@ class StepOutcomes:
     async def run(self) -> None:
         """Commit outcomes until cancelled."""
         while True:
-            self._filled = trio.Event()
-            if not self._queue:
+            while not self._queue:
                 await self._filled.wait()
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), BATCH_ROWS))]
             async with self._commit_lock:
@@ -132,7 +131,6 @@ class StepOutcomes:
 
     def _notify(self) -> None:
         self.changed.set()
-        self.changed = trio.Event()
 
 
 def count_outcome(status: str) -> None:

@@ -14,7 +14,7 @@ from motorpool.actors.messages.uplink import (
     CommandSent,
     SendCommand,
 )
-from motorpool.runtime import ActorError, System
+from motorpool.runtime import ActorError, Signal, System
 from motorpool.storage.errors import StorageError
 from motorpool.storage.schedules.edge_occurrences import StartedStep
 from motorpool.storage.schedules.runs import Outcome
@@ -38,9 +38,9 @@ class StepSender:
         """`on_outcome` is called with the outcome of each step."""
         self._on_outcome = on_outcome
         self._unsent: deque[StartedStep] = deque()
-        self._filled = trio.Event()
+        self._filled = Signal()
         self._awaited = 0
-        self._outcome_arrived = trio.Event()
+        self._outcome_arrived = Signal()
 
     @property
     def waiting(self) -> int:
@@ -62,11 +62,10 @@ class StepSender:
         """Hand steps over until cancelled."""
         async with trio.open_nursery() as nursery:
             while True:
-                self._filled = trio.Event()
-                if not self._unsent:
+                while not self._unsent:
                     await self._filled.wait()
                 for _ in range(min(BURST, len(self._unsent))):
-                    if self._awaited >= MAX_AWAITED:
+                    while self._awaited >= MAX_AWAITED:
                         await self._outcome_arrived.wait()
                     # They may have been withdrawn meanwhile.
                     if self._unsent:
@@ -85,7 +84,6 @@ class StepSender:
         self._on_outcome(step, await outcome)
         self._awaited -= 1
         self._outcome_arrived.set()
-        self._outcome_arrived = trio.Event()
 
 
 def send_step(system: System, step: StartedStep) -> Outcome | Coroutine[Any, Any, Outcome]:

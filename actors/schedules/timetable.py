@@ -28,7 +28,7 @@ from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import Calendar
 from motorpool.codecs.calendars.content_lines import CalendarError
-from motorpool.runtime import Actor, ChildSpec, Timer
+from motorpool.runtime import Actor, ChildSpec, Signal, Timer
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
@@ -84,7 +84,7 @@ class Timetable(Actor[TimetableMessage]):
         self._to_compute: set[int] = set()
         """Calendars whose next edge must be computed."""
         self._checked_at: datetime | None = None
-        self._work_arrived = trio.Event()
+        self._work_arrived = Signal()
         self._timer: Timer | None = None
 
     async def start(self) -> None:
@@ -131,7 +131,7 @@ class Timetable(Actor[TimetableMessage]):
         """Work while there is any work, then sleep until the next edge."""
         retry = StorageRetry(on_retry=self._warn)
         while True:
-            self._work_arrived = trio.Event()
+            self._work_arrived.clear()
             while await retry.call(self._work):
                 pass
             self._arm()

@@ -19,7 +19,7 @@ from motorpool.actors.timed_events.inactivity import Inactivity
 from motorpool.actors.timed_events.overdue_maintenance import OverdueMaintenance
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
 from motorpool.actors.work.storage_retry import BACK_OFF, StorageRetry
-from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Timer
+from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Signal, Timer
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
@@ -53,7 +53,7 @@ class TimedEvents(Actor[TimedEventsMessage]):
         self._rules: tuple[TimedRule, ...] = ()
         self._changed: set[TimedRule] = set()
         self._stale: set[TimedRule] = set()
-        self._work_arrived = trio.Event()
+        self._work_arrived = Signal()
         self._timer: Timer | None = None
 
     async def start(self) -> None:
@@ -105,7 +105,7 @@ class TimedEvents(Actor[TimedEventsMessage]):
         retry = StorageRetry(on_retry=self._warn)
         attempt = 0
         while True:
-            self._work_arrived = trio.Event()
+            self._work_arrived.clear()
             try:
                 while await self._work(retry):
                     attempt = 0

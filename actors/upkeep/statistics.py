@@ -16,7 +16,7 @@ import trio
 
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS, MAIL_SENT, MESSAGES_RECEIVED, SMS_SENT
 from motorpool.actors.messages.topics import POSITIONS
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request
+from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
@@ -126,7 +126,7 @@ class DayStatistics(Actor[StatisticsMessage]):
         """Past days that are not saved yet."""
         self._waiting: list[Deferred[None]] = []
         """Requests for a save; one save answers all of them."""
-        self._wake = trio.Event()
+        self._wake = Signal()
         self._saving = trio.Lock()
         self._counted = {name: counter.value for name, counter in COUNTERS.items()}
 
@@ -140,7 +140,6 @@ class DayStatistics(Actor[StatisticsMessage]):
         """Save when it is due or requested, while `handle` goes on counting."""
         while True:
             await self._wake.wait()
-            self._wake = trio.Event()
             waiting, self._waiting = self._waiting, []
             answer: Failure | None = None
             try:

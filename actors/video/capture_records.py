@@ -16,7 +16,7 @@ import trio
 
 from motorpool.actors.video.capture_files import new_file_name
 from motorpool.actors.work.storage_retry import BACK_OFF
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request
+from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video import captures
@@ -105,8 +105,8 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
         self._unwritten: dict[str, CaptureChange] = {}
         self._replies: list[Deferred[None]] = []
         """To those who wait for their end to be written."""
-        self._changed = trio.Event()
-        self._ended = trio.Event()
+        self._changed = Signal()
+        self._ended = Signal()
         self._writing = trio.Lock()
 
     async def start(self) -> None:
@@ -136,8 +136,7 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
         outages = 0
         while True:
             await self._changed.wait()
-            with trio.move_on_after(BACK_OFF.delay(outages) if outages else WRITE_SECONDS):
-                await self._ended.wait()
+            await self._ended.wait(BACK_OFF.delay(outages) if outages else WRITE_SECONDS)
             outages = 0 if await self._write() else outages + 1
 
     async def stop(self) -> None:
@@ -201,7 +200,8 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
         async with self._writing:
             changes, self._unwritten = self._unwritten, {}
             replies, self._replies = self._replies, []
-            self._changed, self._ended = trio.Event(), trio.Event()
+            self._changed.clear()
+            self._ended.clear()
             left: Collection[str] = changes.keys()
             try:
                 if changes:

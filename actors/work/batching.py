@@ -8,9 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-import trio
-
-from motorpool.runtime import Actor, Deferred, Failure, Request
+from motorpool.runtime import Actor, Deferred, Failure, Request, Signal
 from motorpool.storage.errors import StatementRejected, StorageError
 
 BATCH = 250
@@ -28,7 +26,7 @@ class BatchingActor(Actor[Q], Generic[Q, A]):
 
     def __init__(self) -> None:
         self._queue: deque[tuple[Q, Deferred[A]]] = deque()
-        self._wake = trio.Event()
+        self._wake = Signal()
 
     async def answer_all(self, requests: Sequence[Q]) -> Sequence[A]:
         """Return an answer for each request. To be implemented.
@@ -49,8 +47,7 @@ class BatchingActor(Actor[Q], Generic[Q, A]):
     async def run(self) -> None:
         """Answer batches until cancelled."""
         while True:
-            if not self._queue:
-                self._wake = trio.Event()
+            while not self._queue:
                 await self._wake.wait()
             await self._answer([self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))])
 

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 import trio
 
 from motorpool.actors.work.storage_retry import BACK_OFF
-from motorpool.runtime import Actor, ActorError
+from motorpool.runtime import Actor, ActorError, Signal
 from motorpool.storage.errors import StorageError
 
 MessageT = TypeVar("MessageT")
@@ -23,7 +23,7 @@ class PollingActor(Actor[MessageT]):
     """What is logged before the error, such as "tickets are not settled yet"."""
 
     def __init__(self) -> None:
-        self._woken = trio.Event()
+        self._woken = Signal()
 
     @abstractmethod
     async def look(self) -> float:
@@ -37,7 +37,7 @@ class PollingActor(Actor[MessageT]):
         """Look and sleep until cancelled."""
         outages = 0
         while True:
-            self._woken = trio.Event()
+            self._woken.clear()
             try:
                 seconds = await self.look()
             except (StorageError, ActorError) as error:
@@ -46,5 +46,4 @@ class PollingActor(Actor[MessageT]):
                 await trio.sleep(BACK_OFF.delay(outages))
                 continue
             outages = 0
-            with trio.move_on_after(seconds):
-                await self._woken.wait()
+            await self._woken.wait(seconds)

@@ -12,7 +12,7 @@ import trio
 
 from motorpool.api.cluster.answer_cache import Answer, AnswerCache
 from motorpool.api.http.node_gate import CALLER_HEADER, CLIENT_HEADER, KEY_HEADER, Sender
-from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Request
+from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Request, Signal
 from motorpool.storage.cluster.homes import Home
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
@@ -108,7 +108,7 @@ class HomeRequests(Actor[HomeRequest]):
         self._places: Counter[tuple[str, *tuple[int, ...]]] = Counter()
         """How many requests are under way of each user, and for each device."""
         self._unsent: deque[_UnderWay] = deque()
-        self._added = trio.Event()
+        self._added = Signal()
         self._down_until: dict[int, float] = {}
         self._answers: AnswerCache[object]
         self._client: httpx.AsyncClient
@@ -164,7 +164,6 @@ class HomeRequests(Actor[HomeRequest]):
             nursery.start_soon(self._watch)
             while True:
                 await self._added.wait()
-                self._added = trio.Event()
                 while self._unsent:
                     nursery.start_soon(self._send, self._unsent.popleft())
 

@@ -14,6 +14,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.formparser import FormDataParser
 
 from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
+from motorpool.runtime import Signal
 
 AHEAD_BYTES = 64 * 1024
 """Bytes that wait for the operation."""
@@ -34,7 +35,7 @@ class RequestBody:
         self._waiting = bytearray()
         self._is_complete = False
         self._is_discarded = False
-        self._changed = trio.Event()
+        self._changed = Signal()
 
     # Called by the connection
 
@@ -60,7 +61,6 @@ class RequestBody:
 
     def _notify(self) -> None:
         self._changed.set()
-        self._changed = trio.Event()
 
     # Called by the operation
 

@@ -43,7 +43,7 @@ from motorpool.api.auth.caller import Caller
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets.ticket_updates import TicketUpdates
 from motorpool.api.sockets.traffic_updates import TrafficUpdates
-from motorpool.runtime import Lagged, TopicName
+from motorpool.runtime import Lagged, Signal, TopicName
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
 
@@ -80,8 +80,8 @@ class LiveUpdates:
         """Device id -> newest state not sent yet."""
         self._events: list[Event] = []
         self._events_lost = False
-        self._events_pending = trio.Event()
-        self._pending = trio.Event()
+        self._events_pending = Signal()
+        self._pending = Signal()
         self.tickets = TicketUpdates(context, caller, self._wake)
         self.traffic = TrafficUpdates(context, caller, self._wake)
         self._authorized = True
@@ -166,15 +166,11 @@ class LiveUpdates:
         """Send what is pending, and an empty object when nothing was for a while; return the close code."""
         keepalive = self._context.settings.http.socket_keepalive_seconds
         while self._authorized:
-            with trio.move_on_after(keepalive):
-                await self._pending.wait()
+            is_quiet = not await self._pending.wait(keepalive)
             if self._context.closing.is_set():
                 return GOING_AWAY
             if self._events_lost or self.tickets.lost:
                 return TRY_AGAIN_LATER
-            # Not whether the time is over: what is pending may have come since.
-            is_quiet = not self._pending.is_set()
-            self._pending = trio.Event()
             if is_quiet:
                 # Keeps the connection open; here the socket of an expired session ends as well.
                 await websocket.send("{}")
@@ -211,7 +207,7 @@ class LiveUpdates:
 
     def _take_events(self) -> list[Event]:
         events, self._events = self._events, []
-        self._events_pending = trio.Event()
+        self._events_pending.clear()
         return events
 
     async def _send(

@@ -9,7 +9,7 @@ import trio
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC, DeviceTraffic
 from motorpool.api.auth.caller import Caller
 from motorpool.api.server_context import ServerContext
-from motorpool.runtime import Lagged
+from motorpool.runtime import Lagged, Signal
 
 MAX_PENDING_LOGS = 100
 """Records in one message, and that wait for a slow client; the oldest are left out."""
@@ -46,7 +46,7 @@ class TrafficUpdates:
         self.caller = caller
         self._on_pending = on_pending
         self._pending: deque[DeviceTraffic] = deque(maxlen=MAX_PENDING_LOGS)
-        self._wanted = trio.Event()
+        self._wanted = Signal()
         self._following = trio.CancelScope()
 
     def receive(self, text: str | bytes) -> None:
@@ -60,7 +60,7 @@ class TrafficUpdates:
         if wanted and self.caller.administrator:
             self._wanted.set()
         elif wanted is False:
-            self._wanted = trio.Event()
+            self._wanted.clear()
             self._following.cancel()
 
     async def follow(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -91,7 +91,7 @@ class TrafficUpdates:
                 self._pending.extend(received)
                 self._on_pending()
                 await trio.lowlevel.checkpoint()
-        self._wanted = trio.Event()
+        self._wanted.clear()
 
 
 def _shown(traffic: DeviceTraffic) -> TrafficRecord:

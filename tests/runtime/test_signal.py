@@ -82,7 +82,25 @@ async def test_a_wait_ends_in_time_by_the_virtual_clock(autojump_clock: MockCloc
     assert trio.current_time() == begin + 7
 
 
-async def test_a_signal_that_comes_as_the_wait_times_out_is_not_lost(nursery: trio.Nursery) -> None:
+async def test_a_signal_right_after_the_time_is_up_is_seen_by_that_wait(autojump_clock: MockClock) -> None:
+    signal = Signal()
+    scope_ended = trio.current_time() + 1
+
+    class Instrument(trio.abc.Instrument):
+        def after_io_wait(self, timeout: float) -> None:
+            # The deadline has passed or passes in this turn; the waiting task has not run yet.
+            if trio.current_time() >= scope_ended:
+                signal.set()
+
+    instrument = Instrument()
+    trio.lowlevel.add_instrument(instrument)
+    woken = await signal.wait(1)
+    trio.lowlevel.remove_instrument(instrument)
+    signal.clear()
+    assert woken
+
+
+async def test_a_signal_that_comes_as_the_wait_is_cancelled_is_not_lost(nursery: trio.Nursery) -> None:
     """Whichever of them the scheduler takes first: the signal ends this wait or the next one."""
     for first in (True, False):
         signal, seen = Signal(), []
