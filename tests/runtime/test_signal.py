@@ -84,20 +84,19 @@ async def test_a_wait_ends_in_time_by_the_virtual_clock(autojump_clock: MockCloc
 
 async def test_a_signal_right_after_the_time_is_up_is_seen_by_that_wait(autojump_clock: MockClock) -> None:
     signal = Signal()
-    scope_ended = trio.current_time() + 1
+    due = trio.current_time() + 1
 
-    class Instrument(trio.abc.Instrument):
-        def after_io_wait(self, timeout: float) -> None:
-            # The deadline has passed or passes in this turn; the waiting task has not run yet.
-            if trio.current_time() >= scope_ended:
+    class SetsLate(trio.abc.Instrument):
+        def before_task_step(self, task: trio.lowlevel.Task) -> None:
+            # The wait is cancelled by now, but has not returned yet.
+            if trio.current_time() >= due:
                 signal.set()
 
-    instrument = Instrument()
+    instrument = SetsLate()
     trio.lowlevel.add_instrument(instrument)
-    woken = await signal.wait(1)
+    came = await signal.wait(1)
     trio.lowlevel.remove_instrument(instrument)
-    signal.clear()
-    assert woken
+    assert came
 
 
 async def test_a_signal_that_comes_as_the_wait_is_cancelled_is_not_lost(nursery: trio.Nursery) -> None:
