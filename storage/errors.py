@@ -44,7 +44,7 @@ class StatementRejected(StorageError):
 
 
 class VersionFound(StorageError):
-    """A device has days that reports may have kept (storage/reports/report_days.py)."""
+    """A device has days that reports may have kept (storage/devices/report_days.py)."""
 
     SQLSTATE = "MP001"
 

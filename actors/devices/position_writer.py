@@ -23,9 +23,9 @@ from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref, 
 from motorpool.storage.database.cleaning import json_bytes
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import position_rows, positions
+from motorpool.storage.devices.report_days import LATE
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
-from motorpool.storage.reports.report_days import LATE
 
 FLUSH_ROWS = 250
 """Limit of the rows of one transaction."""

@@ -14,7 +14,8 @@ from motorpool.actors.reports.figures import EndPoint, end_point
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.reports.track import FINISHED, is_covered
 from motorpool.storage.database.database import Database
-from motorpool.storage.reports import report_days, report_rows
+from motorpool.storage.devices import report_days
+from motorpool.storage.reports import report_rows
 
 KIND: Final = b"summary"
 """Stands for the settings, on which this does not depend."""

@@ -18,7 +18,8 @@ from motorpool.actors.reports.segments import Carry, Fix, Segment, Segmenter
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.rules.trip_detection import TripSettings, TripState, advance
 from motorpool.storage.database.database import Database
-from motorpool.storage.reports import report_days, report_rows
+from motorpool.storage.devices import report_days
+from motorpool.storage.reports import report_rows
 
 LOOK_BACK = timedelta(hours=24)
 """Positions of so long before a report are read to continue the state machine."""

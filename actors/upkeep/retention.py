@@ -10,13 +10,14 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.runtime import Actor, ChildSpec, Kind
-from motorpool.storage.accounts import known_addresses, sessions, signing_keys, tokens, users
+from motorpool.storage.accounts import known_addresses, sessions, signing_keys, tokens
+from motorpool.storage.database import partitions
 from motorpool.storage.database.database import Database
-from motorpool.storage.devices import partitions, positions
+from motorpool.storage.devices import positions
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import idempotency
 from motorpool.storage.schedules import runs
-from motorpool.storage.upkeep import expired_rows
+from motorpool.storage.upkeep import expired_positions, expired_rows
 from motorpool.storage.video import captures
 
 CHECK_SECONDS = 3600.0
@@ -76,7 +77,8 @@ class Retention(Actor[None]):
         database, days = self._database, self._days.positions
         await partitions.ensure_partitions(database, self.context.clock.now())
         if days:
-            self._report(await partitions.drop_before(database, self._cutoff(days)), "positions", days)
+            deleted = await expired_positions.delete_before(database, self._cutoff(days))
+            self._report(deleted, "positions", days)
         await positions.purge_deleted(database)
 
     async def _runs(self) -> None:
@@ -98,7 +100,7 @@ class Retention(Actor[None]):
         await tokens.delete_expired(database, now)
         await signing_keys.delete_expired(database, now)
         await known_addresses.delete_before(database, now - known_addresses.LIFETIME)
-        if gone := await users.delete_expired_temporary(database, now):
+        if gone := await expired_rows.delete_temporary_users(database, now):
             deleted = [UserChanged(user_id, "deleted") for user_id in gone]
             await publish_changes(self.context.system, *deleted)
 

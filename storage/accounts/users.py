@@ -10,7 +10,6 @@ from motorpool.storage.database.conditions import Condition, all_of
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import LOCK, ListQuery, Table
 from motorpool.storage.records import User
-from motorpool.storage.schedules import scheduled_commands
 
 
 def _users_of_manager(manager_id: int) -> Condition:
@@ -187,16 +186,3 @@ async def oldest_administrator(q: Queries) -> User | None:
         f"select {TABLE.select_list()} from users where administrator and not disabled order by id limit 1"  # noqa: S608 - constant names
     )
     return None if row is None else TABLE.from_row(row)
-
-
-async def delete_expired_temporary(q: Queries, now: datetime) -> list[int]:
-    """Delete expired temporary users, which sharing creates; return their ids."""
-    async with q.transaction() as transaction:
-        rows = await transaction.fetch(
-            "select id from users where temporary and expiration_time <= $1 order by id for update", now
-        )
-        expired = [row[0] for row in rows]
-        if expired:
-            await scheduled_commands.release_owners(transaction, expired, now)
-            await transaction.execute("delete from users where id = any($1::bigint[])", expired)
-    return expired

@@ -14,7 +14,7 @@ from datetime import datetime
 
 import trio
 
-from motorpool.storage.database import migrations
+from motorpool.storage.database import migrations, partitions
 from motorpool.storage.database.connections import Connection, first_connection, open_connection
 from motorpool.storage.database.driver import (
     Foreign,
@@ -23,7 +23,6 @@ from motorpool.storage.database.driver import (
 from motorpool.storage.database.pool import Pool
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.database.statements import Session, Statements
-from motorpool.storage.devices import partitions
 from motorpool.storage.errors import SetupFailed, StorageUnavailable
 from motorpool.storage.exception_groups import GroupUnwrapper
 from motorpool.storage.postgres.embedded import EmbeddedServer

@@ -7,11 +7,11 @@ from typing import Any
 from motorpool.storage.database.cleaning import text_bytes
 from motorpool.storage.database.id_blocks import allocate_block
 from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.devices import report_days
 from motorpool.storage.devices.position_rows import COLUMNS, copy_data
 from motorpool.storage.errors import Conflict, VersionFound
 from motorpool.storage.events import events as event_rows
 from motorpool.storage.records import Event, Position
-from motorpool.storage.reports import report_days
 
 NOT_FUTURE = "fix_time <= server_time + interval '1 day'"
 """A fix further ahead is kept but never the latest (docs/decisions/0022)."""
@@ -54,7 +54,7 @@ async def store(
     """Commit packed rows and the events that came with them, all or none. `ids` are those of the rows.
 
     `late` are device and fix time of the rows that may lie in a day of which reports keep a result
-    (storage/reports/report_days.py). `with_days` are devices of which reports are known to keep results: a
+    (storage/devices/report_days.py). `with_days` are devices of which reports are known to keep results: a
     hint, to which those are added that are found.
 
     Events are left to the notifier as by `events.insert_many`; return how many.

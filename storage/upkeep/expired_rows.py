@@ -1,9 +1,10 @@
-"""Deletes old rows of tables that are not partitioned, in batches that each keep their locks for a moment."""
+"""Deletes rows of tables that are not partitioned once they are too old, and users who have expired."""
 
 from datetime import datetime
 from typing import Literal
 
 from motorpool.storage.database.queries import Queries
+from motorpool.storage.schedules import scheduled_commands
 
 DELETED_AT_ONCE = 5000
 """Rows that one call of `delete_before` deletes at most."""
@@ -15,7 +16,10 @@ _TIMES = {"events": "event_time", "audit": "action_time", "statistics": "capture
 async def delete_before(
     q: Queries, table: Literal["events", "audit", "statistics"], instant: datetime
 ) -> int:
-    """Delete rows written before this instant, the oldest first, at most DELETED_AT_ONCE; return how many."""
+    """Delete rows written before this instant, the oldest first, at most DELETED_AT_ONCE; return how many.
+
+    Locks are kept for a moment.
+    """
     time = _TIMES[table]
     tag = await q.execute(
         f"delete from {table} where id in"  # noqa: S608 - constants
@@ -24,3 +28,16 @@ async def delete_before(
         DELETED_AT_ONCE,
     )
     return int(tag.rpartition(" ")[2])
+
+
+async def delete_temporary_users(q: Queries, now: datetime) -> list[int]:
+    """Delete expired temporary users, which sharing creates; return their ids."""
+    async with q.transaction() as transaction:
+        rows = await transaction.fetch(
+            "select id from users where temporary and expiration_time <= $1 order by id for update", now
+        )
+        expired = [row[0] for row in rows]
+        if expired:
+            await scheduled_commands.release_owners(transaction, expired, now)
+            await transaction.execute("delete from users where id = any($1::bigint[])", expired)
+    return expired

@@ -18,11 +18,12 @@ from motorpool.actors.reports.sources import Sources
 from motorpool.actors.reports.track import find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.runtime.testing import TestClock
-from motorpool.storage.devices import devices, partitions, position_rows, positions
+from motorpool.storage.devices import devices, position_rows, positions, report_days
 from motorpool.storage.devices.position_rows import copy_data
 from motorpool.storage.errors import VersionFound
 from motorpool.storage.records import Device, Position
-from motorpool.storage.reports import report_days, report_rows
+from motorpool.storage.reports import report_rows
+from motorpool.storage.upkeep import expired_positions
 
 MAY = datetime(2026, 5, 1, tzinfo=UTC)
 NOW = MAY + timedelta(days=10)
@@ -302,7 +303,7 @@ async def test_retention_and_the_end_of_a_device_drop_what_is_kept(sources, data
     number = (await devices.TABLE.insert(database, Device(name="one", unique_id="1"))).id
     await store(database, number, week(2))
     await ask(sources, MAY, MAY + timedelta(days=7), device_id=number)
-    await partitions.drop_before(database, MAY + timedelta(days=3, hours=12))
+    await expired_positions.delete_before(database, MAY + timedelta(days=3, hours=12))
     begun = {row[0] for row in await database.fetch("select begins from report_days")}
     assert begun == {MAY + timedelta(days=day) for day in (4, 5, 6)}
     end = MAY + timedelta(days=7)

@@ -6,13 +6,14 @@ import pytest
 
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
 from motorpool.storage.accounts import users
-from motorpool.storage.devices import devices, partitions, position_rows, positions
+from motorpool.storage.database import partitions
+from motorpool.storage.devices import devices, position_rows, positions
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.helpdesk import idempotency
 from motorpool.storage.helpdesk.idempotency import StoredAnswer
 from motorpool.storage.records import Position, User
 from motorpool.storage.schedules import runs
-from motorpool.storage.upkeep import expired_rows
+from motorpool.storage.upkeep import expired_positions, expired_rows
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -178,7 +179,7 @@ async def test_an_old_fix_that_was_received_late_stays_its_time(database, make_d
     async with tree(retention_spec(database, RetentionDays(positions=30))):
         await time.settle()
         assert await ages(database) == [0, 2, 4]
-    await partitions.drop_before(database, NOW + 30 * DAY)
+    await expired_positions.delete_before(database, NOW + 30 * DAY)
     assert await ages(database) == [4]
 
 

@@ -9,7 +9,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, EverythingChanged, ScheduleChanged
 from motorpool.actors.messages.scheduling import TIMETABLE
 from motorpool.storage import plain_tables
-from motorpool.storage.accounts import users
+from motorpool.storage.upkeep import expired_rows
 
 EVENINGS = (
     b"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:1\nDTSTART:20260501T180000Z\n"
@@ -883,7 +883,7 @@ async def test_a_temporary_owner_who_expires_leaves_it_without_one(served, datab
     await database.execute(
         "update users set temporary = true, expiration_time = $2 where id = $1", ann.id, AGO
     )
-    assert await users.delete_expired_temporary(database, LATER) == [ann.id]
+    assert await expired_rows.delete_temporary_users(database, LATER) == [ann.id]
     assert await database.fetch_value("select owner_id from scheduled_commands where id = $1", number) is None
     row = await database.fetch_row("select * from audit where action_type = 'ownerDeleted'")
     assert (row["user_id"], row["object_id"], row["attributes"]["ownerId"]) == (0, number, ann.id)

@@ -6,7 +6,7 @@ import pytest
 from trio_websocket import open_websocket_url
 
 from motorpool.api.auth.settings import ShareSettings
-from motorpool.storage.accounts import users
+from motorpool.storage.upkeep import expired_rows
 
 TOMORROW = "2026-05-02T12:00:00Z"
 LATER = "2026-05-04T12:00:00Z"
@@ -235,10 +235,10 @@ async def test_expired_guests_are_deleted(served):
     device = await served.device(served.admin, "111")
     await share(served.admin, device)
     now = served.clock.now()
-    assert await users.delete_expired_temporary(served.context.database, now) == []
+    assert await expired_rows.delete_temporary_users(served.context.database, now) == []
     (user,) = await guests(served)
     late = now + timedelta(days=1)
-    assert await users.delete_expired_temporary(served.context.database, late) == [user["id"]]
+    assert await expired_rows.delete_temporary_users(served.context.database, late) == [user["id"]]
 
 
 async def test_a_share_is_audited(served, database):

@@ -8,6 +8,7 @@ from motorpool.storage.accounts import links, sessions, users
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.errors import Conflict, StatementRejected
 from motorpool.storage.records import Session, User
+from motorpool.storage.upkeep import expired_rows
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -112,7 +113,7 @@ async def test_share_users_go_when_their_time_is_over(database):
         await users.TABLE.insert(
             database, User(email=f"{name}@example.com", temporary=temporary, expiration_time=expires)
         )
-    assert len(await users.delete_expired_temporary(database, NOW)) == 1
+    assert len(await expired_rows.delete_temporary_users(database, NOW)) == 1
     assert [user.email for user in await users.TABLE.list(database)] == ["b@example.com", "c@example.com"]
 
 

@@ -3,10 +3,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
+from motorpool.storage.database.partitions import MAX_MONTHS, ensure_partitions
 from motorpool.storage.devices import devices, position_rows, positions
-from motorpool.storage.devices.partitions import MAX_MONTHS, drop_before, ensure_partitions
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Device, Position
+from motorpool.storage.upkeep import expired_positions
 
 
 def at(year, month, day=1, hour=0):
@@ -93,7 +94,7 @@ async def test_a_table_in_use_is_left_for_later(database, monkeypatch):
     async with database.transaction() as reader:
         await reader.fetch("select count(*) from positions")
         with monkeypatch.context() as impatient:
-            impatient.setattr("motorpool.storage.devices.partitions._LOCK_SECONDS", 0.1)
+            impatient.setattr("motorpool.storage.database.partitions._LOCK_SECONDS", 0.1)
             with pytest.raises(StorageUnavailable, match="lock timeout"):
                 await ensure_partitions(database, at(2026, 9))
     await ensure_partitions(database, at(2026, 9))
@@ -111,7 +112,7 @@ async def test_whole_months_are_dropped_and_the_rest_row_by_row(database):
         (5, two, at(2026, 5, 3)),
         (6, two, at(2026, 6, 20)),
     )
-    assert await drop_before(database, at(2026, 6, 10)) == 4
+    assert await expired_positions.delete_before(database, at(2026, 6, 10)) == 4
     assert await tables(database) == {
         "2026_06": [4, 6],
         "2026_07": [],
@@ -119,7 +120,7 @@ async def test_whole_months_are_dropped_and_the_rest_row_by_row(database):
         "early": [],
         "late": [],
     }
-    assert await drop_before(database, at(2026, 6, 10)) == 0
+    assert await expired_positions.delete_before(database, at(2026, 6, 10)) == 0
 
 
 async def test_the_latest_of_a_device_stays_however_old(database):
@@ -131,16 +132,16 @@ async def test_the_latest_of_a_device_stays_however_old(database):
         (3, moving, at(2026, 5, 3)),
         (4, moving, at(2026, 7)),
     )
-    assert await drop_before(database, at(2026, 7)) == 2
+    assert await expired_positions.delete_before(database, at(2026, 7)) == 2
     assert [each.id for each in await positions.latest(database, [parked, moving])] == [2, 4]
     assert (await tables(database))["early"] == [2]
-    assert await drop_before(database, at(2026, 7)) == 0
+    assert await expired_positions.delete_before(database, at(2026, 7)) == 0
     await store(database, (5, parked, at(2026, 7, 2)))
-    assert await drop_before(database, at(2026, 7)) == 1
+    assert await expired_positions.delete_before(database, at(2026, 7)) == 1
 
 
 async def test_dropping_goes_on_step_by_step_until_all_is_gone(database, monkeypatch):
-    monkeypatch.setattr("motorpool.storage.devices.partitions._DEVICES_AT_ONCE", 2)
+    monkeypatch.setattr("motorpool.storage.upkeep.expired_positions._DEVICES_AT_ONCE", 2)
     ids = await add_devices(database, 5)
     await store(
         database,
@@ -150,11 +151,11 @@ async def test_dropping_goes_on_step_by_step_until_all_is_gone(database, monkeyp
             for n in range(1, 8)
         ),
     )
-    assert await drop_before(database, at(2026, 6, 20)) == 5 * 6
+    assert await expired_positions.delete_before(database, at(2026, 6, 20)) == 5 * 6
 
 
 async def test_dropped_months_can_be_written_again(database):
-    await drop_before(database, at(2026, 7))
+    await expired_positions.delete_before(database, at(2026, 7))
     (device,) = await add_devices(database, 1)
     await store(database, (1, device, at(2026, 5, 5)))
     assert (await tables(database))["early"] == [1]
@@ -163,9 +164,9 @@ async def test_dropped_months_can_be_written_again(database):
 
 
 async def test_months_do_not_go_while_a_reader_is_at_them(database, monkeypatch):
-    monkeypatch.setattr("motorpool.storage.devices.partitions._LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("motorpool.storage.database.partitions._LOCK_SECONDS", 0.1)
     async with database.transaction() as reader:
         await reader.fetch("select count(*) from positions")
         with pytest.raises(StorageUnavailable):
-            await drop_before(database, at(2026, 7))
+            await expired_positions.delete_before(database, at(2026, 7))
     assert "2026_05" in await tables(database)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.reports import report_days
 
 MONTHS_BEHIND = 1
 """Past months created on a new database, because devices report late."""
@@ -26,8 +25,6 @@ _LOCK_SECONDS = 2.0
 """Longest wait for a table lock, in seconds; other statements on the table queue behind it meanwhile."""
 _STATEMENT_SECONDS = 600.0
 """Statement timeout while partitions are changed."""
-_DEVICES_AT_ONCE = 100
-_ROWS_AT_ONCE = 5000
 _LAYOUT = """
     select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
     from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -35,27 +32,11 @@ _LAYOUT = """
 """
 _NAME = re.compile(r"positions_(\d{4})_(\d\d)")
 _EARLY_END = re.compile(r"TO \('(\d{4})-(\d\d)-01 00:00:00\+00'\)")
-_LATEST = """
+LATEST = """
     select * from positions where device_id = d.id and fix_time <= server_time + interval '1 day'
     order by fix_time desc, id desc limit 1
 """
-_DELETE_LATE = f"""
-    delete from positions where (id, fix_time) in (
-        select id, fix_time from positions_late where server_time < $1 limit {_ROWS_AT_ONCE}
-    )
-"""  # noqa: S608 - constants
-_DELETE = f"""
-    delete from positions where (id, fix_time) in (
-        select old.id, old.fix_time from unnest($1::bigint[]) as d (id)
-        cross join lateral ({_LATEST}) as newest
-        cross join lateral (
-            select id, fix_time from positions
-            where device_id = d.id and fix_time < $2 and server_time < $2 and id <> newest.id
-            limit {_ROWS_AT_ONCE}
-        ) as old
-        limit {_ROWS_AT_ONCE}
-    )
-"""  # noqa: S608 - constants
+"""The latest position of a device `d`."""
 
 
 @dataclass(frozen=True, order=True)
@@ -146,23 +127,11 @@ async def _create_month(transaction: Queries, month: _Month) -> None:
     )
 
 
-async def drop_before(q: Queries, cutoff: datetime) -> int:
-    """Delete positions received and fixed before `cutoff`, except the latest of each device; return how many.
+async def drop_months(q: Queries, cutoff: datetime) -> int:
+    """Drop the months that end before `cutoff`; return how many positions were deleted.
 
-    Whole months are dropped as partitions, the remaining rows are deleted in batches. Rows of the last
-    partition, with fix times after all months, go once they were received before `cutoff`.
+    Positions received since, and the latest of each device, are kept in the first partition.
     """
-    dropped = await _drop_months(q, cutoff)
-    while count := await _execute(q, _DELETE_LATE, cutoff):
-        dropped += count
-    dropped += await _drop_rows(q, cutoff)
-    if dropped:
-        async with q.transaction() as transaction:
-            await report_days.drop_before(transaction, cutoff)
-    return dropped
-
-
-async def _drop_months(q: Queries, cutoff: datetime) -> int:
     kept_from = _month_of(cutoff)
     if not _expired(await _layout(q), kept_from):
         return 0
@@ -176,7 +145,7 @@ async def _drop_months(q: Queries, cutoff: datetime) -> int:
         await transaction.execute(
             f"""
             create temporary table kept on commit drop as
-                select newest.* from devices d cross join lateral ({_LATEST}) as newest
+                select newest.* from devices d cross join lateral ({LATEST}) as newest
                 where newest.fix_time >= {expired[0].start} and newest.fix_time < {edge.start}
                 and newest.server_time < {received}
                 {
@@ -200,32 +169,6 @@ async def _drop_months(q: Queries, cutoff: datetime) -> int:
         )
         tag = await transaction.execute("insert into positions select * from kept")
         return dropped - int(tag.rpartition(" ")[2])
-
-
-async def _drop_rows(q: Queries, cutoff: datetime) -> int:
-    # Cheap as long as no row is that old.
-    if not await q.fetch_value("select exists (select from positions where fix_time < $1)", cutoff):
-        return 0
-    dropped = 0
-    last = 0
-    while True:
-        rows = await q.fetch(
-            "select id from devices where id > $1 order by id limit $2", last, _DEVICES_AT_ONCE
-        )
-        if not rows:
-            return dropped
-        ids = [row[0] for row in rows]
-        last = ids[-1]
-        count = _ROWS_AT_ONCE
-        while count == _ROWS_AT_ONCE:
-            count = await _execute(q, _DELETE, ids, cutoff)
-            dropped += count
-
-
-async def _execute(q: Queries, sql: str, *arguments: object) -> int:
-    """Return the number of rows concerned."""
-    tag = await q.execute(sql, *arguments)
-    return int(tag.rpartition(" ")[2])
 
 
 async def _lock(transaction: Queries) -> None:
