@@ -22,8 +22,6 @@ from typing import Any
 
 import trio
 
-from motorpool.actors.devices.directory import DIRECTORY
-from motorpool.actors.devices.rule_cache import RULE_CACHE, concerns_rules
 from motorpool.actors.messages.access import ACCESS
 from motorpool.actors.messages.changes import (
     CHANGES,
@@ -31,11 +29,13 @@ from motorpool.actors.messages.changes import (
     LOCAL_CHANGES,
     TICKETS,
     ApplyChanges,
+    AttributeChanged,
     CalendarChanged,
     Change,
     CompanyChanged,
     DeviceChanged,
     DeviceMoved,
+    DriverChanged,
     DutyReleased,
     EverythingChanged,
     GeofenceChanged,
@@ -51,17 +51,22 @@ from motorpool.actors.messages.changes import (
     TicketPriorityChanged,
     UserChanged,
 )
+from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.duties import DUTY_KEEPER
 from motorpool.actors.messages.homes import HOMES
+from motorpool.actors.messages.rule_cache import RULE_CACHE
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.tickets import TICKET_RECALCULATIONS
+from motorpool.actors.messages.timed_events import TIMED_EVENTS
 from motorpool.actors.messages.uplink import DEVICE, DeliverQueued, DeviceMessage
-from motorpool.actors.timed_events.timed_events import TIMED_EVENTS
 from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS
 from motorpool.runtime import ActorError, Kind, System
+from motorpool.storage.rules.rule_rows import RULE_LINKS
 
 FOLLOW_SECONDS = 30.0
 """A follower has at most this long. Reading the links of 100,000 devices takes well under it."""
+
+_RULE_LINKS = frozenset((kind.owner, kind.property) for kind in RULE_LINKS)
 
 Follower = Callable[[System, tuple[Change, ...]], Awaitable[None]]
 
@@ -83,6 +88,30 @@ def _concerns_access(change: Change) -> bool:
         case UserChanged():
             return change.operation == "deleted"
         case LinkChanged(owner="user") | EverythingChanged():
+            return True
+        case _:
+            return False
+
+
+def concerns_rules(change: Change) -> bool:
+    """Whether a change may give devices other rules, beside a change of their own rows."""
+    match change:
+        case DeviceChanged():
+            return change.operation == "deleted"
+        case GroupChanged():
+            return not change.only({"name"})
+        case LinkChanged():
+            return (change.owner, change.property) in _RULE_LINKS
+        case ServerChanged():
+            return any(field.startswith("attributes.") for field in change.fields)
+        case (
+            GeofenceChanged()
+            | AttributeChanged()
+            | MaintenanceChanged()
+            | DriverChanged()
+            | CalendarChanged()
+            | EverythingChanged()
+        ):
             return True
         case _:
             return False

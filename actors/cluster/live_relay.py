@@ -17,6 +17,7 @@ from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.remote_texts import decode_text, encode_devices, encode_events, encode_text
 from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
 from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.messages.directory import DIRECTORY, GetLastUpdates
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
 from motorpool.actors.messages.remote import (
     ApplyRemoteUpdates,

@@ -9,10 +9,20 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import assert_never
 
-import msgspec
-
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses, apply_updates
 from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
+from motorpool.actors.messages.directory import (
+    DIRECTORY,
+    DeviceStatusChanged,
+    DirectoryMessage,
+    GetDeviceStatuses,
+    GetDirectorySizes,
+    GetLastUpdates,
+    GetLatestPositions,
+    PositionsAddressed,
+    PositionsStored,
+    SaveDue,
+)
 from motorpool.actors.messages.homes import LivingServers
 from motorpool.actors.messages.remote import ApplyRemoteUpdates, GetLoadedDevices
 from motorpool.actors.messages.topics import (
@@ -24,7 +34,7 @@ from motorpool.actors.messages.topics import (
     DeviceStatus,
 )
 from motorpool.actors.rules.fold import is_latest
-from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
+from motorpool.runtime import Actor, ChildSpec, Failure
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import device_states, positions
 from motorpool.storage.errors import StorageError
@@ -32,65 +42,6 @@ from motorpool.storage.records import Position
 
 SAVE_SECONDS = 30.0
 """Time between two saves of the last updates."""
-
-
-class DeviceStatusChanged(msgspec.Struct, frozen=True, gc=False):
-    """A device's status or last update changed; `position_id` is ignored."""
-
-    status: DeviceStatus
-
-
-class GetDeviceStatuses(msgspec.Struct, Request[dict[int, DeviceStatus]], frozen=True, gc=False):
-    """Return the status of each of these devices, by device id."""
-
-    device_ids: tuple[int, ...]
-    here: bool = False
-    """Whether the status at this server is asked for, and not that in the cluster."""
-
-
-class GetLastUpdates(msgspec.Struct, Request[dict[int, datetime]], frozen=True, gc=False):
-    """Return when these devices were last seen, by device id; devices that never were are left out."""
-
-    device_ids: tuple[int, ...]
-
-
-class GetLatestPositions(msgspec.Struct, Request[list[Position]], frozen=True, gc=False):
-    """Return the latest positions of these devices in their order; devices without one are left out."""
-
-    device_ids: tuple[int, ...]
-
-
-class GetDirectorySizes(msgspec.Struct, Request[dict[str, int]], frozen=True, gc=False):
-    """Return the number of entries by description, for diagnostics."""
-
-
-class _PositionsStored(msgspec.Struct, frozen=True, gc=False):
-    positions: tuple[Position, ...]
-
-
-class _PositionsAddressed(msgspec.Struct, frozen=True, gc=False):
-    positions: tuple[Position, ...]
-
-
-class _SaveDue(msgspec.Struct, frozen=True, gc=False):
-    pass
-
-
-DirectoryMessage = (
-    DeviceStatusChanged
-    | ApplyChanges
-    | GetDeviceStatuses
-    | GetLastUpdates
-    | GetLatestPositions
-    | GetDirectorySizes
-    | GetLoadedDevices
-    | ApplyRemoteUpdates
-    | LivingServers
-    | _PositionsStored
-    | _PositionsAddressed
-    | _SaveDue
-)
-DIRECTORY: Kind[None, DirectoryMessage] = Kind("directory")
 
 
 class Directory(Actor[DirectoryMessage]):
@@ -116,9 +67,9 @@ class Directory(Actor[DirectoryMessage]):
             self._last_update = await device_states.all_last_updates(self._database)
         except StorageError as error:
             self.context.log.warning("cannot load the last updates: %s", error)
-        self.context.system.topic(POSITIONS).forward(self.context.ref, _PositionsStored)
-        self.context.system.topic(ADDRESSED_POSITIONS).forward(self.context.ref, _PositionsAddressed)
-        self.context.every(SAVE_SECONDS, _SaveDue())
+        self.context.system.topic(POSITIONS).forward(self.context.ref, PositionsStored)
+        self.context.system.topic(ADDRESSED_POSITIONS).forward(self.context.ref, PositionsAddressed)
+        self.context.every(SAVE_SECONDS, SaveDue())
 
     async def stop(self) -> None:
         """Save the last updates."""
@@ -127,9 +78,9 @@ class Directory(Actor[DirectoryMessage]):
     def handle(self, message: DirectoryMessage) -> object:
         """Handle one message; waits only to read or save."""
         match message:
-            case _PositionsStored():
+            case PositionsStored():
                 return self._positions_stored(message.positions)
-            case _PositionsAddressed():
+            case PositionsAddressed():
                 return self._positions_addressed(message.positions)
             case DeviceStatusChanged():
                 return self._status_changed(message.status)
@@ -144,7 +95,7 @@ class Directory(Actor[DirectoryMessage]):
                 return self._sizes()
             case ApplyChanges():
                 return self._apply(message.changes)
-            case _SaveDue():
+            case SaveDue():
                 return self._save()
             case ApplyRemoteUpdates():
                 return self._apply_remote(message)

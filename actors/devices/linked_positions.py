@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions
+from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.uplink import DeviceMessage
 from motorpool.runtime import Context
 from motorpool.storage.records import Position

@@ -7,7 +7,7 @@ checks whether anything came since it last ran.
 from collections.abc import Callable
 from datetime import datetime
 
-from motorpool.actors.devices.directory import DIRECTORY, DeviceStatusChanged
+from motorpool.actors.messages.directory import DIRECTORY, DeviceStatusChanged
 from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.messages.uplink import CheckStatus, DeviceMessage
 from motorpool.runtime import Context

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
-import msgspec
 import trio
 
 from motorpool.actors.devices.rule_reader import PROPERTIES, RuleObjects, RuleReader
@@ -30,10 +29,11 @@ from motorpool.actors.messages.changes import (
     RowChanged,
     ServerChanged,
 )
+from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules, ReloadRules, RuleCacheMessage
 from motorpool.actors.rules.computed import Failure as ComputationFailure
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
-from motorpool.runtime import Actor, ChildSpec, Failure, Kind, NodeLocal, Request
+from motorpool.runtime import Actor, ChildSpec, Failure
 from motorpool.storage.accounts import server
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.database.database import Database
@@ -54,45 +54,6 @@ FACTS: Mapping[str, type[RowChanged]] = {
     "driver": DriverChanged,
 }
 """The facts of the types of PROPERTIES."""
-_LINKS = frozenset((kind.owner, kind.property) for kind in RULE_LINKS)
-
-
-class GetRules(msgspec.Struct, Request[dict[int, DeviceRules]], NodeLocal, frozen=True, gc=False):
-    """Return the rules of devices by their ids; unknown ids are left out. May raise StorageError."""
-
-    device_ids: tuple[int, ...]
-
-
-class _Reload(msgspec.Struct, frozen=True, gc=False):
-    pass
-
-
-RuleCacheMessage = ApplyChanges | GetRules | _Reload
-RULE_CACHE: Kind[None, RuleCacheMessage] = Kind("rule_cache")
-
-
-def concerns_rules(change: Change) -> bool:
-    """Whether a change may give devices other rules, beside a change of their own rows."""
-    match change:
-        case DeviceChanged():
-            return change.operation == "deleted"
-        case GroupChanged():
-            return not change.only({"name"})
-        case LinkChanged():
-            return (change.owner, change.property) in _LINKS
-        case ServerChanged():
-            return any(field.startswith("attributes.") for field in change.fields)
-        case (
-            GeofenceChanged()
-            | AttributeChanged()
-            | MaintenanceChanged()
-            | DriverChanged()
-            | CalendarChanged()
-            | EverythingChanged()
-        ):
-            return True
-        case _:
-            return False
 
 
 class RuleCache:
@@ -272,7 +233,7 @@ class RuleCacheActor(Actor[RuleCacheMessage]):
                     return await self._rule_cache.apply(message.changes, now)
                 case GetRules():
                     return await self._rules(message.device_ids, now)
-                case _Reload():
+                case ReloadRules():
                     return await self._rule_cache.reload(now)
                 case _:
                     assert_never(message)
@@ -280,7 +241,7 @@ class RuleCacheActor(Actor[RuleCacheMessage]):
             if isinstance(message, GetRules):
                 return Failure(error)
             self.context.log.warning("cannot read what is configured for devices, will retry: %s", error)
-            self.context.after(RELOAD_SECONDS, _Reload())
+            self.context.after(RELOAD_SECONDS, ReloadRules())
             return None
 
     async def _rules(self, device_ids: Sequence[int], now: datetime) -> dict[int, DeviceRules]:

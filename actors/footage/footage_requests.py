@@ -13,8 +13,8 @@ import msgspec
 import trio
 
 from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
-from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.access import ACCESS, MaySee
+from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
 from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures

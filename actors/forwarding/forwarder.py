@@ -12,7 +12,6 @@ from contextlib import suppress
 import msgspec
 import trio
 
-from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.destinations import Destinations
 from motorpool.actors.forwarding.queue import ForwardMessage
@@ -26,6 +25,7 @@ from motorpool.actors.messages.changes import (
     EverythingChanged,
     GroupChanged,
 )
+from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, DeviceStatus
 from motorpool.actors.words.record_json import encode
 from motorpool.actors.work.row_cache import RowCache

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 import msgspec
 
 from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
-from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.capture_evidence import author_of, entry_of
 from motorpool.actors.helpdesk.draft import to_milliseconds
@@ -19,6 +18,7 @@ from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_writer import announce, write
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.access import ACCESS, MaySee
+from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.video.capture_records import OpenCapture
 from motorpool.actors.video.leased_captures import LEASE
 from motorpool.actors.video.recording_capture import (

@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
+from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.storage.records import Device, Position
 

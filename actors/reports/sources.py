@@ -9,8 +9,8 @@ from typing import Protocol, TypeVar
 import msgspec
 import trio
 
-from motorpool.actors.devices.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.geocoding.geocoder import Geocoder
+from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.actors.words.preferences import Preferences
 from motorpool.runtime import System

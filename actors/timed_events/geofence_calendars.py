@@ -6,7 +6,6 @@ from functools import partial
 
 import msgspec
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.changes import (
     CalendarChanged,
     Change,
@@ -14,6 +13,7 @@ from motorpool.actors.messages.changes import (
     GeofenceChanged,
     ServerChanged,
 )
+from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
 from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import Calendar, Edge

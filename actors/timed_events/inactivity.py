@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
-from motorpool.actors.devices.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.messages.changes import (
     Change,
     DeviceChanged,
@@ -12,6 +10,8 @@ from motorpool.actors.messages.changes import (
     GroupChanged,
     ServerChanged,
 )
+from motorpool.actors.messages.directory import DIRECTORY, GetLastUpdates
+from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.timed_events.timed_rule import MIN_PERIOD, Batch, TimedRule, newest_instant

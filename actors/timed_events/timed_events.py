@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import assert_never
 
-import msgspec
 import trio
 
 from motorpool.actors.messages.changes import ApplyChanges, Change
+from motorpool.actors.messages.timed_events import TIMED_EVENTS, InstantReached, ReloadDue, TimedEventsMessage
 from motorpool.actors.messages.topics import DEVICES, EVENTS, UNMATCHED_EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.actors.timed_events.geofence_calendars import GeofenceCalendars
@@ -19,7 +19,7 @@ from motorpool.actors.timed_events.inactivity import Inactivity
 from motorpool.actors.timed_events.overdue_maintenance import OverdueMaintenance
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
 from motorpool.actors.work.storage_retry import BACK_OFF, StorageRetry
-from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Signal, Timer
+from motorpool.runtime import Actor, ActorError, ChildSpec, Signal, Timer
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
@@ -27,18 +27,6 @@ from motorpool.storage.rules import timed_events
 
 RELOAD_SECONDS = 1.0
 """From a change of what is configured until it is read; changes in between are read together."""
-
-
-class _InstantReached(msgspec.Struct, frozen=True, gc=False):
-    pass
-
-
-class _ReloadDue(msgspec.Struct, frozen=True, gc=False):
-    pass
-
-
-TimedEventsMessage = ApplyChanges | _InstantReached | _ReloadDue
-TIMED_EVENTS: Kind[None, TimedEventsMessage] = Kind("timed_events")
 
 
 class TimedEvents(Actor[TimedEventsMessage]):
@@ -85,10 +73,10 @@ class TimedEvents(Actor[TimedEventsMessage]):
             case ApplyChanges():
                 self._apply(message.changes)
                 return
-            case _ReloadDue():
+            case ReloadDue():
                 self._stale |= self._changed
                 self._changed.clear()
-            case _InstantReached():
+            case InstantReached():
                 pass
             case _:
                 assert_never(message)
@@ -97,7 +85,7 @@ class TimedEvents(Actor[TimedEventsMessage]):
     def _apply(self, changes: Iterable[Change]) -> None:
         changed = {rule for rule in self._rules for change in changes if rule.note(change)}
         if changed and not self._changed:
-            self.context.after(RELOAD_SECONDS, _ReloadDue())
+            self.context.after(RELOAD_SECONDS, ReloadDue())
         self._changed |= changed
 
     async def run(self) -> None:
@@ -158,7 +146,7 @@ class TimedEvents(Actor[TimedEventsMessage]):
             self._timer = None
         instants = [instant for rule in self._rules if (instant := rule.instants.first()) is not None]
         if instants:
-            self._timer = self.context.at(min(instants), _InstantReached())
+            self._timer = self.context.at(min(instants), InstantReached())
 
 
 def timed_events_spec(

@@ -8,7 +8,7 @@ from pathlib import Path
 import trio
 from quart import Response
 
-from motorpool.actors.devices.directory import DIRECTORY, GetDirectorySizes
+from motorpool.actors.messages.directory import DIRECTORY, GetDirectorySizes
 from motorpool.actors.words.record_json import format_time
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action

@@ -6,8 +6,8 @@ import msgspec
 import trio
 from quart import Response
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.changes import AttributeChanged
+from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.rules.computed import TYPES, convert, variables_of
 from motorpool.actors.rules.expressions import Expression, ExpressionError, compile_expression
 from motorpool.api.access import may_see_device

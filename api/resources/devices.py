@@ -8,6 +8,7 @@ import msgspec
 
 from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.changes import DeviceChanged
+from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy

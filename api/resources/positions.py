@@ -9,8 +9,8 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.changes import PositionsDeleted
+from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.api.access import may_see_device, require_device, visible_device_ids
 from motorpool.api.auth.rights import DELETE_POSITIONS, READ_HISTORY
 from motorpool.api.engine.audit import record_action

@@ -15,7 +15,6 @@ import msgspec
 import trio
 from quart import websocket
 
-from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
 from motorpool.actors.messages.changes import (
     CHANGES,
     Change,
@@ -27,6 +26,7 @@ from motorpool.actors.messages.changes import (
     TokenRevoked,
     UserChanged,
 )
+from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
 from motorpool.actors.messages.topics import (
     DEVICES,
     LATEST_POSITIONS,

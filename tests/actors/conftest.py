@@ -17,8 +17,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.devices.position_writer import POSITION_WRITER
+from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected
 from motorpool.actors.video.decoders import DECODERS, EncodeJpeg, ProbeFormat

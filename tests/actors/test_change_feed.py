@@ -6,8 +6,6 @@ import trio
 
 from motorpool.actors import change_feed
 from motorpool.actors.change_feed import FOLLOWERS, publish_changes
-from motorpool.actors.devices.directory import DIRECTORY
-from motorpool.actors.devices.rule_cache import RULE_CACHE
 from motorpool.actors.messages.access import ACCESS
 from motorpool.actors.messages.changes import (
     CHANGES,
@@ -39,7 +37,9 @@ from motorpool.actors.messages.changes import (
     UserChanged,
     changed_fields,
 )
+from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.homes import HOMES
+from motorpool.actors.messages.rule_cache import RULE_CACHE
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes
 from motorpool.runtime import ChildSpec, DynamicSpec

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 import trio
 
-from motorpool.actors.devices.directory import DIRECTORY
+from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.settings import DeviceSettings, FleetSettings, PortSettings
 from motorpool.actors.tree import fleet_tree, schedule_spec
 from motorpool.bench.free_ports import free_server_port

@@ -12,12 +12,12 @@ from motorpool.actors.cluster import broadcasts, change_relay, live_relay
 from motorpool.actors.cluster.change_relay import change_relay_spec
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.live_relay import live_relay_spec
-from motorpool.actors.devices.directory import (
+from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.messages.directory import (
     DIRECTORY,
     DeviceStatusChanged,
     GetDeviceStatuses,
     GetLatestPositions,
-    directory_spec,
 )
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.homes import LIVING_SERVERS

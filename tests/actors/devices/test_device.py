@@ -6,10 +6,10 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors.devices.directory import DeviceStatusChanged
 from motorpool.actors.devices.open_connections import REASON
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
+from motorpool.actors.messages.directory import DeviceStatusChanged
 from motorpool.actors.messages.downlink import (
     CONNECTION,
     AcknowledgeStored,

@@ -7,15 +7,15 @@ import pytest
 import trio
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.devices.directory import (
+from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, position_writer_spec
+from motorpool.actors.messages.changes import ApplyChanges, DeviceChanged, PositionsDeleted
+from motorpool.actors.messages.directory import (
     DIRECTORY,
     DeviceStatusChanged,
     GetDeviceStatuses,
     GetLatestPositions,
-    directory_spec,
 )
-from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, position_writer_spec
-from motorpool.actors.messages.changes import ApplyChanges, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.topics import DEVICES, POSITIONS, DeviceStatus
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes
 from motorpool.storage.devices import device_states, devices, position_rows, positions

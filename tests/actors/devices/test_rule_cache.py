@@ -7,14 +7,8 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from motorpool.actors.devices.rule_cache import (
-    RELOAD_SECONDS,
-    RULE_CACHE,
-    GetRules,
-    RuleCache,
-    concerns_rules,
-    rule_cache_spec,
-)
+from motorpool.actors.change_feed import concerns_rules
+from motorpool.actors.devices.rule_cache import RELOAD_SECONDS, RuleCache, rule_cache_spec
 from motorpool.actors.messages.changes import (
     ApplyChanges,
     AttributeChanged,
@@ -28,6 +22,7 @@ from motorpool.actors.messages.changes import (
     MaintenanceChanged,
     ServerChanged,
 )
+from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, server

@@ -7,13 +7,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from motorpool.actors.devices.directory import DIRECTORY, GetLatestPositions, directory_spec
+from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, position_writer_spec
 from motorpool.actors.geocoding import position_addresses
 from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
 from motorpool.actors.geocoding.position_addresses import FAILURE_SECONDS, position_addresses_spec
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import ADDRESSES_SKIPPED
+from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.topics import LATEST_POSITIONS, POSITIONS
 from motorpool.storage.devices import positions
 from motorpool.storage.records import Position

@@ -13,11 +13,11 @@ import trio
 
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
-from motorpool.actors.devices.directory import DIRECTORY
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.files.media_files import open_media_files
+from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.downlink import CONNECTION, EncodingRefused, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, Disconnected
 from motorpool.actors.tree import schedule_spec

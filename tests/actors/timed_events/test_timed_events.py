@@ -7,9 +7,10 @@ import pytest
 from tests.actors.schedules.icalendar import NOW, encode_calendar, minutes
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.devices.directory import DIRECTORY, DeviceStatusChanged, directory_spec
+from motorpool.actors.devices.directory import directory_spec
 from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
 from motorpool.actors.messages.changes import DeviceChanged, MaintenanceChanged, ServerChanged
+from motorpool.actors.messages.directory import DIRECTORY, DeviceStatusChanged
 from motorpool.actors.messages.topics import EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.timed_events.timed_events import timed_events_spec

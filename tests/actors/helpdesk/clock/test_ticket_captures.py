@@ -8,7 +8,6 @@ from tests.actors.capture_at import CaptureAt
 from tests.actors.helpdesk.clock.test_rule_follower import alarms, rules_spec, set_rules, store
 
 from motorpool.actors.deliveries import OutgoingServices
-from motorpool.actors.devices.directory import GetDeviceStatuses
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.media_store import MediaKey, MediaStore
@@ -17,6 +16,7 @@ from motorpool.actors.helpdesk.capture_starts import NO_RIGHT
 from motorpool.actors.helpdesk.ticket_captures import ticket_captures_spec
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.access import ACCESS, MaySee
+from motorpool.actors.messages.directory import GetDeviceStatuses
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import (
     PLAYBACK,
