@@ -40,6 +40,7 @@ from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
 from motorpool.actors.gateway.recorder import Tap, recorder_spec
+from motorpool.actors.gateway.settings import DeviceSettings
 from motorpool.actors.geocoding.position_addresses import position_addresses_spec
 from motorpool.actors.helpdesk.batches import TicketBatches
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
@@ -61,7 +62,7 @@ from motorpool.actors.reports.mailer import report_mailer_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.timetable import timetable_spec
 from motorpool.actors.schedules.timetable_kinds import SCHEDULED_REPORTS
-from motorpool.actors.settings import DeviceSettings, FleetSettings
+from motorpool.actors.settings import FleetSettings
 from motorpool.actors.timed_events.timed_events import timed_events_spec
 from motorpool.actors.upkeep.file_retention import file_retention_spec
 from motorpool.actors.upkeep.retention import RetentionDays, retention_spec

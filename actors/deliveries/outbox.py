@@ -14,9 +14,9 @@ from motorpool.actors.deliveries import DeliveryRefused, OutgoingError, Outgoing
 from motorpool.actors.deliveries.claims import Claims
 from motorpool.actors.deliveries.push import PUSHOVER_DEVICES
 from motorpool.actors.deliveries.receivers import ReceiverFailures
+from motorpool.actors.deliveries.settings import OutboxSettings
 from motorpool.actors.deliveries.webhook_lane import WebhookLane
 from motorpool.actors.messages.counters import OUTBOX_GIVEN_UP
-from motorpool.actors.settings import OutboxSettings
 from motorpool.runtime import Actor, BackOff, ChildSpec, Kind
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import outbox

@@ -17,6 +17,7 @@ from motorpool.actors.events.batch_renderer import BatchRenderer
 from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_batch
 from motorpool.actors.events.notificators import lane_of, message_for
 from motorpool.actors.events.rendering import EventFacts, reader_of, render
+from motorpool.actors.events.settings import NotificationSettings
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
 from motorpool.actors.messages.topics import (
     RECEIVERS_PAUSED,
@@ -28,7 +29,6 @@ from motorpool.actors.messages.topics import (
     WebhookDisabled,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
-from motorpool.actors.settings import NotificationSettings
 from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.stored_calendars import StoredCalendars
 from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Lagged

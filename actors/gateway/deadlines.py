@@ -1,6 +1,6 @@
 """Deadlines after which a device connection is closed: for login, idleness, uploads and unread answers."""
 
-from motorpool.actors.settings import DeviceSettings
+from motorpool.actors.gateway.settings import DeviceSettings
 
 UPLOAD_IDLE_SECONDS = 60.0
 """Idle time after which a connection that only uploads files is closed."""

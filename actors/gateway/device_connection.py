@@ -16,6 +16,7 @@ from motorpool.actors.gateway.deadlines import Deadlines
 from motorpool.actors.gateway.identified_connection import IdentifiedConnection
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
+from motorpool.actors.gateway.settings import DeviceSettings
 from motorpool.actors.messages.counters import (
     CHECKSUM_ERRORS,
     FRAMES_REJECTED,
@@ -45,7 +46,6 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     RecordingListReceived,
 )
-from motorpool.actors.settings import DeviceSettings
 from motorpool.codecs import reports as kinds
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import UnsupportedCommand

@@ -11,8 +11,8 @@ import msgspec
 import trio
 
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.gateway.settings import RegisterSettings
 from motorpool.actors.messages.changes import DeviceChanged
-from motorpool.actors.settings import RegisterSettings
 from motorpool.actors.work.batching import BatchingActor
 from motorpool.runtime import ChildSpec, Kind, Request
 from motorpool.storage.accounts import users

@@ -9,8 +9,8 @@ from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
+from motorpool.actors.mailings.settings import ExpirationSettings
 from motorpool.actors.mailings.texts import local_time, write
-from motorpool.actors.settings import ExpirationSettings
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import Actor, ChildSpec, Kind
 from motorpool.storage.accounts import access, expirations, server, users

@@ -13,10 +13,10 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.render import TooManyRows, render
+from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery, Sources
 from motorpool.actors.reports.visibility import select_devices, visible_of
 from motorpool.actors.reports.workbook import TooManySheets
-from motorpool.actors.settings import ReportSettings
 from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.actors.work.polling import PollingActor
 from motorpool.runtime import ChildSpec, Kind

@@ -26,7 +26,6 @@ from motorpool.actors.messages.publishing import (
     Subscribe,
     Unsubscribe,
 )
-from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_records import (
     CAPTURE_RECORDS,
@@ -37,6 +36,7 @@ from motorpool.actors.video.capture_records import (
 )
 from motorpool.actors.video.decoders import DECODERS, ProbeFormat
 from motorpool.actors.video.decoders import REQUEST_SECONDS as DECODERS_PATIENCE_SECONDS
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from motorpool.actors.messages.live_stream import HoldStream, ReadKeyframe, ReadPlaylist, StreamMessage
 from motorpool.actors.messages.publishing import Publish, Subscribe
-from motorpool.actors.settings import VideoSettings
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.actors.video.stream import Stream, stream_spec
 from motorpool.runtime import DynamicSpec
 from motorpool.storage.database.database import Database

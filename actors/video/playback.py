@@ -34,13 +34,13 @@ from motorpool.actors.messages.publishing import (
     Unsubscribe,
 )
 from motorpool.actors.messages.uplink import DEVICE, SendCommand
-from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.pending_reads import PendingReads
 from motorpool.actors.video.playback_control import END
 from motorpool.actors.video.playback_session import PlaybackSession, empty_playlist
 from motorpool.actors.video.segment_builder import SegmentBuilder
 from motorpool.actors.video.segment_store import SEGMENT_STORE, DeleteSessions, EndSession, StoreSegment
 from motorpool.actors.video.sequence_allocator import SequenceAllocator
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.fragments import MediaFragment

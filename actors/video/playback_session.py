@@ -9,9 +9,9 @@ from typing import Literal
 
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.playback import PlaybackControlSent, PlaybackRequested, PlaybackState
-from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback_control import SEEK, PlaybackControlTracker
 from motorpool.actors.video.recording_clock import RecordingClock
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.codecs.media.event_playlist import EventPlaylist
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import Segment

@@ -36,11 +36,11 @@ from motorpool.actors.messages.publishing import (
     UnitsPublished,
     Unsubscribe,
 )
-from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.camera_control import CameraControl
 from motorpool.actors.video.live_reads import LiveReads
 from motorpool.actors.video.segment_builder import SegmentBuilder
 from motorpool.actors.video.sequence_allocator import FIRST_INDEX_OF_PARTS, SequenceAllocator
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.fragments import MediaFragment

@@ -5,7 +5,8 @@ import resource
 from contextlib import suppress
 
 from motorpool.actors.gateway.port_guard import DEVICE_SHARE, HTTP_SHARE, MEDIA_SHARE, descriptor_share
-from motorpool.actors.settings import DeviceSettings, VideoSettings
+from motorpool.actors.gateway.settings import DeviceSettings
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.api.program.settings import HttpSettings, Settings
 
 FEW_CONNECTIONS = 500

@@ -20,31 +20,28 @@ from typing import Annotated, get_args
 
 from msgspec import Meta
 
+from motorpool.actors.deliveries.settings import OutboxSettings
 from motorpool.actors.deliveries.sms import SmsGateway
 from motorpool.actors.deliveries.smtp import Security
+from motorpool.actors.events.settings import NotificationSettings
+from motorpool.actors.files.settings import FileSettings
 from motorpool.actors.forwarding.settings import ForwardSettings
+from motorpool.actors.gateway.settings import DeviceSettings, PortSettings, RegisterSettings
 from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT
 from motorpool.actors.geocoding.geocoders import PROVIDERS
+from motorpool.actors.helpdesk.settings import TicketSettings
+from motorpool.actors.mailings.settings import ExpirationSettings
+from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.rules.rule_settings import RuleSettings
-from motorpool.actors.settings import (
+from motorpool.actors.schedules.settings import ScheduleSettings
+from motorpool.actors.settings import PublicSettings
+from motorpool.actors.upkeep.settings import (
     AuditSettings,
-    CaptureSettings,
-    DeviceSettings,
     EventSettings,
-    ExpirationSettings,
-    FileSettings,
-    NotificationSettings,
-    OutboxSettings,
-    PortSettings,
     PositionSettings,
-    PublicSettings,
-    RegisterSettings,
-    ReportSettings,
-    ScheduleSettings,
     StatisticsSettings,
-    TicketSettings,
-    VideoSettings,
 )
+from motorpool.actors.video.settings import CaptureSettings, VideoSettings
 from motorpool.api.auth.settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
 from motorpool.storage.settings import DatabaseSettings, PostgresSettings
 

@@ -8,8 +8,9 @@ import pytest
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.forwarding.settings import ForwardSettings
+from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.actors.geocoding.geocoder import GeocoderService
-from motorpool.actors.settings import DeviceSettings, FleetSettings, PortSettings
+from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
 from motorpool.api.http.server import HTTP

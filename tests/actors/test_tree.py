@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import pytest
 import trio
 
+from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.actors.messages.directory import DIRECTORY
-from motorpool.actors.settings import DeviceSettings, FleetSettings, PortSettings
+from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree, schedule_spec
 from motorpool.bench.free_ports import free_server_port
 from motorpool.codecs.devices import CODECS

@@ -17,7 +17,7 @@ import trio
 from tests.actors.conftest import Time
 from tests.api.conftest import start
 
-from motorpool.actors.settings import DeviceSettings, PortSettings
+from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.api.program.settings import WebhookSettings
 from motorpool.codecs.devices import CODECS
 

@@ -26,7 +26,7 @@ from tests.journeys.recorded_week import (
     recorded_week,
 )
 
-from motorpool.actors.settings import DeviceSettings, PortSettings
+from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.codecs.devices import CODECS
 from motorpool.runtime import SystemClock
 

@@ -14,7 +14,8 @@ from PIL import Image
 from tests.api.conftest import NOON, start
 from tests.journeys.test_captures import footage
 
-from motorpool.actors.settings import DeviceSettings, PortSettings, VideoSettings
+from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.bench.free_ports import free_server_port
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.platform_messages import (

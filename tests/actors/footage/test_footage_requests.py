@@ -11,9 +11,9 @@ from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsC
 from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState, PlaybackRequested, PlaybackState
 from motorpool.actors.messages.publishing import Subscribe
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
-from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE, capture_spec
 from motorpool.actors.video.capture_records import SERVER_ENDED, capture_records_spec
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users

@@ -13,6 +13,7 @@ from motorpool.actors.gateway.deadlines import UPLOAD_IDLE_SECONDS, UPLOAD_SECON
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.identity import identification_spec
+from motorpool.actors.gateway.settings import DeviceSettings, RegisterSettings
 from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored
 from motorpool.actors.messages.uplink import (
     AlarmFileStored,
@@ -21,7 +22,6 @@ from motorpool.actors.messages.uplink import (
     Disconnected,
     PositionReported,
 )
-from motorpool.actors.settings import DeviceSettings, RegisterSettings
 from motorpool.codecs.devices.jt808.attachment_sender import (
     alarm_label,
     encode_attachment_list,

@@ -16,6 +16,7 @@ from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, hub_spec
 from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.recorder import RECORDER, Tap
+from motorpool.actors.gateway.settings import DeviceSettings, RegisterSettings
 from motorpool.actors.messages.counters import CHECKSUM_ERRORS, MESSAGES_RECEIVED
 from motorpool.actors.messages.downlink import (
     CONNECTION,
@@ -40,7 +41,6 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     RecordingListReceived,
 )
-from motorpool.actors.settings import DeviceSettings, RegisterSettings
 from motorpool.codecs import traffic_recording
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808

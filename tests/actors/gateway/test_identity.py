@@ -7,8 +7,8 @@ import trio
 
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.gateway.identity import IDENTIFICATION, Identify, identification_spec
+from motorpool.actors.gateway.settings import RegisterSettings
 from motorpool.actors.messages.changes import CHANGES, DeviceChanged
-from motorpool.actors.settings import RegisterSettings
 from motorpool.actors.work.batching import BATCH
 from motorpool.runtime.testing import open_tree
 from motorpool.storage.accounts import links, users

@@ -5,7 +5,7 @@ import pytest
 from tests.actors.schedules.icalendar import NOW
 
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
-from motorpool.actors.settings import ExpirationSettings
+from motorpool.actors.mailings.settings import ExpirationSettings
 from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import Device, Group

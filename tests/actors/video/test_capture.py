@@ -25,7 +25,6 @@ from motorpool.actors.messages.publishing import (
     Subscribe,
     Unsubscribe,
 )
-from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import (
     CAPTURE,
     EndCapture,
@@ -35,6 +34,7 @@ from motorpool.actors.video.capture_files import CaptureWriter
 from motorpool.actors.video.capture_records import OpenCapture, capture_records_spec
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.actors.video.decoders import ProbeFormat
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding

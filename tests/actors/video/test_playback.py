@@ -28,9 +28,9 @@ from motorpool.actors.messages.publishing import (
     Unsubscribe,
 )
 from motorpool.actors.messages.uplink import CommandSent, SendCommand
-from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback import playback_spec
 from motorpool.actors.video.segment_store import segment_path, segment_store_spec
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.containers import MPEG_TS
 from motorpool.codecs.media.muxer import mux

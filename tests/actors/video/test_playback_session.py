@@ -3,8 +3,8 @@
 import pytest
 
 from motorpool.actors.messages.playback import PlaybackControlSent
-from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video.playback_session import PlaybackSession
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import Kind

@@ -9,7 +9,7 @@ from PIL import Image
 from motorpool.actors.messages.live_stream import STREAM, StreamKeyframe
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
-from motorpool.actors.settings import VideoSettings
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.actors.video.snapshot import (
     SNAPSHOT,
     DecodeSnapshot,

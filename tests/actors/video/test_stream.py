@@ -30,9 +30,9 @@ from motorpool.actors.messages.publishing import (
     Unsubscribe,
 )
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
-from motorpool.actors.settings import VideoSettings
 from motorpool.actors.video import sequence_allocator as numbers_file
 from motorpool.actors.video.camera_control import requested_channel
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.actors.video.stream import Stream, stream_spec
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.playlist import LivePlaylist

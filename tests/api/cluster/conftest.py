@@ -11,7 +11,7 @@ from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.messages.live_stream import STREAM, HoldStream
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
-from motorpool.actors.settings import VideoSettings
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.server import open_node_listener
 from motorpool.codecs.media.units import AccessUnit, Coding

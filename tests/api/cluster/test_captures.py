@@ -8,8 +8,8 @@ from tests.api.cluster.conftest import learned, member
 from tests.api.resources.test_captures import start, stream
 
 from motorpool.actors.messages.access import MaySee
-from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.storage.cluster import homes
 from motorpool.storage.database import nodes
 

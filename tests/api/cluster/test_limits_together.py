@@ -2,7 +2,7 @@
 
 from tests.api.cluster.conftest import member
 
-from motorpool.actors.settings import ReportSettings
+from motorpool.actors.reports.settings import ReportSettings
 from motorpool.api.auth.settings import UserSettings
 from motorpool.api.program.settings import ClusterSettings, MailSettings, SmsSettings, WebhookSettings
 from motorpool.api.server_context import WEBHOOK_TESTS

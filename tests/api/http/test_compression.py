@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from motorpool.actors.settings import PositionSettings
+from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.api.program.settings import HttpSettings
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}

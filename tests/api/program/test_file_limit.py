@@ -5,7 +5,7 @@ import resource
 
 import pytest
 
-from motorpool.actors.settings import DeviceSettings
+from motorpool.actors.gateway.settings import DeviceSettings
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.settings import Settings
 

@@ -14,13 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from motorpool.actors.settings import (
-    RETENTION_DEFAULTS,
-    CaptureSettings,
-    FleetSettings,
-    PositionSettings,
-    ScheduleSettings,
-)
+from motorpool.actors.schedules.settings import ScheduleSettings
+from motorpool.actors.settings import RETENTION_DEFAULTS, FleetSettings
+from motorpool.actors.upkeep.settings import PositionSettings
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.serve import fleet_settings, with_retention
 from motorpool.api.program.settings import Settings

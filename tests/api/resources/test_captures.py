@@ -6,8 +6,8 @@ import av
 import pytest
 
 from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
-from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.video.capture import CAPTURE
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.storage.video import captures

@@ -8,7 +8,7 @@ import fastkml
 import gpxpy
 import pytest
 
-from motorpool.actors.settings import PositionSettings
+from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.storage.devices import positions
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

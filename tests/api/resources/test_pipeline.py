@@ -7,7 +7,7 @@ import pytest
 import trio
 from tests.api.conftest import NOON
 
-from motorpool.actors.settings import DeviceSettings, PortSettings
+from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.codecs.devices import CODECS
 
 LOOPBACK = "127.0.0.1"

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import trio
 import trio_websocket
 
-from motorpool.actors.settings import PositionSettings
+from motorpool.actors.upkeep.settings import PositionSettings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from motorpool.actors.settings import PortSettings, PublicSettings
+from motorpool.actors.gateway.settings import PortSettings
+from motorpool.actors.settings import PublicSettings
 from motorpool.codecs.devices import CODECS
 
 

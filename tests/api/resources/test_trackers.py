@@ -10,7 +10,7 @@ import pytest
 import trio
 from tests.api.conftest import NOON
 
-from motorpool.actors.settings import DeviceSettings, PortSettings
+from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 

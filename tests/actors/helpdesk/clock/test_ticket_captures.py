@@ -28,12 +28,12 @@ from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Su
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
 from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
-from motorpool.actors.settings import CaptureSettings
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld, file_retention_spec
 from motorpool.actors.video.capture import CAPTURE, capture_spec
 from motorpool.actors.video.capture_files import new_file_name
 from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture, capture_records_spec
 from motorpool.actors.video.capture_start import start_capture
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, Coding
 from motorpool.runtime import ChildSpec, DynamicSpec

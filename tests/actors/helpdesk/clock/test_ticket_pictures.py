@@ -21,8 +21,8 @@ from motorpool.actors.messages.live_stream import STREAM, HoldStream
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.messages.tickets import TICKET_PICTURES, AttachPicture
 from motorpool.actors.messages.uplink import CommandSent, SendCommand
-from motorpool.actors.settings import VideoSettings
 from motorpool.actors.upkeep.file_retention import file_retention_spec
+from motorpool.actors.video.settings import VideoSettings
 from motorpool.actors.video.snapshot import snapshot_spec
 from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.reports import MediaFile

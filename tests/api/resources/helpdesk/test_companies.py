@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import trio
 
-from motorpool.actors.settings import TicketSettings
+from motorpool.actors.helpdesk.settings import TicketSettings
 
 URL = "https://hooks.example.org/tickets"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from motorpool.actors.settings import TicketSettings
+from motorpool.actors.helpdesk.settings import TicketSettings
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

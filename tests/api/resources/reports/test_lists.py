@@ -14,7 +14,8 @@ from tests.api.resources.reports.reporting import MAY, happen, positions, span, 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.geocoding.geocoder import Geocoder
 from motorpool.actors.messages.changes import LinkChanged
-from motorpool.actors.settings import PositionSettings, ReportSettings
+from motorpool.actors.reports.settings import ReportSettings
+from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.api.program.settings import GeocoderSettings
 from motorpool.storage.accounts import links
 from motorpool.storage.records import Event

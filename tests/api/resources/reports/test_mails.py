@@ -10,8 +10,8 @@ from tests.api.resources.reports.test_workbooks import XLSX
 
 from motorpool.actors.deliveries.mail import Mail
 from motorpool.actors.reports.mailer import REPORT_MAILER, MailedReport, ReportMailRequested
+from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery
-from motorpool.actors.settings import ReportSettings
 from motorpool.api.program.settings import MailSettings
 from motorpool.storage.reports import requested_reports
 

@@ -8,8 +8,8 @@ import pytest
 from tests.api.resources.reports.reporting import MAY, happen, span
 from tests.api.resources.reports.test_lists import drive
 
+from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.workbook import safe_name
-from motorpool.actors.settings import ReportSettings
 from motorpool.storage.records import Event
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
