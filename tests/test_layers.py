@@ -18,50 +18,76 @@ ALLOWED = {
 COMPOSITION_ROOT = {"api/main.py"}
 # A PostgreSQL that belongs to no server (docs/decisions/0290).
 MORE = {"bench/cluster": {"storage"}}
-# What the packages of a folder may import of each other, beside the modules that lie directly in it.
-PACKAGES = {
-    "codecs": {"calendars": set(), "devices": set(), "media": set()},
+# The rooms of a folder and the modules that lie directly in it, with what each may import of the others.
+# Those of the folders in LAYERED are listed from bottom to top: each imports only what comes before it in this
+# table, and of that the modules that lie in no room without being permitted to.
+LAYERED = {"codecs", "storage", "actors"}
+BELOW = {"*"}
+"""All that comes before."""
+ROOMS: dict[str, dict[str, set[str]]] = {
+    "codecs": {
+        "checksums.py": set(),
+        "errors.py": set(),
+        "numbers.py": set(),
+        "calendars": set(),
+        "channel_map.py": set(),
+        "proxy_protocol.py": set(),
+        "reader.py": set(),
+        "text_fields.py": set(),
+        "traffic_recording.py": set(),
+        "units.py": set(),
+        "reports.py": set(),
+        "devices": set(),
+        "media": set(),
+    },
     "storage": {
+        "durable_files.py": set(),
+        "errors.py": set(),
+        "exception_groups.py": set(),
+        "records.py": set(),
+        "settings.py": set(),
         "postgres": set(),
-        "database": {"devices", "postgres"},
+        "database": {"postgres"},
+        "accounts": {"database"},
         "cluster": {"database"},
         "deliveries": {"database"},
-        "upkeep": {"database"},
         "video": {"database"},
-        "accounts": {"database", "schedules"},
         "events": {"accounts", "database"},
-        "devices": {"accounts", "database", "events", "reports"},
+        "plain_tables.py": BELOW,
+        "devices": {"accounts", "database", "events"},
+        "helpdesk": {"accounts", "database", "devices", "events"},
         "rules": {"accounts", "database", "devices", "events"},
         "schedules": {"accounts", "database", "devices"},
         "reports": {"accounts", "database", "devices", "events", "schedules"},
-        "helpdesk": {"accounts", "database", "devices", "events"},
+        "upkeep": {"database", "devices", "schedules"},
         "migrations": set(),
     },
     "actors": {
-        "work": set(),
-        "words": set(),
-        "messages": set(),
         "files": set(),
         "rules": set(),
+        "words": set(),
+        "work": set(),
         "http": {"words"},
+        "messages": {"rules"},
         "accounts": {"messages"},
+        "change_feed.py": BELOW,
+        "forwarding": {"http", "messages", "words", "work"},
         "geocoding": {"http", "messages", "rules"},
+        "timed_events": {"messages", "rules", "work"},
         "video": {"files", "messages", "work"},
-        "cluster": {"devices", "files", "messages", "rules", "work"},
-        "devices": {"cluster", "files", "messages", "rules", "video", "words", "work"},
-        "gateway": {"devices", "files", "messages", "video", "work"},
-        "timed_events": {"devices", "messages", "rules", "work"},
-        "schedules": {"cluster", "messages", "work"},
+        "cluster": {"files", "messages", "rules", "work"},
+        "footage": {"accounts", "messages", "video"},
+        "upkeep": {"files", "messages"},
         "deliveries": {"cluster", "geocoding", "http", "messages", "words"},
+        "devices": {"cluster", "files", "messages", "rules", "video", "words", "work"},
+        "schedules": {"cluster", "messages", "work"},
         "events": {"deliveries", "messages", "words", "work"},
-        "forwarding": {"devices", "http", "messages", "words", "work"},
+        "gateway": {"devices", "files", "messages", "video", "work"},
         "mailings": {"accounts", "deliveries", "messages", "words"},
-        "footage": {"accounts", "devices", "messages", "video"},
-        "reports": {"accounts", "deliveries", "devices", "geocoding", "messages", "rules", "words", "work"},
+        "reports": {"accounts", "deliveries", "geocoding", "messages", "rules", "words", "work"},
         "helpdesk": {
             "accounts",
             "deliveries",
-            "devices",
             "files",
             "http",
             "mailings",
@@ -71,27 +97,96 @@ PACKAGES = {
             "words",
             "work",
         },
-        "upkeep": {"files", "messages"},
+        "settings.py": BELOW,
+        "tree.py": BELOW,
     },
     "api": {
-        "http": {"program"},
-        "auth": {"http", "engine", "program"},
-        "engine": {"http", "auth"},
         "exports": set(),
-        "sockets": {"auth", "http", "program"},
-        "cluster": {"http", "engine"},
-        "resources": {"http", "auth", "engine", "exports", "program", "cluster"},
-        "program": {"http", "auth", "cluster"},
-        "console": set(),
+        "position_json.py": set(),
+        "__main__.py": {"main.py"},
+        "access.py": {"auth", "engine", "http", "server_context.py"},
+        "app.py": {
+            "auth",
+            "engine",
+            "http",
+            "metrics.py",
+            "program",
+            "resources",
+            "server_context.py",
+            "sockets",
+        },
+        "auth": {"engine", "http", "program", "server_context.py"},
+        "cluster": {"access.py", "engine", "http"},
+        "console": {"app.py"},
+        "engine": {"access.py", "auth", "http", "json.py", "server_context.py"},
+        "http": {"program"},
+        "json.py": {"http"},
+        "main.py": {"app.py", "program"},
+        "metrics.py": {"http", "server_context.py"},
+        "program": {"app.py", "auth", "cluster", "http", "server_context.py"},
+        "resources": {
+            "access.py",
+            "auth",
+            "cluster",
+            "engine",
+            "exports",
+            "http",
+            "json.py",
+            "program",
+            "server_context.py",
+        },
+        "server_context.py": {"auth", "cluster", "http", "position_json.py", "program", "sockets"},
+        "sockets": {"access.py", "auth", "http", "program", "server_context.py"},
     },
     "bench": {
-        "vehicles": set(),
-        "demo": {"vehicles"},
-        "load": {"vehicles", "checks"},
-        "checks": {"vehicles", "load"},
-        "phases": {"vehicles", "load", "checks"},
-        "cluster": {"vehicles", "load", "checks"},
-        "scenarios": {"vehicles", "load", "checks", "phases", "cluster"},
+        "figures.py": set(),
+        "machine.py": set(),
+        "target.py": set(),
+        "viewer.py": set(),
+        "options.py": {"figures.py"},
+        "replay.py": {"target.py"},
+        "free_ports.py": {"options.py"},
+        "players.py": {"options.py"},
+        "references.py": {"options.py"},
+        "server.py": {"free_ports.py", "machine.py", "options.py"},
+        "growth.py": {"machine.py", "server.py"},
+        "scheduled.py": {"options.py", "server.py"},
+        "usage.py": {"server.py"},
+        "checks": {"figures.py", "load", "scheduled.py", "vehicles"},
+        "cluster": {
+            "checks",
+            "figures.py",
+            "free_ports.py",
+            "load",
+            "machine.py",
+            "options.py",
+            "server.py",
+            "viewer.py",
+        },
+        "demo": {"phone.py", "target.py", "vehicles"},
+        "load": {"checks", "vehicles", "viewer.py"},
+        "main.py": {"figures.py", "machine.py", "options.py", "scenarios"},
+        "phases": {"checks", "figures.py", "load", "options.py", "server.py", "usage.py", "vehicles"},
+        "phone.py": {"target.py", "vehicles"},
+        "scenarios": {
+            "checks",
+            "cluster",
+            "figures.py",
+            "free_ports.py",
+            "growth.py",
+            "load",
+            "machine.py",
+            "options.py",
+            "phases",
+            "players.py",
+            "references.py",
+            "scheduled.py",
+            "server.py",
+            "usage.py",
+            "vehicles",
+        },
+        "simulate.py": {"demo", "replay.py", "target.py", "vehicles"},
+        "vehicles": {"phone.py", "target.py"},
     },
 }
 BARE = {"runtime", "actors", "api", "storage", "bench"}
@@ -106,11 +201,14 @@ def _statements(path: Path) -> list[tuple[bool, ast.Import | ast.ImportFrom]]:
     ]
 
 
-def _imports(path: Path) -> list[tuple[int, str]]:
+def _imports(path: Path, *, with_names: bool = False) -> list[tuple[int, str]]:
+    """Return line and module of all imports of a file, wherever they stand; if asked, with the name in it."""
     found = []
     for _, node in _statements(path):
         if isinstance(node, ast.Import):
             found += [(node.lineno, alias.name) for alias in node.names]
+        elif with_names and node.module:
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
         else:
             found.append((node.lineno, "." * node.level + (node.module or "")))
     return found
@@ -139,27 +237,64 @@ def test_each_layer_imports_only_what_lies_below_it(folder):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("folder", sorted(PACKAGES))
-def test_each_package_imports_only_those_below_it(folder):
-    allowed = PACKAGES[folder]
-    wrong = []
-    for path in _sources(folder):
-        name = path.relative_to(ROOT).as_posix()
-        package = name.split("/")[1]
-        if package not in allowed:
-            continue
-        for line, module in _imports(path):
-            parts = module.split(".")
-            other = parts[2] if parts[:2] == ["motorpool", folder] and len(parts) > 2 else package
-            if other in allowed and other != package and other not in allowed[package]:
-                wrong.append(f"{name}:{line}: {folder}/{package} must not import {module}")
+@pytest.mark.parametrize("folder", sorted(ROOMS))
+def test_each_room_imports_only_those_below_it(folder):
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {folder}/{room} must not import {module}"
+        for path in _sources(folder)
+        if (room := _room(path.relative_to(ROOT / folder).parts))
+        for line, module in _imports(path, with_names=True)
+        if module.startswith(f"motorpool.{folder}.")
+        if (other := _room(tuple(module.split(".")[2:]), ROOT / folder))
+        not in {room, *_permitted(folder, room)}
+        if other in ROOMS[folder]
+    ]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("folder", sorted(PACKAGES))
-def test_every_package_is_in_the_table(folder):
-    found = {path.parent.relative_to(ROOT / folder).parts[0] for path in (ROOT / folder).rglob("*/*.py")}
-    assert found - {"vendor"} == {name for name in PACKAGES[folder] if name in found}, folder
+def _room(parts: tuple[str, ...], folder: Path | None = None) -> str:
+    """Return the room of a path in a folder, or of an import from it; of what lies in none, the file."""
+    if folder is None:
+        return parts[0] if parts != ("__init__.py",) else ""
+    return parts[0] if (folder / parts[0]).is_dir() else f"{parts[0]}.py"
+
+
+def _permitted(folder: str, room: str) -> set[str]:
+    permitted = ROOMS[folder][room]
+    if folder not in LAYERED:
+        return permitted
+    order = list(ROOMS[folder])
+    below = set(order[: order.index(room)])
+    return below if permitted is BELOW else permitted | {name for name in below if name.endswith(".py")}
+
+
+@pytest.mark.parametrize("folder", sorted(LAYERED))
+def test_rooms_form_no_circle(folder):
+    order = list(ROOMS[folder])
+    wrong = [
+        f"{folder}/{room} may import {other}, which comes after it"
+        for room, permitted in ROOMS[folder].items()
+        for other in permitted - BELOW
+        if order.index(other) > order.index(room)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", sorted(ROOMS))
+def test_every_room_is_in_the_table(folder):
+    found = {_room(path.relative_to(ROOT / folder).parts) for path in _sources(folder)} - {""}
+    # The SQL of migrations is a room without modules.
+    assert found == set(ROOMS[folder]) - {"migrations"}
+
+
+@pytest.mark.parametrize("folder", ["storage", "actors", "api", "bench"])
+def test_a_module_that_lies_in_no_room_is_on_the_map(folder):
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    map_of_folders = text[text.index("## Folders") : text.index("## The supervision tree")]
+    missing = [
+        name for name in ROOMS[folder] if name.endswith(".py") and f"`{folder}/{name}`" not in map_of_folders
+    ]
+    assert not missing
 
 
 def test_no_module_imports_itself_by_way_of_others():
