@@ -16,17 +16,19 @@ from motorpool.runtime.errors import (
     UnknownKind,
     first_error,
 )
+from motorpool.runtime.intensity import BackOff
 from motorpool.runtime.kind import Kind, NodeLocal, Request
 from motorpool.runtime.loop_stalls import LoopStalls
 from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.signal import Signal
 from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
-from motorpool.runtime.specs import BackOff, ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec
-from motorpool.runtime.system import System, open_system
+from motorpool.runtime.specs import ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec
+from motorpool.runtime.system import System
 from motorpool.runtime.timer_heap import Timer
 from motorpool.runtime.timers import Timers
 from motorpool.runtime.topic import Forwarding, Listener, Subscription, Topic, TopicName
+from motorpool.runtime.tree import open_system
 
 __all__ = [
     "Actor",

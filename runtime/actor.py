@@ -2,17 +2,15 @@
 
 import logging
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
+from motorpool.runtime.cell import Cell
+from motorpool.runtime.clock import Clock
 from motorpool.runtime.kind import M
+from motorpool.runtime.ref import Ref
+from motorpool.runtime.system import System
 from motorpool.runtime.timer_heap import Timer
-
-if TYPE_CHECKING:
-    from motorpool.runtime.cell import Cell
-    from motorpool.runtime.clock import Clock
-    from motorpool.runtime.ref import Ref
-    from motorpool.runtime.system import System
-    from motorpool.runtime.timers import Timers
+from motorpool.runtime.timers import Timers
 
 
 class Actor(Generic[M]):
@@ -61,6 +59,10 @@ class Actor(Generic[M]):
         What `run` does goes on meanwhile, and is cancelled when this has returned.
         """
 
+    def overrides(self, method: str) -> bool:
+        """Whether this class has a `start`, `run` or `stop` of its own; asked by the runtime."""
+        return getattr(type(self), method) is not getattr(Actor, method)
+
     def may_leave(self) -> bool:
         """Whether an actor on demand may end after `idle_seconds` without a message; its timers end too."""
         return True
@@ -69,16 +71,17 @@ class Actor(Generic[M]):
 class Context(Generic[M]):
     """What the runtime gives an actor: its identity, time, and a way to leave. One for each actor object."""
 
-    __slots__ = ("_cell", "_log")
+    __slots__ = ("_cell", "_log", "_system")
 
-    def __init__(self, cell: "Cell[M]") -> None:
+    def __init__(self, cell: Cell[M], system: System) -> None:
         self._cell = cell
+        self._system = system
         self._log: ActorLog | None = None
 
     @property
-    def ref(self) -> "Ref[M]":
+    def ref(self) -> Ref[M]:
         """The actor's own ref, to pass to others."""
-        return self._cell.group.ref(self._cell.key)
+        return Ref(self._cell.group, self._cell.key)
 
     @property
     def path(self) -> str:
@@ -91,19 +94,19 @@ class Context(Generic[M]):
         return self._cell.key
 
     @property
-    def system(self) -> "System":
+    def system(self) -> System:
         """The system, for refs and topics."""
-        return self._cell.group.runtime.system
+        return self._system
 
     @property
-    def clock(self) -> "Clock":
+    def clock(self) -> Clock:
         """The system's clock."""
-        return self._cell.group.runtime.clock
+        return self._system.clock
 
     @property
-    def timers(self) -> "Timers":
+    def timers(self) -> Timers:
         """The system's timers, for callbacks that are to outlive this actor; else see `after` and `every`."""
-        return self._cell.group.runtime.timers
+        return self._system.timers
 
     @property
     def log(self) -> "ActorLog":

@@ -1,16 +1,16 @@
 """All actors of one kind: how they are found and built, and what follows when a life ends."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Generic
 
-from motorpool.runtime.actor import Actor
-from motorpool.runtime.cell import Cell
+from motorpool.runtime.actor import Actor, Context
+from motorpool.runtime.cell import Behaviour, Cell
 from motorpool.runtime.kind import K, Kind, M
 from motorpool.runtime.lifecycle import EndReason
-from motorpool.runtime.ref import Ref
-from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState, KindTotals
 from motorpool.runtime.specs import ActorSpec
+from motorpool.runtime.system import System
 
 
 class ActorGroup(ABC, Generic[K, M]):
@@ -21,10 +21,11 @@ class ActorGroup(ABC, Generic[K, M]):
     starts_on_message = False
     """Whether an actor that was stopped is started again by the next message."""
 
-    def __init__(self, kind: Kind[K, M], path: str, spec: ActorSpec, runtime: RuntimeContext) -> None:
+    def __init__(self, kind: Kind[K, M], path: str, spec: ActorSpec, system: System) -> None:
         self.kind = kind
         self.path = path
-        self.runtime = runtime
+        self.runtime = system.runtime
+        self._system = system
         self.restart = spec.restart
         self.mailbox_size = spec.mailbox_size
         self.start_seconds = spec.start_seconds
@@ -44,7 +45,7 @@ class ActorGroup(ABC, Generic[K, M]):
 
     @abstractmethod
     def build(self, cell: Cell[M]) -> Actor[M]:
-        """Return a new actor for `cell`."""
+        """Return a new actor for `cell`, still without a context."""
 
     @abstractmethod
     def closed(self, cell: Cell[M], reason: EndReason) -> None:
@@ -54,6 +55,10 @@ class ActorGroup(ABC, Generic[K, M]):
     @abstractmethod
     def restarts_after_leaving(self) -> bool:
         """Whether an actor that left by itself is followed by another."""
+
+    async def start_child(self, key: K, factory: Callable[[], Behaviour[M]] | None = None) -> None:
+        """Start the actor of this key and wait until it has started. Raises ActorFailed."""
+        raise TypeError(f"{self.path} is a child of its supervisor and started by it")
 
     @abstractmethod
     async def start(self) -> None:
@@ -75,9 +80,11 @@ class ActorGroup(ABC, Generic[K, M]):
     def state(self, limit: int) -> ActorState:
         """Return the state, with at most `limit` children."""
 
-    def ref(self, key: object) -> Ref[M]:
-        """A handle on one of them."""
-        return Ref(self, key)
+    def create(self, cell: Cell[M]) -> Actor[M]:
+        """Return a new actor for `cell`, with its context."""
+        actor = self.build(cell)
+        actor.context = Context(cell, self._system)
+        return actor
 
     def refuse(self, cell: Cell[M]) -> None:
         """Accept no more messages for an ending actor; senders wait on only if a message restarts it."""

@@ -9,38 +9,146 @@ takes a few hundred bytes and has tasks only while something waits:
 - the *body* is the actor's own `run`, if it has one; an actor that outlives it goes on without a task.
 
 With no worker the actor is idle, and a message to it is handled at once in the sender's task
-(`message_handling.handle_now`), one at a time: what arrives from inside that handler queues behind it.
+(`handle_now`), one at a time: what arrives from inside that handler queues behind it. Either way a failure
+is a crash of the actor and never reaches the sender.
 
 A life ends in two steps. `ending` is set, once; from then on no message is begun. When the last task has
 ended, or the inline turn where there was none, the life is closed and the group decides what comes next:
 `launch` again, now or after a while, or `retire`.
 
-The file is longer than others because its methods are the transitions of one state machine.
+The file is longer than others because all that it holds is one state machine.
 """
 
 import logging
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Generic
+from time import perf_counter
+from types import CoroutineType
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import trio
 
-from motorpool.runtime.actor import Actor, Context
-from motorpool.runtime.envelope import Envelope
+from motorpool.runtime.deferred import Envelope
 from motorpool.runtime.errors import ActorFailed, ActorStopped
 from motorpool.runtime.guard import CrashGuard
 from motorpool.runtime.intensity import RestartHistory
-from motorpool.runtime.kind import M
+from motorpool.runtime.kind import Kind, M
 from motorpool.runtime.life_scope import LifeScope
 from motorpool.runtime.lifecycle import EndReason, State
 from motorpool.runtime.mailbox import Mailbox
-from motorpool.runtime.message_handling import run_worker
-from motorpool.runtime.message_timer import MessageTimer
+from motorpool.runtime.runtime_context import RuntimeContext
+from motorpool.runtime.snapshot import KindTotals
 from motorpool.runtime.timer_heap import Timer
 
-if TYPE_CHECKING:
-    from motorpool.runtime.actor_group import ActorGroup
+INLINE_DEPTH: Final = 16
+"""Handlers that run inside one another's `tell`; deeper ones get a task of their own."""
+
+INLINE_TURNS: Final = 16
+"""Messages one sender handles for an actor before a worker takes over what queued behind them."""
+
+SLICE_SECONDS: Final = 0.002
+"""A worker yields to other tasks after so long. In real seconds: CPU time is limited, not the clock's."""
+
+SLICE_CHECK_MESSAGES: Final = 16
+"""Messages between two checks of the time slice; a check costs as much as half a message."""
+
+M_contra = TypeVar("M_contra", contravariant=True)
 
 log = logging.getLogger(__name__)
+
+
+class Behaviour(Protocol[M_contra]):
+    """What a cell calls: the methods of an `Actor`."""
+
+    @property
+    def context(self) -> object:
+        """What tells this object from the one before."""
+        ...
+
+    @property
+    def outlives_run(self) -> bool:
+        """Whether the life goes on when `run` has returned."""
+        ...
+
+    def overrides(self, method: str) -> bool:
+        """Whether `start`, `run` or `stop` does anything."""
+        ...
+
+    async def start(self) -> None:
+        """Load the initial state."""
+        ...
+
+    def handle(self, message: M_contra) -> object:
+        """Handle one message; a coroutine is awaited."""
+        ...
+
+    async def run(self) -> None:
+        """Work beside the messages."""
+        ...
+
+    def may_leave(self) -> bool:
+        """Whether it may end when it is idle."""
+        ...
+
+    async def stop(self) -> None:
+        """End in order."""
+        ...
+
+    def release(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class Group(Protocol[M]):
+    """The actors of one kind, as their cells and refs see them."""
+
+    kind: Kind[Any, M]
+    path: str
+    runtime: RuntimeContext
+    cells: "dict[object, Cell[M]]"
+    mailbox_size: int
+    start_seconds: float
+    shutdown_seconds: float
+    resident: bool
+    """Whether its actors keep a worker."""
+    starts_on_message: bool
+    """Whether an actor that was stopped is started again by the next message."""
+
+    @property
+    def restarts_after_leaving(self) -> bool:
+        """Whether an actor that left by itself is followed by another."""
+        ...
+
+    def path_of(self, key: object) -> str:
+        """Return the path of the actor with this key."""
+        ...
+
+    def find(self, key: object) -> "Cell[M]":
+        """Return the cell of this key, created if the spec says so; else raise ActorStopped."""
+        ...
+
+    async def start_child(self, key: Any, factory: Callable[[], Behaviour[M]] | None) -> None:  # noqa: ANN401 - any key
+        """Start the actor of this key, made by `factory`."""
+        ...
+
+    def totals(self) -> KindTotals:
+        """Return the sums over all actors."""
+        ...
+
+    def create(self, cell: "Cell[M]") -> Behaviour[M]:
+        """Return a new actor for `cell`, with its context."""
+        ...
+
+    def refuse(self, cell: "Cell[M]") -> None:
+        """Accept no more messages for an ending actor."""
+        ...
+
+    def closed(self, cell: "Cell[M]", reason: EndReason) -> None:
+        """Restart, keep or remove a cell whose life has ended."""
+        ...
+
+    def forget(self, cell: "Cell[M]") -> None:
+        """Drop a retired cell."""
+        ...
 
 
 class Cell(Generic[M]):
@@ -75,12 +183,12 @@ class Cell(Generic[M]):
         "worker",
     )
 
-    def __init__(self, group: "ActorGroup[Any, M]", key: object) -> None:
+    def __init__(self, group: Group[M], key: object) -> None:
         self.group = group
         self.key = key
         self.mailbox = Mailbox(group.mailbox_size)
-        self.actor: Actor[M] | None = None
-        self.factory: Callable[[], Actor[M]] | None = None  # its own, where the group's is not used
+        self.actor: Behaviour[M] | None = None
+        self.factory: Callable[[], Behaviour[M]] | None = None  # its own, where the group's is not used
         self.state = State.DOWN
         self.idle = False  # running, no worker, no handler up the stack: messages are handled at once
         self.worker: trio.CancelScope | None = None
@@ -120,10 +228,9 @@ class Cell(Generic[M]):
         self.handled_at_start = self.handled
         if self.mailbox.sealed:
             self.mailbox.unseal()
-        with CrashGuard(self):
-            actor = self.actor = self.group.build(self)
-            actor.context = Context(self)
-            if type(actor).start is not Actor.start or self.group.resident:
+        with CrashGuard(self.crash):
+            actor = self.actor = self.group.create(self)
+            if self.group.resident or actor.overrides("start"):
                 self.start_worker()
                 return
             self.started()
@@ -139,7 +246,7 @@ class Cell(Generic[M]):
         self.start_awaited = False
         self._settle()
         log.debug("%s started", self.path)
-        if type(self.actor).run is not Actor.run:
+        if self.actor.overrides("run"):
             self._spawn_run(self.actor)
 
     def start_worker(
@@ -151,7 +258,7 @@ class Cell(Generic[M]):
         self._tasks += 1
         self.group.runtime.spawn(run_worker, self, self.worker, coroutine, item, name=self.path)
 
-    def begin_run(self, context: Context[M]) -> None:
+    def begin_run(self, context: object) -> None:
         """Call `run` again; ignored while it runs, at the end, and for the `context` of an earlier life."""
         actor = self.actor
         if actor is None or actor.context is not context or self.ending is not None:
@@ -159,7 +266,7 @@ class Cell(Generic[M]):
         if self.state is State.RUNNING and self._run_scope is None:
             self._spawn_run(actor)
 
-    def _spawn_run(self, actor: Actor[M]) -> None:
+    def _spawn_run(self, actor: Behaviour[M]) -> None:
         self._run_scope = trio.CancelScope()
         self._tasks += 1
         self.group.runtime.spawn(self._run_actor, actor, self._run_scope, name=f"{self.path} run")
@@ -170,7 +277,7 @@ class Cell(Generic[M]):
         trio.lowlevel.reschedule(self.parked)
         self.parked = None
 
-    def create_timer(self, context: Context[M], message: M, interval: float | None = None) -> Timer:
+    def create_timer(self, context: object, message: M, interval: float | None = None) -> Timer:
         """Return an unarmed timer that sends `message` and ends with the life that `context` belongs to."""
         if self.actor is None or self.actor.context is not context:
             raise ActorStopped(self.path)
@@ -193,7 +300,7 @@ class Cell(Generic[M]):
         failed.__cause__ = error
         return failed
 
-    def leave(self, context: Context[M]) -> None:
+    def leave(self, context: object) -> None:
         """End at the actor's own request; ignored when `context` belongs to an earlier life."""
         if self.actor is not None and self.actor.context is context:
             self.end(EndReason.LEAVE)
@@ -239,7 +346,7 @@ class Cell(Generic[M]):
         assert self.actor is not None
         self.idle = False
         self.state = State.STOPPING
-        if type(self.actor).stop is not Actor.stop:
+        if self.actor.overrides("stop"):
             self.start_worker()
         elif self._run_scope is not None:
             self._run_scope.cancel()
@@ -252,7 +359,7 @@ class Cell(Generic[M]):
         """Run `stop`, then cancel `run`; the last thing a worker does."""
         assert self.actor is not None
         self.state = State.STOPPING
-        with CrashGuard(self):
+        with CrashGuard(self.crash):
             await self.actor.stop()
         if self._run_scope is not None:
             self._run_scope.cancel()
@@ -346,10 +453,10 @@ class Cell(Generic[M]):
         else:
             self.group.runtime.dead_letters.add(self.path, item)
 
-    async def _run_actor(self, actor: Actor[M], scope: trio.CancelScope) -> None:
+    async def _run_actor(self, actor: Behaviour[M], scope: trio.CancelScope) -> None:
         returned = False
         try:
-            with scope, CrashGuard(self):
+            with scope, CrashGuard(self.crash):
                 await actor.run()
                 returned = True
         finally:
@@ -410,3 +517,182 @@ class Cell(Generic[M]):
         if self._stopped_event is not None:
             self._stopped_event.set()
             self._stopped_event = None
+
+
+class MessageTimer(Timer):
+    """Tells the actor in `cell` a message, through its mailbox."""
+
+    __slots__ = ("_cell", "_message")
+
+    def __init__(self, cell: Cell[Any], message: object, interval: float | None) -> None:
+        super().__init__(self._tell, interval)
+        self._cell = cell
+        self._message = message
+
+    def cancel(self) -> None:
+        """Never fire again."""
+        super().cancel()
+        self._remove()
+
+    def _tell(self) -> None:
+        cell = self._cell
+        once = self.interval is None
+        cell.handled_at_check += 1  # messages of its own timers do not keep it from being idle
+        if once:
+            self._remove()
+        if cell.idle:
+            handle_now(cell, self._message)
+            return
+        if once and not cell.mailbox.sealed:
+            # Lost, it could stop the actor for good; there is never more than one for each timer it set.
+            cell.mailbox.put_unbounded(self._message)
+        elif not cell.mailbox.put(self._message):
+            return
+        if cell.parked is not None:
+            cell.wake()
+
+    def _remove(self) -> None:
+        if self._cell.life_scope is not None:
+            self._cell.life_scope.remove_timer(self)
+
+
+def handle_now(cell: Cell[Any], item: object) -> None:
+    """Handle `item` in the caller's task, and what queues behind it; only while the cell is idle."""
+    runtime = cell.group.runtime
+    if runtime.depth >= INLINE_DEPTH:
+        cell.mailbox.put(item)
+        cell.start_worker()
+        return
+    actor = cell.actor
+    assert actor is not None
+    runtime.depth += 1
+    cell.idle = False
+    turns = 0
+    try:
+        while True:
+            result = actor.handle(item.message if type(item) is Envelope else item)
+            if type(result) is CoroutineType:
+                cell.start_worker(result, item)
+                return
+            cell.handled += 1
+            if type(item) is Envelope:
+                item.answer(result)
+                if item.pending:
+                    cell.ensure_life_scope().add_pending(item)
+            if cell.ending is not None:
+                cell.finish_ending()
+                return
+            if cell.mailbox.incoming is None and (not turns or not cell.mailbox.depth):
+                cell.idle = True
+                if cell.requested is not None:
+                    cell.end(cell.requested)
+                return
+            turns += 1
+            if turns == INLINE_TURNS:
+                cell.start_worker()
+                return
+            item = cell.mailbox.pop()
+    except Exception as error:
+        cell.crash(error, item)
+    except BaseException:
+        cell.start_worker()  # for what queued; the exception is the sender's
+        raise
+    finally:
+        runtime.depth -= 1
+
+
+async def run_worker(
+    cell: Cell[Any], scope: trio.CancelScope, coroutine: Coroutine[Any, Any, object] | None, item: object
+) -> None:
+    """The worker's task: the coroutine it was given, then what is queued, then the end if it is due."""
+    try:
+        with scope:
+            if coroutine is not None:
+                await _finish(cell, coroutine, item)
+            elif cell.state is State.STARTING:
+                await _start(cell)
+            if cell.ending is None:
+                await _drain(cell)
+            if cell.ending is not None and cell.ending is not EndReason.CRASH:
+                await cell.stop_actor()
+    finally:
+        cell.worker_left()
+
+
+async def _start(cell: Cell[Any]) -> None:
+    assert cell.actor is not None
+    with CrashGuard(cell.crash):
+        with trio.fail_after(cell.group.start_seconds):
+            await cell.actor.start()
+        if cell.ending is None:
+            cell.started()
+
+
+async def _finish(cell: Cell[Any], coroutine: Coroutine[Any, Any, object], item: object) -> None:
+    """Await what handling `item` returned."""
+    try:
+        with CrashGuard(cell.crash, item):
+            value = await coroutine
+            cell.handled += 1
+            if type(item) is Envelope:
+                item.answer(value)
+                if item.pending:
+                    cell.ensure_life_scope().add_pending(item)
+    except BaseException:
+        if type(item) is Envelope:
+            item.fail(cell.end_error())  # cancelled in the middle
+        raise
+
+
+async def _drain(cell: Cell[Any]) -> None:
+    """Handle messages until there are none, or until cancelled if the actor is resident; or until it ends."""
+    actor, mailbox, resident = cell.actor, cell.mailbox, cell.group.resident
+    assert actor is not None
+    handle = actor.handle
+    while True:
+        batch = mailbox.take()
+        if batch is None:
+            if cell.requested is not None:
+                cell.ending = cell.requested
+                return
+            if not resident:
+                return
+            await _park(cell)
+            if cell.ending is not None:
+                return
+            continue
+        until = perf_counter() + SLICE_SECONDS
+        countdown = SLICE_CHECK_MESSAGES
+        for item in batch:
+            if mailbox.waiting is not None:
+                mailbox.admit()  # a message that is begun no longer takes a place, however long it runs
+            try:
+                result = handle(item.message if type(item) is Envelope else item)
+            except Exception as error:
+                cell.crash(error, item)
+                return
+            if type(result) is CoroutineType:
+                await _finish(cell, result, item)
+            else:
+                cell.handled += 1
+                if type(item) is Envelope:
+                    item.answer(result)
+                    if item.pending:
+                        cell.ensure_life_scope().add_pending(item)
+            if cell.ending is not None:
+                return
+            countdown -= 1
+            if countdown == 0:
+                countdown = SLICE_CHECK_MESSAGES
+                if perf_counter() > until:
+                    await trio.lowlevel.checkpoint()
+                    until = perf_counter() + SLICE_SECONDS
+
+
+async def _park(cell: Cell[Any]) -> None:
+    def leave(_: object) -> trio.lowlevel.Abort:
+        cell.parked = None
+        return trio.lowlevel.Abort.SUCCEEDED
+
+    cell.parked = trio.lowlevel.current_task()
+    await trio.lowlevel.wait_task_rescheduled(leave)

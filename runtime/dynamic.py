@@ -10,16 +10,15 @@ import trio
 
 from motorpool.runtime.actor import Actor
 from motorpool.runtime.actor_group import ActorGroup
-from motorpool.runtime.cell import Cell
+from motorpool.runtime.cell import Behaviour, Cell
 from motorpool.runtime.errors import ActorFailed, ActorStopped, AlreadyStarted
 from motorpool.runtime.guard import CrashGuard
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.kind import K, M
 from motorpool.runtime.lifecycle import EndReason, State
-from motorpool.runtime.ref import Ref
-from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import DynamicSpec, Restart
+from motorpool.runtime.system import System
 from motorpool.runtime.timer_heap import Timer
 
 IDLE_CHECKS: Final = 4
@@ -34,8 +33,8 @@ log = logging.getLogger(__name__)
 class Dynamic(ActorGroup[K, M]):
     """The actors of a `DynamicSpec`. Each is restarted by itself, after a back-off by a shared timer."""
 
-    def __init__(self, spec: DynamicSpec[K, M], path: str, runtime: RuntimeContext) -> None:
-        super().__init__(spec.kind, path, spec, runtime)
+    def __init__(self, spec: DynamicSpec[K, M], path: str, system: System) -> None:
+        super().__init__(spec.kind, path, spec, system)
         self.starts_on_message = spec.start_on_message and spec.factory is not None
         self.down = True
         self._spec = spec
@@ -65,7 +64,7 @@ class Dynamic(ActorGroup[K, M]):
         if factory is not None:
             if self.restart is Restart.TEMPORARY:
                 cell.factory = None  # never called again, and often holds what only this object needs
-            return factory()
+            return cast("Actor[M]", factory())
         assert self._spec.factory is not None
         return self._spec.factory(cast("K", cell.key))
 
@@ -74,7 +73,7 @@ class Dynamic(ActorGroup[K, M]):
         """Whether an actor that left by itself is followed by another."""
         return self.starts_on_message or (self.restart is Restart.PERMANENT and not self._stopped)
 
-    async def start_child(self, key: K, factory: Callable[[], Actor[M]] | None = None) -> Ref[M]:
+    async def start_child(self, key: K, factory: Callable[[], Behaviour[M]] | None = None) -> None:
         """Start an actor made by `factory` and wait until it has started.
 
         Raises AlreadyStarted; ActorFailed, caused by what happened, and then there is no such actor.
@@ -95,7 +94,6 @@ class Dynamic(ActorGroup[K, M]):
             unstarted, cell.start_awaited = cell.start_awaited, False
         if unstarted and cell.error is not None:
             raise ActorFailed(cell.path) from cell.error
-        return self.ref(key)
 
     async def start(self) -> None:
         """Start handling messages, first those that were queued before."""
@@ -174,7 +172,7 @@ class Dynamic(ActorGroup[K, M]):
         )
 
     def _make(
-        self, key: object, factory: Callable[[], Actor[M]] | None = None, *, start_awaited: bool = False
+        self, key: object, factory: Callable[[], Behaviour[M]] | None = None, *, start_awaited: bool = False
     ) -> Cell[M]:
         cell = self.cells[key] = Cell(self, key)
         cell.factory = factory
@@ -233,7 +231,7 @@ class Dynamic(ActorGroup[K, M]):
             cell.idle_checks += 1
             if cell.idle_checks >= IDLE_CHECKS:
                 cell.idle_checks = 0
-                with CrashGuard(cell):
+                with CrashGuard(cell.crash):
                     assert cell.actor is not None
                     if cell.actor.may_leave():
                         cell.end(EndReason.IDLE)

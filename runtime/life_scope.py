@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from motorpool.runtime.envelope import Envelope
+from motorpool.runtime.deferred import Envelope
 from motorpool.runtime.timer_heap import Timer
 
 

@@ -30,20 +30,14 @@ without another wait must put in a `trio.lowlevel.checkpoint()`.
 
 from collections.abc import Coroutine
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, cast
 
-from motorpool.runtime.envelope import Envelope
+from motorpool.runtime.cell import Cell, Group, M_contra, handle_now
+from motorpool.runtime.deferred import Envelope
 from motorpool.runtime.errors import ActorStopped, AskTimedOut, MailboxFull
 from motorpool.runtime.kind import Kind, Request, T
 from motorpool.runtime.lifecycle import EndReason, State
 from motorpool.runtime.mailbox import MailboxStatistics
-from motorpool.runtime.message_handling import handle_now
-
-if TYPE_CHECKING:
-    from motorpool.runtime.actor_group import ActorGroup
-    from motorpool.runtime.cell import Cell
-
-M_contra = TypeVar("M_contra", contravariant=True)
 
 
 class Ref(Generic[M_contra]):
@@ -54,7 +48,7 @@ class Ref(Generic[M_contra]):
 
     __slots__ = ("_cell", "_group", "key")
 
-    def __init__(self, group: "ActorGroup[Any, Any]", key: object) -> None:
+    def __init__(self, group: Group[Any], key: object) -> None:
         self._group = group
         self._cell: Cell[Any] | None = None
         self.key = key
@@ -164,7 +158,7 @@ class Ref(Generic[M_contra]):
             raise envelope.error
         return cast("T", envelope.value)
 
-    async def _answer(self, cell: "Cell[Any]", envelope: Envelope, seconds: float) -> object:
+    async def _answer(self, cell: Cell[Any], envelope: Envelope, seconds: float) -> object:
         def expire() -> None:
             envelope.fail(AskTimedOut(cell.path, type(envelope.message).__name__, seconds))
 
@@ -204,6 +198,6 @@ class Ref(Generic[M_contra]):
         cell = self._group.cells.get(self.key)
         return cell.mailbox.statistics() if cell else MailboxStatistics(0, self._group.mailbox_size, 0)
 
-    def _find(self) -> "Cell[Any]":
+    def _find(self) -> Cell[Any]:
         self._cell = self._group.find(self.key)
         return self._cell

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Final, TypeVarTuple
+from typing import Final, TypeVarTuple
 
 import trio
 
@@ -10,19 +10,15 @@ from motorpool.runtime.clock import Clock
 from motorpool.runtime.dead_letters import DeadLetters
 from motorpool.runtime.timers import Timers
 
-if TYPE_CHECKING:
-    from motorpool.runtime.system import System
-
 Ts = TypeVarTuple("Ts")
 
 
 class RuntimeContext:
     """The nursery, clock, timers and dead letters of one system."""
 
-    __slots__ = ("_context", "_nursery", "clock", "dead_letters", "depth", "system", "timers")
+    __slots__ = ("_context", "_nursery", "clock", "dead_letters", "depth", "timers")
 
-    def __init__(self, system: "System", clock: Clock, nursery: trio.Nursery) -> None:
-        self.system: Final = system
+    def __init__(self, clock: Clock, nursery: trio.Nursery) -> None:
         self.clock: Final = clock
         self.timers: Final = Timers(clock)
         self.dead_letters: Final = DeadLetters(clock)

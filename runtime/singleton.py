@@ -1,7 +1,5 @@
 """A child of which there is only one: started and restarted by its supervisor."""
 
-from typing import TYPE_CHECKING
-
 import trio
 
 from motorpool.runtime.actor import Actor
@@ -10,21 +8,17 @@ from motorpool.runtime.cell import Cell
 from motorpool.runtime.errors import ActorFailed, ActorStopped
 from motorpool.runtime.kind import M
 from motorpool.runtime.lifecycle import EndReason, State
-from motorpool.runtime.runtime_context import RuntimeContext
+from motorpool.runtime.node import Parent
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import ChildSpec, Restart
-
-if TYPE_CHECKING:
-    from motorpool.runtime.supervisor import Supervisor
+from motorpool.runtime.system import System
 
 
 class Singleton(ActorGroup[None, M]):
     """The one actor of a `ChildSpec`. Its mailbox exists from the start of the system to its end."""
 
-    def __init__(
-        self, spec: ChildSpec[M], path: str, runtime: RuntimeContext, supervisor: "Supervisor"
-    ) -> None:
-        super().__init__(spec.kind, path, spec, runtime)
+    def __init__(self, spec: ChildSpec[M], path: str, system: System, supervisor: Parent) -> None:
+        super().__init__(spec.kind, path, spec, system)
         self.resident = spec.resident
         self._factory = spec.factory
         self._supervisor = supervisor

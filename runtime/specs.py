@@ -5,12 +5,12 @@ intensity of five restarts in a minute instead of one in five seconds, because t
 """
 
 import enum
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias
 
 from motorpool.runtime.actor import Actor
+from motorpool.runtime.intensity import BackOff
 from motorpool.runtime.kind import K, Kind, M
 
 
@@ -35,25 +35,6 @@ class Strategy(enum.Enum):
     """That child alone."""
     REST_FOR_ONE = "rest_for_one"
     """That child and those started after it, which depend on it: stopped last first, started in order."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BackOff:
-    """How long to wait before a restart: longer each time, and not all at the same moment."""
-
-    first_seconds: float = 0.1
-    factor: float = 2.0
-    max_seconds: float = 30.0
-    jitter: float = 0.5
-    """Up to this share is taken off at random, 0 to 1."""
-    random: Callable[[], float] = field(default=random.SystemRandom().random, repr=False)
-    """A number from 0 up to 1; tests put their own."""
-
-    def delay(self, attempt: int) -> float:
-        """Seconds before the `attempt`-th restart of the period, counted from 1."""
-        # Beyond 2**60 the power would overflow long before it mattered.
-        longest = min(self.max_seconds, self.first_seconds * self.factor ** min(attempt - 1, 60))
-        return longest * (1 - self.jitter * self.random())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +88,7 @@ class DynamicSpec(ActorSpec, Generic[K, M]):
     """Whether a message to a key that has no actor starts one (given a factory) or raises ActorStopped."""
     intensity: int = 5
     period_seconds: float = 60.0
-    back_off: BackOff = BackOff()
+    back_off: BackOff = field(default_factory=BackOff)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,7 +111,7 @@ class SupervisorSpec:
     strategy: Strategy = Strategy.ONE_FOR_ONE
     intensity: int | None = 5
     period_seconds: float = 60.0
-    back_off: BackOff = BackOff()
+    back_off: BackOff = field(default_factory=BackOff)
     shutdown_seconds: float | None = None
     """For all children together; then those left are cancelled. None: the sum of what they have."""
 

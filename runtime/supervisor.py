@@ -2,58 +2,20 @@
 
 import logging
 from math import inf
-from typing import Final, Protocol
+from typing import Final
 
 import trio
 
 from motorpool.runtime.errors import ActorFailed, RestartIntensityExceeded
 from motorpool.runtime.intensity import RestartHistory
 from motorpool.runtime.lifecycle import State
+from motorpool.runtime.node import Node, Parent
 from motorpool.runtime.runtime_context import RuntimeContext
 from motorpool.runtime.signal import Signal
 from motorpool.runtime.snapshot import ActorState
 from motorpool.runtime.specs import Strategy, SupervisorSpec
 
 log = logging.getLogger(__name__)
-
-
-class Node(Protocol):
-    """A child of a supervisor: a singleton, a group of actors on demand, or a supervisor."""
-
-    path: str
-
-    @property
-    def down(self) -> bool:
-        """Whether a start is due."""
-        ...
-
-    async def start(self) -> None:
-        """Start. Raises ActorFailed."""
-        ...
-
-    async def suspend(self) -> None:
-        """End the actors; keep their mailboxes until `start`."""
-        ...
-
-    async def stop(self) -> None:
-        """End for good."""
-        ...
-
-    def abort(self) -> None:
-        """End at once."""
-        ...
-
-    def state(self, limit: int) -> ActorState:
-        """Return the state, with at most `limit` children for each kind."""
-        ...
-
-
-class Parent(Protocol):
-    """What a child reports its failure to."""
-
-    def child_failed(self, child: Node, error: Exception | None) -> None:
-        """Note it; `error` is None where it ended in order."""
-        ...
 
 
 class Supervisor:

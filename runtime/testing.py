@@ -9,10 +9,12 @@ import trio
 
 from motorpool.runtime.actor import Actor
 from motorpool.runtime.clock import Clock
+from motorpool.runtime.intensity import BackOff
 from motorpool.runtime.kind import Kind, M, Request
 from motorpool.runtime.ref import Ref
-from motorpool.runtime.specs import BackOff, Child, ChildSpec, Restart, Strategy, SupervisorSpec
-from motorpool.runtime.system import System, open_system
+from motorpool.runtime.specs import Child, ChildSpec, Restart, Strategy, SupervisorSpec
+from motorpool.runtime.system import System
+from motorpool.runtime.tree import open_system
 
 EPOCH: Final = datetime(2024, 3, 1, 12, tzinfo=UTC)
 """Default start of the wall clock of a TestClock."""

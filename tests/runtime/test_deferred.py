@@ -2,7 +2,7 @@ import trio
 import trio.testing
 
 from motorpool.runtime import Deferred
-from motorpool.runtime.envelope import Envelope
+from motorpool.runtime.deferred import Envelope
 
 
 def test_a_deferred_answer_may_come_before_or_after_the_handler_returns() -> None:

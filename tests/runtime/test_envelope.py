@@ -2,7 +2,7 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.runtime.envelope import Envelope
+from motorpool.runtime.deferred import Envelope
 from motorpool.runtime.testing import Broken
 
 

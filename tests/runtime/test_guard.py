@@ -24,14 +24,14 @@ def cell() -> Any:
 
 def test_failures_become_a_crash_and_go_no_further(cell: Any) -> None:
     error = Broken("x")
-    with CrashGuard(cell, "message"):
+    with CrashGuard(cell.crash, "message"):
         raise error
     assert cell.crashes == [(error, "message")]
 
 
 def test_a_group_of_failures_is_one_crash(cell: Any) -> None:
     group = ExceptionGroup("both", [Broken("x"), ValueError("y")])
-    with CrashGuard(cell):
+    with CrashGuard(cell.crash):
         raise group
     assert cell.crashes == [(group, None)]
 
@@ -40,14 +40,14 @@ def test_a_group_of_failures_is_one_crash(cell: Any) -> None:
     "error", [KeyboardInterrupt(), BaseExceptionGroup("", [SystemExit(), KeyboardInterrupt()])]
 )
 def test_what_is_no_failure_passes(cell: Any, error: BaseException) -> None:
-    with pytest.raises(type(error)), CrashGuard(cell):
+    with pytest.raises(type(error)), CrashGuard(cell.crash):
         raise error
     assert cell.crashes == []
 
 
 def test_a_mixed_group_is_split(cell: Any) -> None:
     broken, interrupt = Broken("x"), KeyboardInterrupt()
-    with pytest.raises(BaseExceptionGroup) as caught, CrashGuard(cell):
+    with pytest.raises(BaseExceptionGroup) as caught, CrashGuard(cell.crash):
         raise BaseExceptionGroup("mixed", [broken, interrupt])
     assert caught.value.exceptions == (interrupt,)
     [(crash, _)] = cell.crashes
@@ -63,7 +63,7 @@ async def test_cancellation_passes_and_the_failure_beside_it_does_not(cell: Any)
             raise Broken("while cleaning up")
 
     with trio.CancelScope() as scope:
-        with CrashGuard(cell):
+        with CrashGuard(cell.crash):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(clean_up_badly)
                 scope.cancel()

@@ -1,4 +1,4 @@
-from motorpool.runtime.envelope import Envelope
+from motorpool.runtime.deferred import Envelope
 from motorpool.runtime.life_scope import LifeScope
 from motorpool.runtime.testing import Broken
 from motorpool.runtime.timer_heap import Timer, TimerHeap

@@ -15,9 +15,9 @@ from motorpool.runtime import (
     Kind,
     Ref,
     Request,
-    message_handling,
 )
-from motorpool.runtime.message_handling import INLINE_DEPTH, INLINE_TURNS, SLICE_CHECK_MESSAGES, SLICE_SECONDS
+from motorpool.runtime import cell as cell_module
+from motorpool.runtime.cell import INLINE_DEPTH, INLINE_TURNS, SLICE_CHECK_MESSAGES, SLICE_SECONDS
 from motorpool.runtime.testing import Broken, Probe, open_tree, run_actor
 
 HOP: Kind[int, Any] = Kind("hop")
@@ -103,7 +103,7 @@ async def test_a_sender_does_not_work_off_a_long_queue_for_others() -> None:
 
 async def test_a_long_batch_lets_other_tasks_run_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
     # Each look at the clock finds the time of a slice spent.
-    monkeypatch.setattr(message_handling, "perf_counter", itertools.count(step=2 * SLICE_SECONDS).__next__)
+    monkeypatch.setattr(cell_module, "perf_counter", itertools.count(step=2 * SLICE_SECONDS).__next__)
     passes = 0
     async with run_actor(Busy, mailbox_size=2000) as running, trio.open_nursery() as nursery:
 

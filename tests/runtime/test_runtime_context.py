@@ -3,8 +3,7 @@ import contextvars
 import trio
 
 from motorpool.runtime.runtime_context import RuntimeContext
-from motorpool.runtime.system import System
-from motorpool.runtime.testing import TestClock, open_tree
+from motorpool.runtime.testing import TestClock
 
 who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
 
@@ -15,10 +14,9 @@ async def test_tasks_run_under_the_systems_nursery_with_its_context_and_a_name()
     async def work(number: int) -> None:
         seen.append((who.get(), trio.lowlevel.current_task().name, number))
 
-    async with open_tree() as system, trio.open_nursery() as nursery:
-        assert isinstance(system, System)
+    async with trio.open_nursery() as nursery:
         who.set("the opener")
-        machine = RuntimeContext(system, TestClock(), nursery)
+        machine = RuntimeContext(TestClock(), nursery)
         who.set("somebody else")
         machine.spawn(work, 1, name="devices/1")
         machine.spawn(work, 2, name="devices/2")
