@@ -83,14 +83,7 @@ from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 from motorpool.codecs.reports import MediaAddress
-from motorpool.runtime import (
-    Actor,
-    ChildSpec,
-    DynamicSpec,
-    Restart,
-    Strategy,
-    SupervisorSpec,
-)
+from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
 
@@ -380,7 +373,7 @@ def _listeners(
     hub: Hub | None,
     server_key: bytes | None,
     files: MediaFiles,
-) -> list[ChildSpec[None]]:
+) -> list[TaskSpec]:
     protocols = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
     unknown = protocols - {*CODECS, "jt1078"}
     if unknown:

@@ -23,7 +23,7 @@ from motorpool.runtime.mailbox import MailboxStatistics
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.signal import Signal
 from motorpool.runtime.snapshot import ActorState, KindTotals, TopicStatistics
-from motorpool.runtime.specs import ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec
+from motorpool.runtime.specs import ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec, TaskSpec
 from motorpool.runtime.system import System
 from motorpool.runtime.timer_heap import Timer
 from motorpool.runtime.timers import Timers
@@ -67,6 +67,7 @@ __all__ = [
     "SupervisorSpec",
     "System",
     "SystemClock",
+    "TaskSpec",
     "Timer",
     "Timers",
     "Topic",

@@ -16,6 +16,8 @@ from motorpool.runtime.timers import Timers
 class Actor(Generic[M]):
     """State that is touched by one message at a time. Override what you need, without `super()` calls.
 
+    An actor that is only a task, and has a TaskSpec, is an `Actor[Never]` with a `run` and no `handle`.
+
     A crash in any method discards this object: the spec builds a new one, which loads its state again in
     `start`. `stop` is not called after a crash; what must be released in any case belongs into `release`, or
     into an `async with` inside `run`.
@@ -71,11 +73,10 @@ class Actor(Generic[M]):
 class Context(Generic[M]):
     """What the runtime gives an actor: its identity, time, and a way to leave. One for each actor object."""
 
-    __slots__ = ("_cell", "_log", "_system")
+    __slots__ = ("_cell", "_log")
 
-    def __init__(self, cell: Cell[M], system: System) -> None:
+    def __init__(self, cell: Cell[M]) -> None:
         self._cell = cell
-        self._system = system
         self._log: ActorLog | None = None
 
     @property
@@ -96,17 +97,18 @@ class Context(Generic[M]):
     @property
     def system(self) -> System:
         """The system, for refs and topics."""
-        return self._system
+        system: System = self._cell.group.system
+        return system
 
     @property
     def clock(self) -> Clock:
         """The system's clock."""
-        return self._system.clock
+        return self._cell.group.runtime.clock
 
     @property
     def timers(self) -> Timers:
         """The system's timers, for callbacks that are to outlive this actor; else see `after` and `every`."""
-        return self._system.timers
+        return self._cell.group.runtime.timers
 
     @property
     def log(self) -> "ActorLog":

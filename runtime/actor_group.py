@@ -25,7 +25,7 @@ class ActorGroup(ABC, Generic[K, M]):
         self.kind = kind
         self.path = path
         self.runtime = system.runtime
-        self._system = system
+        self.system = system
         self.restart = spec.restart
         self.mailbox_size = spec.mailbox_size
         self.start_seconds = spec.start_seconds
@@ -83,7 +83,7 @@ class ActorGroup(ABC, Generic[K, M]):
     def create(self, cell: Cell[M]) -> Actor[M]:
         """Return a new actor for `cell`, with its context."""
         actor = self.build(cell)
-        actor.context = Context(cell, self._system)
+        actor.context = Context(cell)
         return actor
 
     def refuse(self, cell: Cell[M]) -> None:

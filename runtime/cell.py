@@ -104,6 +104,8 @@ class Group(Protocol[M]):
     kind: Kind[Any, M]
     path: str
     runtime: RuntimeContext
+    system: Any
+    """The System; only contexts use it, and it stands above this module."""
     cells: "dict[object, Cell[M]]"
     mailbox_size: int
     start_seconds: float

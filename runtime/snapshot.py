@@ -15,7 +15,7 @@ class ActorState:
     depth: int = 0
     """Messages that wait; for a node with children the sum of theirs."""
     size: int = 0
-    """Messages that each mailbox holds at most; 0 for a supervisor."""
+    """Messages that each mailbox holds at most; 0 for a supervisor or a task."""
     handled: int = 0
     """Messages handled; for the actors of one kind by ended ones as well."""
     restarts: int = 0

@@ -7,7 +7,7 @@ intensity of five restarts in a minute instead of one in five seconds, because t
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias
+from typing import Any, Generic, Never, TypeAlias
 
 from motorpool.runtime.actor import Actor
 from motorpool.runtime.intensity import BackOff
@@ -63,6 +63,22 @@ class ChildSpec(ActorSpec, Generic[M]):
     resident: bool = True
     """Its own task drains the mailbox, in batches; otherwise messages to an idle actor are handled at once,
     in the sender's task."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSpec(ChildSpec[Never]):
+    """An actor without a mailbox: a task, which nobody can address.
+
+    It is started, restarted and stopped as other children are; snapshots and metrics show it by its name.
+    """
+
+    name: str
+    kind: Kind[None, Never] = field(init=False)
+    mailbox_size: int = field(default=0, init=False)
+    resident: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", Kind(self.name))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,7 @@ from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
 from motorpool.api.cluster.home_requests import HOME_REQUESTS
-from motorpool.api.http.server import HTTP
-from motorpool.runtime import Actor, ChildSpec, DynamicSpec, SupervisorSpec
+from motorpool.runtime import Actor, ChildSpec, DynamicSpec, SupervisorSpec, TaskSpec
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "ARCHITECTURE.md"
@@ -45,7 +44,8 @@ def _rows(spec: Any, first: str = "", rest: str = "") -> list[tuple[str, str]]:
 
 def render_tree() -> list[tuple[str, str]]:
     """Return the whole tree with everything that is optional; children of one name family are one row."""
-    services = tuple(ChildSpec(kind=kind, factory=Actor) for kind in (PASSWORD_RESETS, HOME_REQUESTS, HTTP))
+    requests = tuple(ChildSpec(kind=kind, factory=Actor) for kind in (PASSWORD_RESETS, HOME_REQUESTS))
+    services = (*requests, TaskSpec(name="http", factory=Actor))
     settings = FleetSettings(
         data=Path(tempfile.gettempdir()),
         record=Path("traffic"),

@@ -5,6 +5,8 @@ been missed, while a connection was lost or when a server died in between, is `E
 in memory is read again.
 """
 
+from typing import Never
+
 import msgspec
 import trio
 
@@ -12,7 +14,7 @@ from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.cluster.broadcasts import serve_broadcast
 from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
-from motorpool.runtime import Actor, ChildSpec, Kind, Listener, Signal
+from motorpool.runtime import Actor, Listener, Signal, TaskSpec
 from motorpool.storage.cluster.broadcast import MAX_BYTES, BroadcastChannel, arrays
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
@@ -23,7 +25,6 @@ MAX_UNSENT = 20_000
 LOOK_SECONDS = 2.0
 """Between two looks at which servers live."""
 
-CHANGE_RELAY: Kind[None, None] = Kind("change_relay")
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(tuple[Change, ...])
@@ -36,7 +37,7 @@ def texts_of(changes: list[Change]) -> list[str]:
     return arrays(each if len(each) + 2 <= MAX_BYTES else unknown for each in encoded)
 
 
-class ChangeRelay(Actor[None]):
+class ChangeRelay(Actor[Never]):
     """Sends the commits of this server, and applies those of others in their order."""
 
     def __init__(self, database: Database) -> None:
@@ -44,9 +45,6 @@ class ChangeRelay(Actor[None]):
         self._unsent: list[Change] = []
         self._added = Signal()
         self._listener: Listener[tuple[Change, ...]]
-
-    def handle(self, message: None) -> None:
-        """Takes no messages."""
 
     async def start(self) -> None:
         """Note the commits of this server from now on."""
@@ -105,6 +103,6 @@ class ChangeRelay(Actor[None]):
         await apply_changes(self.context.system, *changes)
 
 
-def change_relay_spec(database: Database) -> ChildSpec[None]:
+def change_relay_spec(database: Database) -> TaskSpec:
     """Return the child spec of the relay."""
-    return ChildSpec(kind=CHANGE_RELAY, factory=lambda: ChangeRelay(database), resident=False)
+    return TaskSpec(name="change_relay", factory=lambda: ChangeRelay(database))

@@ -8,14 +8,13 @@ in the database and asked of the others; of events it is not known, so WebSocket
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, Never
 
 import trio
 
 from motorpool.actors.cluster.broadcasts import serve_broadcast
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.remote_texts import decode_text, encode_devices, encode_events, encode_text
-from motorpool.actors.devices.directory import DIRECTORY, GetLastUpdates
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.directory import DIRECTORY, GetLastUpdates
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
@@ -37,7 +36,7 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.messages.uplink import DEVICE, StoredElsewhere
 from motorpool.actors.rules.fold import is_latest
-from motorpool.runtime import Actor, ChildSpec, Kind, Listener, Signal
+from motorpool.runtime import Actor, Listener, Signal, TaskSpec
 from motorpool.storage.cluster.broadcast import BroadcastChannel
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
@@ -56,10 +55,8 @@ BATCH = 1_000
 STOP_SECONDS = 1.0
 """For the last texts, where the database answers."""
 
-LIVE_RELAY: Kind[None, None] = Kind("live_relay")
 
-
-class LiveRelay(Actor[None]):
+class LiveRelay(Actor[Never]):
     """Keeps the newest of each device until it is sent, and applies what others send."""
 
     def __init__(
@@ -90,9 +87,6 @@ class LiveRelay(Actor[None]):
         self._known: set[int] = set()
         """The servers that have sent anything and have not left."""
         self._listeners: tuple[Listener[Any], ...] = ()
-
-    def handle(self, message: None) -> None:
-        """Takes no messages."""
 
     async def start(self) -> None:
         """Note what is new at this server from now on."""
@@ -302,14 +296,13 @@ def _batches(device_ids: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 def live_relay_spec(
     database: Database, server: int, cluster_statuses: ClusterStatuses, store: MediaStore
-) -> ChildSpec[None]:
+) -> TaskSpec:
     """Return the child spec; `server` is the number of this one.
 
     `cluster_statuses` is the table of the directory, `store` keeps the files of devices.
     """
-    return ChildSpec(
-        kind=LIVE_RELAY,
+    return TaskSpec(
+        name="live_relay",
         factory=lambda: LiveRelay(database, server, cluster_statuses, store),
-        resident=False,
         shutdown_seconds=STOP_SECONDS + 1.0,
     )

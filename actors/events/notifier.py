@@ -7,6 +7,7 @@ after a crash an event either waits still or its messages are in the outbox.
 from contextlib import suppress
 from datetime import timedelta
 from itertools import islice
+from typing import Never
 
 import msgspec
 import trio
@@ -31,7 +32,7 @@ from motorpool.actors.messages.topics import (
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.stored_calendars import StoredCalendars
-from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Lagged
+from motorpool.runtime import Actor, ActorError, Lagged, TaskSpec
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -53,8 +54,6 @@ TEXT_SECONDS = 30.0
 MAX_PAUSED = 1000
 """Most paused receivers whose users have not been told yet."""
 
-NOTIFIER: Kind[None, None] = Kind("notifier")
-
 
 class _Made(msgspec.Struct):
     """What is to be done after the commit."""
@@ -67,7 +66,7 @@ class _Made(msgspec.Struct):
     messages: int = 0
 
 
-class Notifier(Actor[None]):
+class Notifier(Actor[Never]):
     """Matches events, one batch after the other."""
 
     def __init__(
@@ -78,9 +77,6 @@ class Notifier(Actor[None]):
         self._max_age = timedelta(seconds=max_age_seconds)
         self._link = link
         self._calendars = StoredCalendars()
-
-    def handle(self, message: None) -> None:
-        """Do nothing: no messages are sent to this actor."""
 
     async def run(self) -> None:
         """Match events, and tell users which of their receivers are paused, until cancelled."""
@@ -280,8 +276,6 @@ def notifier_spec(
     outgoing: OutgoingServices,
     max_age_seconds: float = NotificationSettings.max_age_seconds,
     link: str = "",
-) -> ChildSpec[None]:
+) -> TaskSpec:
     """Return the child spec; `link` is the URL of the console, without a slash at its end."""
-    return ChildSpec(
-        kind=NOTIFIER, factory=lambda: Notifier(database, outgoing, max_age_seconds, link), resident=False
-    )
+    return TaskSpec(name="notifier", factory=lambda: Notifier(database, outgoing, max_age_seconds, link))

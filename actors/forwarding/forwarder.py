@@ -8,6 +8,7 @@ itself.
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from typing import Never
 
 import msgspec
 import trio
@@ -29,7 +30,7 @@ from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, DeviceStatus
 from motorpool.actors.words.record_json import encode
 from motorpool.actors.work.row_cache import RowCache
-from motorpool.runtime import Actor, ActorError, ChildSpec, Kind, Listener, Signal
+from motorpool.runtime import Actor, ActorError, Listener, Signal, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices, positions
 from motorpool.storage.errors import StorageError
@@ -46,8 +47,6 @@ MAX_DEVICES = 50_000
 DEVICE_MAX_AGE_SECONDS = 3600.0
 """Rows of devices are read again after this."""
 
-FORWARDER: Kind[None, None] = Kind("forwarder")
-
 
 class _Stored(msgspec.Struct, frozen=True, gc=False):
     """What is to be forwarded: a position, or an event with the position if that is at hand."""
@@ -62,7 +61,7 @@ class _Stored(msgspec.Struct, frozen=True, gc=False):
         return record.device_id
 
 
-class Forwarder(Actor[None]):
+class Forwarder(Actor[Never]):
     """Follows the stored positions and events, encodes them, and hands them to the destinations."""
 
     def __init__(self, database: Database, http: OutgoingHttp, settings: ForwardSettings) -> None:
@@ -78,9 +77,6 @@ class Forwarder(Actor[None]):
             Listener[tuple[Position, ...]] | Listener[tuple[Event, ...]] | Listener[tuple[Change, ...]]
         ] = []
         self._number = 0
-
-    def handle(self, message: None) -> None:
-        """Do nothing: no messages are sent to this actor."""
 
     async def start(self) -> None:
         """Listen to what is stored."""
@@ -233,10 +229,10 @@ def _with_status(row: Device, statuses: Mapping[int, DeviceStatus]) -> Device:
     )
 
 
-def forwarder_spec(database: Database, http: OutgoingHttp, settings: ForwardSettings) -> ChildSpec[None]:
+def forwarder_spec(database: Database, http: OutgoingHttp, settings: ForwardSettings) -> TaskSpec:
     """Return the child spec of the forwarder, which starts before the position writer and stops after it."""
-    return ChildSpec(
-        kind=FORWARDER,
+    return TaskSpec(
+        name="forwarder",
         factory=lambda: Forwarder(database, http, settings),
         shutdown_seconds=STOP_SECONDS + 1.0,
     )

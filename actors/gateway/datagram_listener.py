@@ -7,6 +7,7 @@ and are dropped when too many do: the device sends again what was not acknowledg
 import logging
 import socket
 from collections import OrderedDict
+from typing import Never
 
 import trio
 
@@ -21,7 +22,7 @@ from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import Login
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, TaskSpec
 
 MAX_DATAGRAM_BYTES = 65_535
 TURN_DATAGRAMS = 128
@@ -34,7 +35,7 @@ MAX_IGNORED = 10_000
 """Addresses that are ignored at the same time."""
 
 
-class DatagramListener(Actor[None]):
+class DatagramListener(Actor[Never]):
     """Receives the datagrams of one port."""
 
     def __init__(
@@ -79,9 +80,6 @@ class DatagramListener(Actor[None]):
         self._guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
         self._socket = listening
         self.context.log.info("listening for %s on UDP %s:%d", self._name, self._host, self._port)
-
-    def handle(self, message: None) -> None:
-        """Do nothing: a listener takes no messages."""
 
     async def run(self) -> None:
         """Receive until stopped; the peers end then too, since answers leave through the same socket."""
@@ -173,12 +171,11 @@ def datagram_listener_spec(
     *,
     guard: PortGuard,
     is_recorded: bool = False,
-) -> ChildSpec[None]:
+) -> TaskSpec:
     """Return the child spec of a listener for datagrams; `guard` limits the addresses that it serves."""
-    return ChildSpec(
-        kind=Kind(f"listener:{codec_type.name}-udp"),
+    return TaskSpec(
+        name=f"listener:{codec_type.name}-udp",
         factory=lambda: DatagramListener(
             codec_type, host, port, make_connection, guard=guard, is_recorded=is_recorded
         ),
-        resident=False,
     )

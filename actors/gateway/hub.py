@@ -11,11 +11,11 @@ import select
 import socket
 import sys
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final, Never, Protocol
 
 import trio
 
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, TaskSpec
 
 TURN_SOCKETS: Final = 128
 """Sockets served in one turn before other tasks run, which takes some milliseconds."""
@@ -23,8 +23,6 @@ FULL_TURN_SOCKETS: Final = 32
 """Ready sockets with which a turn starts at once."""
 GATHER_SECONDS: Final = 0.004
 """How long a turn with fewer ready sockets waits for more, which cuts the cost of each to a third."""
-
-HUB: Kind[None, None] = Kind("hub")
 
 
 class WatchedSocket(Protocol):
@@ -118,14 +116,11 @@ class Hub:
                     watched.close("closed by the device")
 
 
-class HubActor(Actor[None]):
+class HubActor(Actor[Never]):
     """The actor that runs the hub."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-
-    def handle(self, message: None) -> None:
-        """Do nothing: the hub takes no messages."""
 
     async def run(self) -> None:
         """Serve until stopped."""
@@ -137,6 +132,6 @@ def open_hub() -> Hub | None:
     return Hub() if sys.platform == "linux" else None
 
 
-def hub_spec(hub: Hub) -> ChildSpec[None]:
+def hub_spec(hub: Hub) -> TaskSpec:
     """Return the child spec of the hub; it must precede the connections, which need it."""
-    return ChildSpec(kind=HUB, factory=lambda: HubActor(hub), resident=False)
+    return TaskSpec(name="hub", factory=lambda: HubActor(hub))

@@ -6,6 +6,7 @@ import logging
 import socket
 from collections.abc import Callable
 from functools import partial
+from typing import Never
 
 import trio
 
@@ -29,7 +30,7 @@ from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.actors.work.networks import Networks
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, TaskSpec
 
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
@@ -52,7 +53,7 @@ def new_connection_number() -> int:
     return next(_numbers)
 
 
-class Listener(Actor[None]):
+class Listener(Actor[Never]):
     """Listens on one port."""
 
     def __init__(
@@ -104,9 +105,6 @@ class Listener(Actor[None]):
         self._socket = listening
         self._port = listening.getsockname()[1]
         self.context.log.info("listening for %s on %s:%d", self._name, self._host, self._port)
-
-    def handle(self, message: None) -> None:
-        """Do nothing: a listener takes no messages."""
 
     async def run(self) -> None:
         """Accept connections until stopped, then close the port; open connections stay."""
@@ -235,15 +233,15 @@ def listener_spec(
     pause_seconds: float = 0.0,
     hub: Hub | None = None,
     proxies: Networks | None = None,
-) -> ChildSpec[None]:
+) -> TaskSpec:
     """Return the child spec of a listener.
 
     `guard` limits its connections, together with those of other ports; `is_recorded` sends what is received
     to the recorder. `read_bytes`, `pause_seconds` and `hub` are those of `DeviceSocket`. Connections from
     `proxies` begin with a PROXY header; None: there is no proxy.
     """
-    return ChildSpec(
-        kind=Kind(f"listener:{name}"),
+    return TaskSpec(
+        name=f"listener:{name}",
         factory=lambda: Listener(
             name,
             host,
@@ -256,5 +254,4 @@ def listener_spec(
             is_recorded=is_recorded,
             proxies=proxies or Networks(),
         ),
-        resident=False,
     )

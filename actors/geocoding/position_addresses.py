@@ -5,6 +5,7 @@ address: the queue is bounded, and its oldest positions are dropped.
 """
 
 from collections import OrderedDict, deque
+from typing import Never
 
 import msgspec
 import trio
@@ -14,7 +15,7 @@ from motorpool.actors.http.errors import DeliveryRefused, OutgoingError
 from motorpool.actors.messages.counters import ADDRESSES_SKIPPED
 from motorpool.actors.messages.topics import ADDRESSED_POSITIONS, POSITIONS
 from motorpool.actors.rules.distance import great_circle
-from motorpool.runtime import Actor, ChildSpec, Kind, Listener, Signal
+from motorpool.runtime import Actor, Listener, Signal, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
 from motorpool.storage.errors import StatementRejected, StorageError
@@ -33,10 +34,8 @@ WRITE_SECONDS = 1.0
 FAILURE_SECONDS = 30.0
 """Delay after a failure of the geocoder or the database."""
 
-POSITION_ADDRESSES: Kind[None, None] = Kind("position_addresses")
 
-
-class PositionAddresses(Actor[None]):
+class PositionAddresses(Actor[Never]):
     """Looks up addresses in the order of arrival, and writes them in batches."""
 
     def __init__(self, database: Database, geocoder: Geocoder) -> None:
@@ -50,9 +49,6 @@ class PositionAddresses(Actor[None]):
         """Device id -> its last position with an address, the one used last at the end."""
         self._failing = False
         self._listener: Listener[tuple[Position, ...]] | None = None
-
-    def handle(self, message: None) -> None:
-        """Do nothing: no messages are sent to this actor."""
 
     async def start(self) -> None:
         """Listen to stored positions."""
@@ -155,6 +151,6 @@ class PositionAddresses(Actor[None]):
             await trio.sleep(WRITE_SECONDS)
 
 
-def position_addresses_spec(database: Database, geocoder: Geocoder) -> ChildSpec[None]:
+def position_addresses_spec(database: Database, geocoder: Geocoder) -> TaskSpec:
     """Return the child spec of the actor."""
-    return ChildSpec(kind=POSITION_ADDRESSES, factory=lambda: PositionAddresses(database, geocoder))
+    return TaskSpec(name="position_addresses", factory=lambda: PositionAddresses(database, geocoder))

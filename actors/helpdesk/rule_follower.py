@@ -5,6 +5,7 @@ and entries; an advisory lock lets one of several servers work at a time.
 """
 
 from collections.abc import Sequence
+from typing import Never
 
 from motorpool.actors.helpdesk.rule_selection import select
 from motorpool.actors.helpdesk.rule_tickets import RuleTickets
@@ -14,14 +15,13 @@ from motorpool.actors.messages.counters import RULE_EVENTS_DISCARDED
 from motorpool.actors.messages.tickets import (
     TICKET_CAPTURES,
     TICKET_PICTURES,
-    TICKET_RULES,
     AttachPicture,
     TicketCapturesWaiting,
 )
 from motorpool.actors.messages.topics import EVENTS
 from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.stored_calendars import StoredCalendars
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import Actor, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import ticket_rules
 from motorpool.storage.records import Event
@@ -30,7 +30,7 @@ POLL_SECONDS = 30.0
 """Interval of looking for events that another server left, and for rules that it stored."""
 
 
-class RuleFollower(Actor[None]):
+class RuleFollower(Actor[Never]):
     """Makes tickets of events, one batch after the other."""
 
     def __init__(self, database: Database, tickets: RuleTickets) -> None:
@@ -40,9 +40,6 @@ class RuleFollower(Actor[None]):
         self._consumer = EventConsumer(self, undone="tickets not made", poll_seconds=POLL_SECONDS)
         self._types: frozenset[str] | None = None
         """The types that rules follow, as a hint; None: not known."""
-
-    def handle(self, message: None) -> None:
-        """Do nothing: no messages are sent to this actor."""
 
     async def run(self) -> None:
         """Take events until cancelled."""
@@ -102,6 +99,6 @@ class RuleFollower(Actor[None]):
                 self.context.log.error("no ticket is made of event %d", event.id)
 
 
-def ticket_rules_spec(database: Database, tickets: RuleTickets) -> ChildSpec[None]:
+def ticket_rules_spec(database: Database, tickets: RuleTickets) -> TaskSpec:
     """Return the child spec."""
-    return ChildSpec(kind=TICKET_RULES, factory=lambda: RuleFollower(database, tickets), resident=False)
+    return TaskSpec(name="ticket_rules", factory=lambda: RuleFollower(database, tickets))

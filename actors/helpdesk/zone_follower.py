@@ -8,7 +8,7 @@ that nothing is asked of positions as they arrive, and a restart or another serv
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Never
 
 import trio
 
@@ -18,10 +18,9 @@ from motorpool.actors.helpdesk.facts import SYSTEM, Author, Outcome, TicketFacts
 from motorpool.actors.helpdesk.settle import settle_first
 from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.helpdesk.zone_pause import MAX_FIX_AGE, is_outside, set_outside
-from motorpool.actors.messages.tickets import TICKET_ZONES
 from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence
 from motorpool.actors.work.polling import PollingActor
-from motorpool.runtime import ChildSpec
+from motorpool.runtime import TaskSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import zone_pauses
@@ -41,7 +40,7 @@ class _Zone(NamedTuple):
     """None: its area is not valid."""
 
 
-class ZoneFollower(PollingActor[None]):
+class ZoneFollower(PollingActor[Never]):
     """Compares all tickets, then sleeps."""
 
     FAILURE = "zones of tickets are not looked at yet"
@@ -52,9 +51,6 @@ class ZoneFollower(PollingActor[None]):
         self._batches = batches
         self._zones: dict[int, _Zone] = {}
         """Those of the present pass, and of the one before."""
-
-    def handle(self, message: None) -> None:
-        """Do nothing: no messages are sent to this actor."""
 
     async def look(self) -> float:
         """Compare all tickets."""
@@ -138,6 +134,6 @@ def follow_zone(facts: TicketFacts, author: Author, now: datetime, *, is_outside
     return draft.finish()
 
 
-def ticket_zones_spec(database: Database, batches: TicketBatches) -> ChildSpec[None]:
+def ticket_zones_spec(database: Database, batches: TicketBatches) -> TaskSpec:
     """Return the child spec of the actor."""
-    return ChildSpec(kind=TICKET_ZONES, factory=lambda: ZoneFollower(database, batches), resident=False)
+    return TaskSpec(name="ticket_zones", factory=lambda: ZoneFollower(database, batches))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Never
 
 import trio
 
@@ -12,7 +13,7 @@ from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.settings import ExpirationSettings
 from motorpool.actors.mailings.texts import local_time, write
 from motorpool.actors.words.preferences import preferences_for
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, TaskSpec
 from motorpool.storage.accounts import access, expirations, server, users
 from motorpool.storage.accounts.expirations import Expiration
 from motorpool.storage.database.database import Database
@@ -30,10 +31,8 @@ BATCH = 20
 LATE = timedelta(days=1)
 """What expired longer ago, while no server ran or the mails were switched off, is not mailed any more."""
 
-EXPIRY_MAILS: Kind[None, None] = Kind("expiry_mails")
 
-
-class ExpiryMails(Actor[None]):
+class ExpiryMails(Actor[Never]):
     """Runs once an hour; sends nothing itself: the outbox does."""
 
     def __init__(self, database: Database, outgoing: OutgoingServices, settings: ExpirationSettings) -> None:
@@ -45,9 +44,6 @@ class ExpiryMails(Actor[None]):
         if settings.devices:
             self._kinds.append("device")
         self._reminder = timedelta(days=settings.reminder_days)
-
-    def handle(self, message: None) -> None:
-        """Do nothing: no messages are sent to this actor."""
 
     async def run(self) -> None:
         """Check at startup and then once an hour."""
@@ -135,8 +131,6 @@ class ExpiryMails(Actor[None]):
 
 def expiry_mails_spec(
     database: Database, outgoing: OutgoingServices, settings: ExpirationSettings
-) -> ChildSpec[None]:
+) -> TaskSpec:
     """Return the child spec of the mailer of expirations."""
-    return ChildSpec(
-        kind=EXPIRY_MAILS, factory=lambda: ExpiryMails(database, outgoing, settings), resident=False
-    )
+    return TaskSpec(name="expiry_mails", factory=lambda: ExpiryMails(database, outgoing, settings))

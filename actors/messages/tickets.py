@@ -19,8 +19,6 @@ class WakeTicketClock(msgspec.Struct, frozen=True, gc=False):
 
 
 TICKET_CLOCK: Kind[None, WakeTicketClock] = Kind("ticket_clock")
-TICKET_RULES: Kind[None, None] = Kind("ticket_rules")
-TICKET_ZONES: Kind[None, None] = Kind("ticket_zones")
 TICKET_RECALCULATIONS: Kind[None, ApplyChanges] = Kind("recalculations")
 
 

@@ -2,14 +2,14 @@
 
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Literal
+from typing import Literal, Never
 
 import msgspec
 import trio
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, TaskSpec
 from motorpool.storage.accounts import known_addresses, sessions, signing_keys, tokens
 from motorpool.storage.database import partitions
 from motorpool.storage.database.database import Database
@@ -23,8 +23,6 @@ from motorpool.storage.video import captures
 CHECK_SECONDS = 3600.0
 """Interval between two runs."""
 
-RETENTION: Kind[None, None] = Kind("retention")
-
 
 class RetentionDays(msgspec.Struct, frozen=True, kw_only=True):
     """How long rows are kept, in days; 0: for ever."""
@@ -37,15 +35,12 @@ class RetentionDays(msgspec.Struct, frozen=True, kw_only=True):
     """Ended runs of scheduled commands."""
 
 
-class Retention(Actor[None]):
+class Retention(Actor[Never]):
     """Runs once an hour; failed work is repeated in the next run."""
 
     def __init__(self, database: Database, days: RetentionDays) -> None:
         self._database = database
         self._days = days
-
-    def handle(self, message: None) -> None:
-        """Do nothing: no messages are sent to this actor."""
 
     async def run(self) -> None:
         """Clean up at startup and then once an hour."""
@@ -116,6 +111,6 @@ class Retention(Actor[None]):
             self.context.log.info("deleted %d %s older than %d days", deleted, what, days)
 
 
-def retention_spec(database: Database, days: RetentionDays) -> ChildSpec[None]:
+def retention_spec(database: Database, days: RetentionDays) -> TaskSpec:
     """Return the child spec."""
-    return ChildSpec(kind=RETENTION, factory=lambda: Retention(database, days), resident=False)
+    return TaskSpec(name="retention", factory=lambda: Retention(database, days))

@@ -6,6 +6,7 @@ word is ended by what its file holds.
 
 from datetime import timedelta
 from functools import partial
+from typing import Never
 
 import trio
 
@@ -15,7 +16,7 @@ from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED
-from motorpool.runtime import Actor, ActorError, ChildSpec, Kind
+from motorpool.runtime import Actor, ActorError, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -28,10 +29,8 @@ LOOK_SECONDS = 5.0
 """Interval of looking for captures of servers of the cluster that have ended."""
 END_SECONDS = 30.0
 
-CAPTURE_RETENTION: Kind[None, None] = Kind("capture_retention")
 
-
-class CaptureRetention(Actor[None]):
+class CaptureRetention(Actor[Never]):
     """Checks once a minute."""
 
     def __init__(
@@ -51,9 +50,6 @@ class CaptureRetention(Actor[None]):
         self._node = node
         # A server that is alone looks for captures that its own crashes have left.
         self._look_seconds = LOOK_SECONDS if clustered else CHECK_SECONDS
-
-    def handle(self, message: None) -> None:
-        """Takes no messages."""
 
     async def run(self) -> None:
         """Repair, then look and check in a loop."""
@@ -151,13 +147,12 @@ def capture_retention_spec(
     *,
     node: int = 0,
     clustered: bool = False,
-) -> ChildSpec[None]:
+) -> TaskSpec:
     """Return the child spec of the retention of captures; 0 is no quota, and no limit of age.
 
     `node` is the number of this server, and `clustered` says that there may be others.
     """
-    return ChildSpec(
-        kind=CAPTURE_RETENTION,
+    return TaskSpec(
+        name="capture_retention",
         factory=lambda: CaptureRetention(database, store, quota_bytes, days, node=node, clustered=clustered),
-        resident=False,
     )

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Never
 from urllib.parse import urlsplit
 
 import trio
@@ -30,9 +30,7 @@ from motorpool.api.http.listening_sockets import (
 from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.tcp_server import ConnectionConfig, HttpConnection
 from motorpool.api.program.settings import HttpSettings
-from motorpool.runtime import Actor, ChildSpec, Kind, System
-
-HTTP: Kind[None, None] = Kind("http")
+from motorpool.runtime import Actor, System, TaskSpec
 
 GRACE_SECONDS = 2.0
 """At shutdown requests in progress may take so long to end, in seconds; then they are aborted."""
@@ -80,7 +78,7 @@ def open_node_listener(address: str) -> NodeListener:
     return NodeListener(url=url, sockets=sockets, key=secrets.token_urlsafe(32))
 
 
-class HttpServer(Actor[None]):
+class HttpServer(Actor[Never]):
     """Serves HTTP until stopped; stopping takes at most the grace time whatever clients do."""
 
     def __init__(
@@ -108,9 +106,6 @@ class HttpServer(Actor[None]):
                 used = error.errno == errno.EADDRINUSE
                 reason = "the address is in use" if used else error.strerror
                 raise OSError(error.errno, f"cannot listen on {host}:{port}: {reason}") from None
-
-    def handle(self, message: None) -> None:
-        """Takes no messages."""
 
     async def run(self) -> None:
         """Serve, on duplicates of the bound sockets."""
@@ -243,6 +238,6 @@ def http_spec(
     sockets: Sequence[socket.socket],
     settings: HttpSettings,
     nodes: NodeListener | None = None,
-) -> ChildSpec[None]:
+) -> TaskSpec:
     """Return the child spec of the HTTP server; at `nodes` other servers of the cluster are served."""
-    return ChildSpec(kind=HTTP, factory=lambda: HttpServer(app_factory, sockets, settings, nodes))
+    return TaskSpec(name="http", factory=lambda: HttpServer(app_factory, sockets, settings, nodes))

@@ -6,14 +6,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Never
 
 import msgspec
 import trio
 
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, TaskSpec
 from motorpool.storage.durable_files import make_folder, write_file
-
-FLEET_PROGRAM: Kind[None, None] = Kind("simulated_fleet")
 
 EMAIL = "demo@motorpool.local"
 OPERATOR_EMAIL = "operator@motorpool.local"
@@ -72,7 +71,7 @@ def simulate_command(address: tuple[str, int], port_offset: int, credentials: Pa
     ]
 
 
-class FleetProgram(Actor[None]):
+class FleetProgram(Actor[Never]):
     """Keeps the simulated fleet running, restarting it with increasing pauses.
 
     A fleet that cannot run must not take the server down, so its exit is not a crash of this actor.
@@ -83,9 +82,6 @@ class FleetProgram(Actor[None]):
         self._environ = environ
         self._program: trio.Process | None = None
         self._stopping = trio.Event()
-
-    def handle(self, message: None) -> None:
-        """Takes no messages."""
 
     async def run(self) -> None:
         """Run the program, and restart it when it ends."""
@@ -120,6 +116,6 @@ class FleetProgram(Actor[None]):
             await program.wait()
 
 
-def fleet_program_spec(command: list[str], environ: Mapping[str, str]) -> ChildSpec[None]:
+def fleet_program_spec(command: list[str], environ: Mapping[str, str]) -> TaskSpec:
     """Return the child spec of the simulated fleet, which starts after the HTTP server."""
-    return ChildSpec(kind=FLEET_PROGRAM, factory=lambda: FleetProgram(command, environ))
+    return TaskSpec(name="simulated_fleet", factory=lambda: FleetProgram(command, environ))

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from motorpool.actors.devices.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.api.access import may_see_device

@@ -13,9 +13,8 @@ from motorpool.actors.geocoding.geocoder import GeocoderService
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
-from motorpool.api.http.server import HTTP
 from motorpool.codecs.devices import CODECS
-from motorpool.runtime import Actor, ChildSpec, DynamicSpec, SupervisorSpec, open_system
+from motorpool.runtime import Actor, ChildSpec, DynamicSpec, SupervisorSpec, TaskSpec, open_system
 from motorpool.runtime.testing import Broken, Probe
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "supervision.md"
@@ -87,7 +86,7 @@ def whole_tree(tmp_path, free_port):
         protocols=("osmand",),
         forward=ForwardSettings(url="http://127.0.0.1:9/"),
     )
-    services = tuple(ChildSpec(kind=kind, factory=Probe) for kind in (PASSWORD_RESETS, HTTP))
+    services = (ChildSpec(kind=PASSWORD_RESETS, factory=Probe), TaskSpec(name="http", factory=Probe))
     outgoing = OutgoingServices(geocoder=GeocoderService(url="http://127.0.0.1:9/", positions=True))
     return lambda database: poisonable(fleet_tree(database, settings, outgoing=outgoing, services=services))
 

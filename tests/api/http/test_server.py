@@ -13,7 +13,7 @@ from quart import Request, Response, has_request_context, request
 from motorpool.api.http import server as http_server
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import AbortableStream, bind
-from motorpool.api.http.server import HTTP, HttpServer, ServedApp, http_spec
+from motorpool.api.http.server import HttpServer, ServedApp, http_spec
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import SupervisorSpec, System, open_system
 
@@ -306,7 +306,8 @@ async def test_a_client_that_takes_nothing_is_dropped_after_the_stall_time(
             with suppress(trio.BrokenResourceError):
                 received = len(await read_all(stream))
         assert received < len(BIG)
-        assert system.ref(HTTP).alive
+        (http,) = system.snapshot()[0].children
+        assert (http.path, http.alive, http.restarts) == ("http", 1, 0)
 
 
 async def test_headers_that_never_end_cost_only_their_own_connection() -> None:
