@@ -1,16 +1,18 @@
 """The base class of actors: override `handle`, and where needed `start`, `run` and `stop`."""
 
 import logging
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Generic
 
 from motorpool.runtime.cell import Cell
 from motorpool.runtime.clock import Clock
-from motorpool.runtime.kind import M
+from motorpool.runtime.kind import M, T
 from motorpool.runtime.ref import Ref
 from motorpool.runtime.system import System
 from motorpool.runtime.timer_heap import Timer
 from motorpool.runtime.timers import Timers
+from motorpool.runtime.topic import TopicName
 
 
 class Actor(Generic[M]):
@@ -134,6 +136,10 @@ class Context(Generic[M]):
         timer = self._cell.create_timer(self, message)
         self.timers.arm_at(timer, instant)
         return timer
+
+    def listen(self, topic: TopicName[T], function: Callable[[T], object]) -> None:
+        """Call `function(value)` for each value of a topic, as `Topic.listen` does. Ends with the actor."""
+        self._cell.scope_of(self).add_timer(self.system.topic(topic).listen(function))
 
     def begin_run(self) -> None:
         """Call `run` again in a task of its own, unless it still runs. For actors that outlive it."""

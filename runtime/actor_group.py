@@ -5,16 +5,15 @@ from collections.abc import Callable
 from typing import Generic
 
 from motorpool.runtime.actor import Actor, Context
-from motorpool.runtime.cell import Behaviour, Cell
+from motorpool.runtime.cell import Behaviour, Cell, Group
 from motorpool.runtime.kind import K, Kind, M
-from motorpool.runtime.lifecycle import EndReason
 from motorpool.runtime.snapshot import ActorState, KindTotals
 from motorpool.runtime.specs import ActorSpec
 from motorpool.runtime.system import System
 
 
-class ActorGroup(ABC, Generic[K, M]):
-    """The runtime's side of a `Kind`: a child of a supervisor, and what a cell asks about its kind."""
+class ActorGroup(Group[M], ABC, Generic[K, M]):
+    """The runtime's side of a `Kind`, whether of one actor or of many on demand."""
 
     resident = False
     """Whether its actors keep a worker."""
@@ -36,49 +35,12 @@ class ActorGroup(ABC, Generic[K, M]):
         self._given_up = 0
 
     @abstractmethod
-    def path_of(self, key: object) -> str:
-        """Return the path of the actor with this key."""
-
-    @abstractmethod
-    def find(self, key: object) -> Cell[M]:
-        """Return the cell of this key, created if the spec says so; else raise ActorStopped."""
-
-    @abstractmethod
     def build(self, cell: Cell[M]) -> Actor[M]:
         """Return a new actor for `cell`, still without a context."""
-
-    @abstractmethod
-    def closed(self, cell: Cell[M], reason: EndReason) -> None:
-        """Restart, keep or remove a cell whose life has ended."""
-
-    @property
-    @abstractmethod
-    def restarts_after_leaving(self) -> bool:
-        """Whether an actor that left by itself is followed by another."""
 
     async def start_child(self, key: K, factory: Callable[[], Behaviour[M]] | None = None) -> None:
         """Start the actor of this key and wait until it has started. Raises ActorFailed."""
         raise TypeError(f"{self.path} is a child of its supervisor and started by it")
-
-    @abstractmethod
-    async def start(self) -> None:
-        """Start. Raises ActorFailed."""
-
-    @abstractmethod
-    async def suspend(self) -> None:
-        """End all actors but keep their queued messages until `start`."""
-
-    @abstractmethod
-    async def stop(self) -> None:
-        """End all actors, for good."""
-
-    @abstractmethod
-    def abort(self) -> None:
-        """End all actors at once."""
-
-    @abstractmethod
-    def state(self, limit: int) -> ActorState:
-        """Return the state, with at most `limit` children."""
 
     def create(self, cell: Cell[M]) -> Actor[M]:
         """Return a new actor for `cell`, with its context."""

@@ -62,40 +62,31 @@ class Behaviour(Protocol[M_contra]):
     @property
     def context(self) -> object:
         """What tells this object from the one before."""
-        ...
 
     @property
     def outlives_run(self) -> bool:
         """Whether the life goes on when `run` has returned."""
-        ...
 
     def overrides(self, method: str) -> bool:
         """Whether `start`, `run` or `stop` does anything."""
-        ...
 
     async def start(self) -> None:
         """Load the initial state."""
-        ...
 
     def handle(self, message: M_contra) -> object:
         """Handle one message; a coroutine is awaited."""
-        ...
 
     async def run(self) -> None:
         """Work beside the messages."""
-        ...
 
     def may_leave(self) -> bool:
         """Whether it may end when it is idle."""
-        ...
 
     async def stop(self) -> None:
         """End in order."""
-        ...
 
     def release(self) -> None:
         """Let go of everything."""
-        ...
 
 
 class Group(Protocol[M]):
@@ -118,39 +109,30 @@ class Group(Protocol[M]):
     @property
     def restarts_after_leaving(self) -> bool:
         """Whether an actor that left by itself is followed by another."""
-        ...
 
     def path_of(self, key: object) -> str:
         """Return the path of the actor with this key."""
-        ...
 
     def find(self, key: object) -> "Cell[M]":
         """Return the cell of this key, created if the spec says so; else raise ActorStopped."""
-        ...
 
     async def start_child(self, key: Any, factory: Callable[[], Behaviour[M]] | None) -> None:  # noqa: ANN401 - any key
         """Start the actor of this key, made by `factory`."""
-        ...
 
     def totals(self) -> KindTotals:
         """Return the sums over all actors."""
-        ...
 
     def create(self, cell: "Cell[M]") -> Behaviour[M]:
         """Return a new actor for `cell`, with its context."""
-        ...
 
     def refuse(self, cell: "Cell[M]") -> None:
         """Accept no more messages for an ending actor."""
-        ...
 
     def closed(self, cell: "Cell[M]", reason: EndReason) -> None:
         """Restart, keep or remove a cell whose life has ended."""
-        ...
 
     def forget(self, cell: "Cell[M]") -> None:
         """Drop a retired cell."""
-        ...
 
 
 class Cell(Generic[M]):
@@ -281,11 +263,16 @@ class Cell(Generic[M]):
 
     def create_timer(self, context: object, message: M, interval: float | None = None) -> Timer:
         """Return an unarmed timer that sends `message` and ends with the life that `context` belongs to."""
+        scope = self.scope_of(context)
+        timer = MessageTimer(self, message, interval)
+        scope.add_timer(timer)
+        return timer
+
+    def scope_of(self, context: object) -> LifeScope:
+        """Return the scope of the life that `context` belongs to. Raises ActorStopped if that is over."""
         if self.actor is None or self.actor.context is not context:
             raise ActorStopped(self.path)
-        timer = MessageTimer(self, message, interval)
-        self.ensure_life_scope().add_timer(timer)
-        return timer
+        return self.ensure_life_scope()
 
     def ensure_life_scope(self) -> LifeScope:
         """Return the scope of what ends with this life, created at first use."""

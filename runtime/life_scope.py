@@ -1,13 +1,20 @@
-"""The scope of one life of an actor: its timers, and the requests it has not answered yet."""
+"""The scope of one life of an actor: its timers and listeners, and the requests it has not answered yet."""
 
 from collections.abc import Callable
+from typing import Protocol
 
 from motorpool.runtime.deferred import Envelope
-from motorpool.runtime.timer_heap import Timer
+
+
+class Cancellable(Protocol):
+    """What ends with a life: a timer, or a listener of a topic."""
+
+    def cancel(self) -> None:
+        """Call nobody any more."""
 
 
 class LifeScope:
-    """Created by the first timer or deferred answer, closed with the life. Most idle actors have none.
+    """Made by the first timer, listener or deferred answer, closed with the life. Most idle actors have none.
 
     Most of the others have one timer and nothing else, so the sets are made when they are needed.
     """
@@ -15,14 +22,14 @@ class LifeScope:
     __slots__ = ("_pending", "_timers")
 
     def __init__(self) -> None:
-        self._timers: Timer | set[Timer] | None = None
+        self._timers: Cancellable | set[Cancellable] | None = None
         self._pending: set[Envelope] | None = None
 
     def __repr__(self) -> str:
         return f"<LifeScope: {len(self._all_timers())} timers, {len(self._pending or ())} answers pending>"
 
-    def add_timer(self, timer: Timer) -> None:
-        """Let `timer` end with this life."""
+    def add_timer(self, timer: Cancellable) -> None:
+        """Let `timer`, or a listener, end with this life."""
         timers = self._timers
         if timers is None:
             self._timers = timer
@@ -31,7 +38,7 @@ class LifeScope:
         elif timers is not timer:
             self._timers = {timers, timer}
 
-    def remove_timer(self, timer: Timer) -> None:
+    def remove_timer(self, timer: Cancellable) -> None:
         """Forget a timer that will not fire again."""
         if isinstance(self._timers, set):
             self._timers.discard(timer)
@@ -58,7 +65,7 @@ class LifeScope:
         for envelope in tuple(pending or ()):
             envelope.fail(error())
 
-    def _all_timers(self) -> tuple[Timer, ...]:
+    def _all_timers(self) -> tuple[Cancellable, ...]:
         timers = self._timers
         if timers is None:
             return ()

@@ -13,27 +13,21 @@ class Node(Protocol):
     @property
     def down(self) -> bool:
         """Whether a start is due."""
-        ...
 
     async def start(self) -> None:
         """Start. Raises ActorFailed."""
-        ...
 
     async def suspend(self) -> None:
         """End the actors; keep their mailboxes until `start`."""
-        ...
 
     async def stop(self) -> None:
         """End for good."""
-        ...
 
     def abort(self) -> None:
         """End at once."""
-        ...
 
     def state(self, limit: int) -> ActorState:
         """Return the state, with at most `limit` children for each kind."""
-        ...
 
 
 class Parent(Protocol):
@@ -41,4 +35,3 @@ class Parent(Protocol):
 
     def child_failed(self, child: Node, error: Exception | None) -> None:
         """Note it; `error` is None where it ended in order."""
-        ...

@@ -256,7 +256,7 @@ class Forwarding(Generic[T]):
 
 
 class Listener(Generic[T]):
-    """A function that is called for each value of a topic. Ends by `cancel`, or with its `with` block."""
+    """A function that is called for each value of a topic. Ends by `cancel`."""
 
     __slots__ = ("_function", "_topic")
 
@@ -267,14 +267,6 @@ class Listener(Generic[T]):
     def cancel(self) -> None:
         """Call the function no more."""
         self._topic._forwardings = tuple(each for each in self._topic._forwardings if each is not self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.cancel()
 
     def _tell(self, value: T) -> None:
         try:

@@ -14,7 +14,7 @@ from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.cluster.broadcasts import serve_broadcast
 from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
-from motorpool.runtime import Actor, Listener, Signal, TaskSpec
+from motorpool.runtime import Actor, Signal, TaskSpec
 from motorpool.storage.cluster.broadcast import MAX_BYTES, BroadcastChannel, arrays
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
@@ -44,15 +44,10 @@ class ChangeRelay(Actor[Never]):
         self._database = database
         self._unsent: list[Change] = []
         self._added = Signal()
-        self._listener: Listener[tuple[Change, ...]]
 
     async def start(self) -> None:
         """Note the commits of this server from now on."""
-        self._listener = self.context.system.topic(LOCAL_CHANGES).listen(self._add)
-
-    async def stop(self) -> None:
-        """Note no more."""
-        self._listener.cancel()
+        self.context.listen(LOCAL_CHANGES, self._add)
 
     def _add(self, changes: tuple[Change, ...]) -> None:
         self._unsent.extend(changes)

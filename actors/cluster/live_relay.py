@@ -8,7 +8,7 @@ in the database and asked of the others; of events it is not known, so WebSocket
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Never
+from typing import Never
 
 import trio
 
@@ -36,7 +36,7 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.messages.uplink import DEVICE, StoredElsewhere
 from motorpool.actors.rules.fold import is_latest
-from motorpool.runtime import Actor, Listener, Signal, TaskSpec
+from motorpool.runtime import Actor, Signal, TaskSpec
 from motorpool.storage.cluster.broadcast import BroadcastChannel
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
@@ -86,7 +86,6 @@ class LiveRelay(Actor[Never]):
         self._sent = trio.Event()
         self._known: set[int] = set()
         """The servers that have sent anything and have not left."""
-        self._listeners: tuple[Listener[Any], ...] = ()
 
     async def start(self) -> None:
         """Note what is new at this server from now on."""
@@ -94,19 +93,11 @@ class LiveRelay(Actor[Never]):
             self._files = await trio.to_thread.run_sync(self._store.identity)
         except OSError as error:
             self.context.log.warning("files of devices cannot be kept: %s", error)
-        topic = self.context.system.topic
-        self._listeners = (
-            topic(POSITIONS).listen(self._add_positions),
-            topic(ADDRESSED_POSITIONS).listen(self._add_positions),
-            topic(LOCAL_STATUSES).listen(self._add_status),
-            topic(WEB_EVENTS).listen(self._add_event),
-            topic(LIVING_SERVERS).listen(self._keep_servers),
-        )
-
-    def release(self) -> None:
-        """Note no more."""
-        for listener in self._listeners:
-            listener.cancel()
+        self.context.listen(POSITIONS, self._add_positions)
+        self.context.listen(ADDRESSED_POSITIONS, self._add_positions)
+        self.context.listen(LOCAL_STATUSES, self._add_status)
+        self.context.listen(WEB_EVENTS, self._add_event)
+        self.context.listen(LIVING_SERVERS, self._keep_servers)
 
     async def stop(self) -> None:
         """Send what waits, and that this server leaves."""

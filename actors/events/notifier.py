@@ -86,8 +86,8 @@ class Notifier(Actor[Never]):
             nursery.start_soon(self._follow_paused)
             nursery.start_soon(self._follow_disabled)
             consumer = EventConsumer(self, undone="events not matched", poll_seconds=POLL_SECONDS)
-            with self.context.system.topic(UNMATCHED_EVENTS).listen(lambda _: consumer.wake()):
-                await consumer.run(self.context.log)
+            self.context.listen(UNMATCHED_EVENTS, lambda _: consumer.wake())
+            await consumer.run(self.context.log)
 
     async def is_waiting(self) -> bool:
         """Return whether events wait."""

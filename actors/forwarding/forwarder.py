@@ -30,7 +30,7 @@ from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, DeviceStatus
 from motorpool.actors.words.record_json import encode
 from motorpool.actors.work.row_cache import RowCache
-from motorpool.runtime import Actor, ActorError, Listener, Signal, TaskSpec
+from motorpool.runtime import Actor, ActorError, Signal, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices, positions
 from motorpool.storage.errors import StorageError
@@ -73,14 +73,11 @@ class Forwarder(Actor[Never]):
         self._last_positions: tuple[Position, ...] = ()
         self._encoding = 0
         """Positions and events of the batch that is being encoded."""
-        self._listeners: list[
-            Listener[tuple[Position, ...]] | Listener[tuple[Event, ...]] | Listener[tuple[Change, ...]]
-        ] = []
         self._number = 0
 
     async def start(self) -> None:
         """Listen to what is stored."""
-        clock, topic = self.context.clock, self.context.system.topic
+        clock = self.context.clock
         self._devices = RowCache(
             self._fetch_devices,
             max_rows=MAX_DEVICES,
@@ -89,16 +86,9 @@ class Forwarder(Actor[Never]):
         )
         self._destinations = Destinations(self._http, self._settings, self.context.log, clock.monotonic)
         self._log = DeliveryLog("all", self.context.log, clock.monotonic)
-        self._listeners = [
-            topic(POSITIONS).listen(self._add_positions),
-            topic(EVENTS).listen(self._add_events),
-            topic(COMMITTED_CHANGES).listen(self._apply),
-        ]
-
-    def release(self) -> None:
-        """Listen no more."""
-        for listener in self._listeners:
-            listener.cancel()
+        self.context.listen(POSITIONS, self._add_positions)
+        self.context.listen(EVENTS, self._add_events)
+        self.context.listen(COMMITTED_CHANGES, self._apply)
 
     async def run(self) -> None:
         """Encode and send until cancelled."""

@@ -15,7 +15,7 @@ from motorpool.actors.http.errors import DeliveryRefused, OutgoingError
 from motorpool.actors.messages.counters import ADDRESSES_SKIPPED
 from motorpool.actors.messages.topics import ADDRESSED_POSITIONS, POSITIONS
 from motorpool.actors.rules.distance import great_circle
-from motorpool.runtime import Actor, Listener, Signal, TaskSpec
+from motorpool.runtime import Actor, Signal, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
 from motorpool.storage.errors import StatementRejected, StorageError
@@ -48,16 +48,10 @@ class PositionAddresses(Actor[Never]):
         self._last: OrderedDict[int, Position] = OrderedDict()
         """Device id -> its last position with an address, the one used last at the end."""
         self._failing = False
-        self._listener: Listener[tuple[Position, ...]] | None = None
 
     async def start(self) -> None:
         """Listen to stored positions."""
-        self._listener = self.context.system.topic(POSITIONS).listen(self._add)
-
-    def release(self) -> None:
-        """Listen no more."""
-        if self._listener is not None:
-            self._listener.cancel()
+        self.context.listen(POSITIONS, self._add)
 
     async def run(self) -> None:
         """Look up and write until cancelled."""

@@ -43,12 +43,9 @@ class RuleFollower(Actor[Never]):
 
     async def run(self) -> None:
         """Take events until cancelled."""
-        system = self.context.system
-        with (
-            system.topic(EVENTS).listen(self._events_stored),
-            system.topic(COMMITTED_CHANGES).listen(self._rows_changed),
-        ):
-            await self._consumer.run(self.context.log)
+        self.context.listen(EVENTS, self._events_stored)
+        self.context.listen(COMMITTED_CHANGES, self._rows_changed)
+        await self._consumer.run(self.context.log)
 
     def _events_stored(self, events: Sequence[Event]) -> None:
         types = self._types

@@ -56,12 +56,7 @@ class TimedEvents(Actor[TimedEventsMessage]):
             GeofenceCalendars(self._database, system),
         )
         self._stale = set(self._rules)
-        self._listener = system.topic(DEVICES).listen(self._devices_seen)
-
-    def release(self) -> None:
-        """Stop following devices."""
-        if self._rules:
-            self._listener.cancel()
+        self.context.listen(DEVICES, self._devices_seen)
 
     def _devices_seen(self, statuses: Sequence[DeviceStatus]) -> None:
         if self._inactivity.seen(statuses):

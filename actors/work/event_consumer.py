@@ -26,7 +26,6 @@ class WaitingEvents(Protocol):
 
     async def is_waiting(self) -> bool:
         """Return whether there may be any. Raises StorageError."""
-        ...
 
     async def take(self, limit: int) -> int | None:
         """Handle up to `limit` events in one transaction, and whatever follows its commit.
@@ -34,11 +33,9 @@ class WaitingEvents(Protocol):
         Return how many were handled; None if another server works at them. What it raises says that the first
         of them may be at fault, unless it is a StorageError other than StatementRejected.
         """
-        ...
 
     async def discard_first(self) -> None:
         """Remove the first event, which cannot be handled, and log that. Raises StorageError."""
-        ...
 
 
 class EventConsumer:

@@ -7,7 +7,7 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from motorpool.runtime import Actor, ActorStopped, ChildSpec, Context, DynamicSpec, Kind
+from motorpool.runtime import Actor, ActorStopped, ChildSpec, Context, DynamicSpec, Kind, TopicName
 from motorpool.runtime.testing import Broken, Probe, TestClock, open_tree, run_actor
 
 DEVICE: Kind[str, Any] = Kind("device")
@@ -178,3 +178,41 @@ async def test_leaving_inside_the_body_or_in_start_ends_the_actor_in_order() -> 
             ref = await system.start(DEVICE, where, lambda brief=brief: brief)
             await ref.wait_stopped()
             assert brief.stops == 1
+
+
+NEWS: TopicName[str] = TopicName("news")
+
+
+class Reader(Actor[str]):
+    """Listens to the news."""
+
+    def __init__(self, heard: list[str], name: str) -> None:
+        self._heard, self._name = heard, name
+
+    async def start(self) -> None:
+        self.context.listen(NEWS, lambda value: self._heard.append(f"{self._name}: {value}"))
+
+    def handle(self, message: str) -> None:
+        if message == "crash":
+            raise Broken(message)
+        self.context.leave()
+
+
+@pytest.mark.parametrize("end", ["crash", "leave"])
+async def test_listeners_end_with_the_life_that_listens(end: str, autojump_clock: MockClock) -> None:
+    heard: list[str] = []
+    readers = [Reader(heard, name) for name in ("second", "first")]
+    first = readers[-1]
+    async with open_tree(ChildSpec(kind=WRITER, factory=readers.pop)) as system:
+        news = system.topic(NEWS)
+        news.publish("a")
+        await system.ref(WRITER).tell(end)
+        await trio.testing.wait_all_tasks_blocked()
+        news.publish("b")
+        await trio.sleep(10)
+        news.publish("c")
+        assert heard == ["first: a", "second: c"]
+        with pytest.raises(ActorStopped):
+            first.context.listen(NEWS, heard.append)
+        news.publish("d")
+        assert heard[2:] == ["second: d"]
