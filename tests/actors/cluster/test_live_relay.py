@@ -13,13 +13,13 @@ from motorpool.actors.cluster.change_relay import change_relay_spec
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.live_relay import live_relay_spec
 from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.directory import (
     DIRECTORY,
     DeviceStatusChanged,
     GetDeviceStatuses,
     GetLatestPositions,
 )
-from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.homes import LIVING_SERVERS
 from motorpool.actors.messages.topics import (
     ADDRESSED_POSITIONS,

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from tests.actors.helpdesk.clock.test_ticket_captures import Directory, Source, show
 
+from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.footage.footage_requests import footage_requests_spec
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
@@ -42,7 +43,7 @@ class Server:
                 kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online), resident=False
             ),
             capture_records_spec(database, 8, node=node, clustered=clustered),
-            capture_spec(database, media, CaptureSettings()),
+            capture_spec(database, MediaStore(media), CaptureSettings()),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=lambda key: self._playback()),
             footage_requests_spec(database),
         )
