@@ -19,7 +19,7 @@ run: install
 # In random order: make test SEED=$RANDOM (the same seed gives the same order). Less or more: PYTEST="-k positions".
 test: install
 	$(BIN)/python api/console/build.py run test
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder \
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) \
 		$(if $(SEED),--shuffle $(SEED)) $(PYTEST)
 
 install: .venv/.installed

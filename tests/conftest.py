@@ -42,7 +42,6 @@ import hypothesis
 import psutil
 import pytest
 import trio
-from _pytest.assertion import rewrite
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope
 from asyncpg.protocol import Protocol
@@ -54,6 +53,8 @@ from motorpool.storage.database.connections import Connection
 from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
+
+pytest_plugins = ["tests.parallel"]
 
 # The same examples on every machine, however slow it is; `--hypothesis-profile=search` looks for others.
 _NOT_THE_MACHINE = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
@@ -124,16 +125,13 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give the run a folder for temporary files of its own, which must be empty at the end."""
-    if hasattr(config, "workerinput"):
-        rewrite_share(config)
-    else:
-        root = root_of_temporary()
-        os.environ["PYTEST_DEBUG_TEMPROOT"] = str(root)
-        folder = Path(tempfile.mkdtemp(prefix=f"motorpool-tests-{os.getpid()}-", dir=root))
-        # PostgreSQL may run as another user, who must be able to enter.
-        folder.chmod(0o755)
-        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
-        config.stash[TEMPORARY] = folder
+    root = root_of_temporary()
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = str(root)
+    folder = Path(tempfile.mkdtemp(prefix=f"motorpool-tests-{os.getpid()}-", dir=root))
+    # PostgreSQL may run as another user, who must be able to enter.
+    folder.chmod(0o755)
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    config.stash[TEMPORARY] = folder
 
 
 def root_of_temporary() -> Path:
@@ -154,24 +152,6 @@ def root_of_temporary() -> Path:
         if not psutil.pid_exists(int(left.name.split("-")[2])):
             shutil.rmtree(left, ignore_errors=True)
     return MEMORY
-
-
-def rewrite_share(config: Any) -> None:
-    """Rewrite the assertions of this process's share of the test files, where no process has yet.
-
-    All processes read all files, at the same time and in the same order: where nothing is kept from a run
-    before, each would rewrite every one of them, which takes 12 s of CPU.
-    """
-    if sys.dont_write_bytecode:
-        return
-    number, count = int(config.workerinput["workerid"].removeprefix("gw")), config.workerinput["workercount"]
-    state = config.stash[rewrite.assertstate_key]
-    for path in sorted(Path(__file__).parent.rglob("test_*.py"))[number::count]:
-        folder = rewrite.get_cache_dir(path)
-        kept = folder / f"{path.stem}{rewrite.PYC_TAIL}"
-        if rewrite._read_pyc(path, kept) is None and rewrite.try_makedirs(folder):
-            source_hash, code = rewrite._rewrite_test(path, config)
-            rewrite._write_pyc(state, code, source_hash, kept)
 
 
 @pytest.hookimpl(trylast=True)
