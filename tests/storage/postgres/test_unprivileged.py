@@ -15,8 +15,10 @@ POSTGRES = binaries() / "postgres"
 
 @pytest.fixture
 def open_folder():
-    """A folder that everybody may enter; pytest's own are closed."""
-    folder = Path(tempfile.mkdtemp(prefix="motorpool-test-"))
+    """A folder that everybody may enter; pytest's own are closed, and TMPDIR may be."""
+    usual = Path(tempfile.gettempdir())
+    is_open = all(folder.stat().st_mode & 0o001 for folder in (usual, *usual.parents))
+    folder = Path(tempfile.mkdtemp(prefix="motorpool-test-", dir=usual if is_open else "/tmp"))
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
@@ -46,9 +48,16 @@ async def test_whoever_is_chosen_runs_postgresql_and_writes_to_the_folder(tmp_pa
 
 @as_root
 async def test_root_becomes_another_user_where_that_one_can_enter(open_folder):
-    identity, _ = await choose_identity(POSTGRES, open_folder)
+    # The real one is where this project is installed, which may be in a private folder.
+    program = open_folder / "postgres"
+    program.write_text("#!/bin/sh\necho postgres of user $(id -u)\n")
+    program.chmod(0o755)
+    data = open_folder / "data"
+    data.mkdir()
+    identity, version = await choose_identity(program, data)
     assert identity.prefix[0] == "setpriv"
-    assert open_folder.stat().st_uid == identity.user > 0
+    assert data.stat().st_uid == identity.user > 0
+    assert version == f"postgres of user {identity.user}"
 
 
 @as_root
