@@ -10,17 +10,20 @@ LOCK := $(BIN)/python -m uv pip compile --quiet --native-tls --universal --pytho
 	--only-binary :all: --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 AUDIT := $(BIN)/python -m pip_audit --disable-pip --require-hashes --strict --progress-spinner off
 
-.PHONY: run test install check check-types check-console lock audit sbom clean
+.PHONY: run test test-long install check check-types check-console lock audit sbom clean
 
 run: install
 	$(BIN)/motorpool serve --demo
 
-# Bytecode is kept even where the environment forbids it: else each of the processes compiles everything anew.
 # In random order: make test SEED=$RANDOM (the same seed gives the same order). Less or more: PYTEST="-k positions".
+# At length, with what need not run at each change and many examples of each property: make test-long.
+# Bytecode is kept even where the environment forbids it: else each run compiles everything anew.
 test: install
 	$(BIN)/python api/console/build.py run test
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) \
-		$(if $(SEED),--shuffle $(SEED)) $(PYTEST)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) $(if $(SEED),--shuffle $(SEED)) $(PYTEST)
+
+test-long: override PYTEST += --long
+test-long: test
 
 install: .venv/.installed
 	$(BIN)/python api/console/build.py

@@ -38,7 +38,6 @@ from weakref import WeakKeyDictionary
 
 import asyncpg
 import httpx
-import hypothesis
 import psutil
 import pytest
 import trio
@@ -54,13 +53,7 @@ from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
 
-pytest_plugins = ["tests.parallel"]
-
-# The same examples on every machine, however slow it is; `--hypothesis-profile=search` looks for others.
-_NOT_THE_MACHINE = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-hypothesis.settings.register_profile("repeatable", derandomize=True, **_NOT_THE_MACHINE)
-hypothesis.settings.register_profile("search", print_blob=True, **_NOT_THE_MACHINE)
-hypothesis.settings.load_profile("repeatable")
+pytest_plugins = ["tests.parallel", "tests.thoroughness"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

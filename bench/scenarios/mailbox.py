@@ -104,7 +104,7 @@ async def _median_us(round_of: Callable[[], Awaitable[int]], seconds: float) -> 
     costs = []
     for _ in range(RUNS):
         passed, begin = 0, time.perf_counter()
-        while (elapsed := time.perf_counter() - begin) < seconds / RUNS:
+        while (elapsed := time.perf_counter() - begin) < seconds / RUNS or not passed:
             passed += await round_of()
         costs.append(elapsed / passed * 1e6)
     return statistics.median(costs)

@@ -11,6 +11,7 @@ from motorpool.bench.scenarios import api
 from motorpool.bench.server import Server
 
 
+@pytest.mark.long
 def test_api_compares_calls_with_a_bare_route_and_lists_every_device(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:

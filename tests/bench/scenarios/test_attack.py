@@ -12,6 +12,7 @@ from motorpool.bench.scenarios import attack
 from motorpool.bench.server import Server
 
 
+@pytest.mark.long
 def test_terminals_report_and_the_server_answers_through_all_attacks(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:

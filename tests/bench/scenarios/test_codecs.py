@@ -1,11 +1,15 @@
 """The scenario `codecs`, for a moment, so that it cannot rot."""
 
+import pytest
+
 from motorpool.bench.figures import Report
 from motorpool.bench.options import Options
-from motorpool.bench.scenarios import scenario
+from motorpool.bench.scenarios import codecs, scenario
 
 
-def test_codecs_measures_reports_and_packets() -> None:
+def test_codecs_measures_reports_and_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codecs, "MESSAGES", 50)
+    monkeypatch.setattr(codecs, "RUNS", 1)
     report = Report({})
     scenario("codecs").run(Options(seconds=0.01), report, lambda _: None)
     assert {figure.unit for figure in report.figures} == {"µs", "ms"}

@@ -14,6 +14,7 @@ def test_gates_are_entered_and_left_once_in_ten_messages() -> None:
     assert len(gates(20)) == 3
 
 
+@pytest.mark.long
 def test_each_crossing_comes_as_an_event_by_the_socket(
     monkeypatch: pytest.MonkeyPatch, start_server: Any, measure: Any
 ) -> None:

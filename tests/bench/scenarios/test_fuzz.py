@@ -13,6 +13,7 @@ from motorpool.bench.scenarios import fuzz, scenario
 from motorpool.bench.server import Server
 
 
+@pytest.mark.long
 def test_mutations_of_every_kind_crash_nothing(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:

@@ -12,6 +12,7 @@ from motorpool.bench.scenarios import ingest, scenario
 from motorpool.bench.server import run_server
 
 
+@pytest.mark.long
 def test_ingest_finds_every_acknowledged_position_in_the_database(
     monkeypatch: pytest.MonkeyPatch, forks: Any, measure: Any
 ) -> None:

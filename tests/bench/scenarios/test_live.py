@@ -12,6 +12,7 @@ from motorpool.bench.scenarios import live, scenario
 from motorpool.bench.server import Server
 
 
+@pytest.mark.long
 def test_live_accounts_for_every_frame_that_its_readers_saw(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:

@@ -9,7 +9,7 @@ from motorpool.bench.scenarios import scenario
 
 def test_mailbox_measures_messages_memory_and_pykka() -> None:
     report, steps = Report({}), list[str]()
-    scenario("mailbox").run(Options(seconds=0.2, actors=2000), report, steps.append)
+    scenario("mailbox").run(Options(seconds=0.05, actors=500), report, steps.append)
     figures = {figure.metric: figure for figure in report.figures}
     assert figures["tell resident, bursts of 100"].value > 0
     assert figures["ask resident"].reference == "one-shot channel"

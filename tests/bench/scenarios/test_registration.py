@@ -11,6 +11,7 @@ from motorpool.bench.scenarios import idle, registration, scenario
 from motorpool.bench.server import Server
 
 
+@pytest.mark.long
 def test_a_fleet_registers_and_is_known_the_second_time(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
 ) -> None:
@@ -25,6 +26,7 @@ def test_a_fleet_registers_and_is_known_the_second_time(
         assert 0 < figures[f"{name} terminals p50"].value <= figures[f"{name} terminals p99"].value
 
 
+@pytest.mark.long
 def test_idle_reads_memory_while_all_terminals_are_connected(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
 ) -> None:

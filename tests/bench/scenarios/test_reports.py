@@ -9,6 +9,7 @@ from motorpool.bench.options import Options
 from motorpool.bench.scenarios import reports, scenario
 
 
+@pytest.mark.long
 def test_trips_are_found_and_are_the_same_again(monkeypatch: pytest.MonkeyPatch, start_server: Any) -> None:
     monkeypatch.setattr(reports, "run_server", start_server)
     monkeypatch.setattr(reports, "DEVICES", 3)

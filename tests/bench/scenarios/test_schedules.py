@@ -11,6 +11,7 @@ from motorpool.bench.scenarios import scenario, schedules
 from motorpool.bench.server import Server
 
 
+@pytest.mark.long
 def test_schedules_sleep_open_all_at_once_and_end_offline(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:

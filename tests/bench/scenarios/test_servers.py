@@ -31,6 +31,7 @@ def plan_of_a_moment(film: Path, **changed: object) -> drill.Plan:
     )
 
 
+@pytest.mark.long
 def test_nothing_is_lost_or_done_twice_when_a_server_is_killed(
     film: Path, forks, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from motorpool.bench.server import Server
 from motorpool.bench.vehicles.media_loop import LoopUnit
 
 
+@pytest.mark.long
 def test_soak_samples_a_server_under_every_kind_of_load(
     monkeypatch: pytest.MonkeyPatch,
     start_server: Callable[..., AbstractContextManager[Server]],

@@ -12,6 +12,7 @@ from motorpool.bench.scenarios import scenario, tickets
 from motorpool.bench.server import Server
 
 
+@pytest.mark.long
 def test_tickets_are_created_sent_to_webhooks_and_settled_after_a_restart(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]], measure: Any
 ) -> None:

@@ -56,7 +56,8 @@ def test_the_engine_starts_when_it_was_said_to(roster: Roster, instant: float) -
     rest = roster.starts_in(instant)
     assert 0 <= rest <= DAY_SECONDS
     assert roster.is_running(instant + rest + 0.5)
-    assert rest == 0 or not roster.is_running(instant + rest / 2)
+    # Of less than that the half may be rounded up to all of it.
+    assert rest < 1e-6 or not roster.is_running(instant + rest / 2)
 
 
 @settings(max_examples=30, deadline=None)
