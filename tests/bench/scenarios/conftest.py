@@ -1,11 +1,13 @@
-"""Runs of scenarios for a moment."""
+"""Runs of scenarios: for a moment, and without processes."""
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
 import pytest
+from tests.bench.scenarios.staging import Stage
 
 from motorpool.bench.figures import Figure, Report
 from motorpool.bench.options import BenchError, Options
@@ -61,3 +63,9 @@ def measure() -> Measure:
         return Measured(report, figures, steps)
 
     return run
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
+    """`stage.run(module, options, answer, results)`: a scenario without processes."""
+    return Stage(monkeypatch, tmp_path)

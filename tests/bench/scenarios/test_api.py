@@ -1,11 +1,17 @@
-"""The scenario `api`, for a moment, so that it cannot rot."""
+"""The scenario `api`."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
+from tests.bench.scenarios.staging import Stage, missed, result, terminals
 
+from motorpool.bench import machine
+from motorpool.bench.load.plan import RequestResult
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import api
 from motorpool.bench.server import Server
@@ -30,3 +36,49 @@ def test_api_compares_calls_with_a_bare_route_and_lists_every_device(
     assert figures[beside_ingest].value > 0
     assert figures["long list, devices"].value == 500
     assert not [note for note in report.notes if "failed" in note]
+
+
+def test_calls_that_cost_much_more_than_a_bare_route_miss_their_goal(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    bare_cpu, seconds = count(), count()
+    monkeypatch.setattr(api, "ROUNDS", 1)
+    monkeypatch.setattr(api, "run_bare", lambda _: nullcontext((9, 99)))
+    monkeypatch.setattr(api, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(machine, "cpu_seconds", lambda _: next(bare_cpu))
+    requested: list[tuple[str, str]] = []
+
+    def request(method: str, url: str, **_: Any) -> httpx.Response:
+        requested.append((method, url))
+        return httpx.Response(200, content=b"{}", request=httpx.Request(method, url))
+
+    monkeypatch.setattr(httpx, "request", request)
+    devices = [{"id": 7, "uniqueId": "a"}, {"id": 8, "uniqueId": "b"}]
+    # Each load takes a second of CPU: of ours for so many answers, of the bare route for a hundred.
+    bare = result(RequestResult, answers=100)
+    ours = [result(RequestResult, answers=each, p99_ms=5.0) for each in (80, 20, 50)]
+    beside = result(RequestResult, answers=1, failures=3, p99_ms=101.0)
+    long_list = result(RequestResult, p99_ms=99.0)
+    compared = [each for one in ours for each in (bare, one)]
+    figures, report, _ = stage.run(
+        api,
+        Options(seconds=2.0, terminals=2),
+        lambda request: "a token" if request.url.path.endswith("token") else devices,
+        {
+            "terminals": [terminals(2), terminals(400, 2.0)],
+            "requests": [*compared, beside, long_list],
+        },
+    )
+    assert [method for method, _ in requested] == ["GET", "GET", "PUT"]
+    assert figures["GET /devices/{id} server CPU"].ratio == 1.25
+    assert figures["GET /positions server CPU"].ratio == 5
+    assert figures["GET /devices/{id} beside ingest, positions"].value == 200
+    assert figures["long list, devices"].value == 2
+    assert missed(report) == {"GET /positions server CPU", "GET /devices/{id} beside ingest, p99"}
+    assert report.notes == ["GET /devices/{id} beside ingest: 3 requests failed"]
+    # The bare route is sent the same bytes.
+    loads = [load for name, load in stage.loads if name == "requests"]
+    for bare_load, our_load in zip(loads[0:6:2], loads[1:6:2], strict=True):
+        assert bare_load.messages == our_load.messages
+        assert (bare_load.port, our_load.port) == (9, 8082)
+    assert loads[4].messages[0].startswith("PUT /api/devices/7 HTTP/1.1\r\n")

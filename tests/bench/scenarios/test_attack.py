@@ -1,12 +1,18 @@
-"""The scenario `attack`, for a moment, so that it cannot rot."""
+"""The scenario `attack`."""
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
+from tests.bench.scenarios.staging import Stage, missed, result, terminals
 
 from motorpool.bench.load.attackers import ATTACKS
+from motorpool.bench.load.plan import AttackResult
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import attack
 from motorpool.bench.server import Server
@@ -27,3 +33,37 @@ def test_terminals_report_and_the_server_answers_through_all_attacks(
     assert all(": 0 messages rejected" in note for note in refused)
     for name in ATTACKS:
         assert any(note.startswith(f"{name}: ") for note in report.notes)
+
+
+def test_what_an_attack_does_to_terminals_and_to_the_server(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    seconds = count()
+    clock = SimpleNamespace(
+        monotonic=lambda: next(seconds), perf_counter=lambda: next(seconds), sleep=lambda _: None
+    )
+    monkeypatch.setattr(attack, "time", clock)
+
+    def answer(request: httpx.Request) -> object:
+        stalls = "motorpool_loop_stalls_total 2.0\nmotorpool_loop_longest_stall_seconds 0.25\n"
+        return stalls if request.url.path == "/metrics" else {"registration": False}
+
+    figures, report, server = stage.run(
+        attack,
+        Options(seconds=0.0, terminals=2),
+        answer,
+        {
+            "terminals": [terminals(20, 2.0), terminals(5, 1.0, p99_ms=251.0, rejected=1)],
+            "attackers": [result(AttackResult, attempts={"flood": 9}, ended={"flood": 4})],
+        },
+    )
+    assert json.loads(server.asked[1].content) == {"registration": True}
+    assert (figures["terminals alone"].value, figures["terminals under attack"].value) == (10, 5)
+    assert missed(report) == {"acknowledgement under attack, p99"}
+    assert figures["event loop stalls of more than 0.2 s"].value == 2
+    assert figures["longest event loop stall"].value == 250
+    assert report.notes == [
+        "under attack: 1 messages rejected, 0 late",
+        "flood: 9 attempts, 4 ended by the server",
+    ]
+    assert [load.source for name, load in stage.loads if name == "attackers"] == [attack.SOURCE]

@@ -1,10 +1,13 @@
-"""The scenario `events`, for a moment, so that it cannot rot."""
+"""The scenario `events`."""
 
+import json
 from typing import Any
 
 import pytest
+from tests.bench.scenarios.staging import Stage, missed, result, terminals
 
 from motorpool.bench.load.crossings import gates, is_inside
+from motorpool.bench.load.plan import CrossingResult
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import events
 
@@ -27,3 +30,40 @@ def test_each_crossing_comes_as_an_event_by_the_socket(
     assert figures["events that did not come"].value == 0
     assert figures["events of nothing"].value == 0
     assert figures["event on the WebSocket p99"].value > 0
+
+
+def test_events_that_came_did_not_come_or_should_not_have(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    monkeypatch.setattr(events, "RATE", 10.0)
+    monkeypatch.setattr(events, "WARM_SECONDS", 0.0)
+    crossed = result(
+        CrossingResult,
+        terminals=terminals(40, 2.0, p99_ms=3.0),
+        events=8,
+        missing=1,
+        unexpected=0,
+        p99_ms=201.0,
+    )
+    ids = iter(range(1, 100))
+    figures, report, server = stage.run(
+        events,
+        Options(seconds=2, terminals=2),
+        lambda request: "a token" if request.url.path.endswith("token") else {"id": next(ids)},
+        {"crossings": [crossed]},
+    )
+    assert (figures["positions"].value, figures["events"].value) == (20, 4)
+    assert missed(report) == {"events that did not come", "event on the WebSocket p99"}
+    bodies = [(request.url.path, json.loads(request.content)) for request in server.asked[:-1]]
+    assert [body["type"] for path, body in bodies if path == "/api/notifications"] == [
+        "geofenceEnter",
+        "geofenceExit",
+    ]
+    fences = [body for path, body in bodies if path == "/api/geofences"]
+    links = [body for path, body in bodies if path == "/api/permissions"]
+    assert len(fences) == len(links) == len(gates(11)) == 2
+    devices = {body["uniqueId"] for path, body in bodies if path == "/api/devices"}
+    ((_, load),) = stage.loads
+    assert devices == set(load.terminals.phones) == {"13900000001", "13900000002"}
+    assert load.token == "a token"
+    assert load.terminals.rate == 10.0

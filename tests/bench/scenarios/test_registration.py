@@ -1,12 +1,15 @@
-"""The scenarios `registration` and `idle`, for a moment, so that they cannot rot."""
+"""The scenarios `registration` and `idle`."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import pytest
+from tests.bench.scenarios.staging import Stage, missed, result
 
 from motorpool.bench.figures import Report
+from motorpool.bench.load.plan import RegistrationResult
 from motorpool.bench.options import Options
+from motorpool.bench.phases import registration as phase
 from motorpool.bench.scenarios import idle, registration, scenario
 from motorpool.bench.server import Server
 
@@ -36,3 +39,36 @@ def test_idle_reads_memory_while_all_terminals_are_connected(
     figures = {figure.metric: figure.value for figure in report.figures}
     assert figures["idle terminal"] > 0
     assert figures["not accepted"] == 0
+
+
+def test_terminals_that_were_refused_or_are_not_known_afterwards(stage: Stage) -> None:
+    unknown = result(RegistrationResult, seconds=3.0, accepted=2, unanswered=1, p50_ms=5.0, p99_ms=9.0)
+    known = result(RegistrationResult, seconds=2.0, accepted=3)
+    figures, report, _ = stage.run(
+        registration,
+        Options(idle_terminals=3),
+        lambda _: [{"id": 1}, {"id": 2}],
+        {"registrations": [unknown, known]},
+        phase,
+    )
+    assert figures["unknown terminals"].ratio == 1.5
+    assert figures["unknown terminals p99"].value == 9
+    assert missed(report) == {"not registered", "unknown terminals refused or not answered"}
+    first, second = (load for _, load in stage.loads)
+    assert first == second
+    assert len(set(first.phones)) == 3
+
+
+def test_idle_terminals_are_others_than_those_that_warm_the_server(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    monkeypatch.setattr(idle, "SETTLE_SECONDS", 0.0)
+    accepted = [result(RegistrationResult, accepted=number) for number in (100, 199)]
+    figures, report, _ = stage.run(
+        idle, Options(idle_terminals=200), lambda _: {}, {"registrations": accepted}, phase
+    )
+    assert figures["idle terminal"].value == 0
+    assert missed(report) == {"not accepted"}
+    warm, measured = (set(load.phones) for _, load in stage.loads)
+    assert len(measured) == 200
+    assert not warm & measured

@@ -1,11 +1,15 @@
-"""The scenario `reports`, with little, so that it cannot rot."""
+"""The scenario `reports`."""
 
+from datetime import datetime
 from typing import Any
 
+import httpx
 import pytest
+from tests.bench.scenarios.staging import Stage, missed, result
 
 from motorpool.bench.figures import Report
-from motorpool.bench.options import Options
+from motorpool.bench.load.plan import OrderedReadResult
+from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import reports, scenario
 
 
@@ -20,3 +24,34 @@ def test_trips_are_found_and_are_the_same_again(monkeypatch: pytest.MonkeyPatch,
     assert figures["trips"].value == 3 * 2 * reports.TRIPS_PER_DAY
     assert figures["trips that differ when asked again"].value == 0
     assert figures["trips, first time"].reference == "ordered read"
+
+
+def test_reports_that_differ_or_find_too_little(monkeypatch: pytest.MonkeyPatch, stage: Stage) -> None:
+    monkeypatch.setattr(reports, "DEVICES", 3)
+    monkeypatch.setattr(reports, "DAYS", 2)
+    found = iter([[{}] * 5, [{}] * 4])
+    ids = iter((11, 12, 13))
+
+    def answer(request: httpx.Request) -> object:
+        return {"id": next(ids)} if request.method == "POST" else next(found)
+
+    read = result(OrderedReadResult, seconds=0.5, rows=3 * 2 * reports.PER_DAY)
+    figures, report, server = stage.run(reports, Options(), answer, {"ordered_read": [read]})
+    assert figures["ordered read"].value == 0.5
+    assert figures["trips"].value == 5
+    assert figures["trips, first time"].reference == "ordered read"
+    assert missed(report) == {"trips", "trips that differ when asked again"}
+    asked = server.asked[-1].url.params
+    assert asked.get_list("deviceId") == ["11", "12", "13"]
+    span = datetime.fromisoformat(asked["to"]) - datetime.fromisoformat(asked["from"])
+    assert span.total_seconds() == 2 * 86_400 - 1
+    assert "array[11::bigint, 12::bigint, 13::bigint]" in server.statements[0]
+
+
+def test_positions_that_the_database_has_lost_are_no_measurement(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    monkeypatch.setattr(reports, "DEVICES", 1)
+    read = result(OrderedReadResult, rows=1)
+    with pytest.raises(BenchError, match="holds 1 positions, not 30000"):
+        stage.run(reports, Options(), lambda _: {"id": 1}, {"ordered_read": [read]})

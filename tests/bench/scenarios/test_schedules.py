@@ -1,14 +1,19 @@
-"""The scenario `schedules`, for a moment, so that it cannot rot."""
+"""The scenario `schedules`."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.bench.scenarios.staging import StagedServer, result
 
-from motorpool.bench.options import Options
+from motorpool.bench.figures import Report
+from motorpool.bench.load.plan import CommandedResult, ReporterResult
+from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import scenario, schedules
 from motorpool.bench.server import Server
+from motorpool.bench.usage import Usage
 
 
 @pytest.mark.long
@@ -43,3 +48,28 @@ def test_schedules_sleep_open_all_at_once_and_end_offline(
     ):
         assert figures[metric].value == 0
     assert figures["ingest p99 during"].reference == "before"
+
+
+def test_the_cpu_of_a_step_is_what_the_server_used_more_than_before() -> None:
+    report = Report({})
+    before, during = Usage(10.0, 0.2, 0.1, 0.0), Usage(10.0, 0.3, 0.3, 0.15)
+    opening = schedules.Opening(1000.0, result(ReporterResult), before, during)
+    # One never arrived, and one after the measurement.
+    arrivals = (0.0, 1001.0, 1002.0, 1003.0, 1004.0, 1011.0)
+    schedules._report_work(report, opening, CommandedResult(arrivals=arrivals, repeated=0))
+    figures = {figure.metric: figure.value for figure in report.figures}
+    # Over the ten seconds one second of the server and two of the database, for four steps.
+    assert figures["server CPU of a step"] == 250_000
+    assert figures["database CPU of a step"] == 500_000
+    assert report.notes == ["schedules: for 15% of the burst the server waited for a core that others had"]
+
+
+def test_terminals_that_stay_online_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    statuses = iter(("online", "unknown"))
+    server = StagedServer(tmp_path, lambda _: [{"status": "offline"}, {"status": next(statuses)}])
+    monkeypatch.setattr(schedules.time, "sleep", lambda _: None)
+    schedules._await_offline(server.client())
+    assert len(server.asked) == 2
+    monkeypatch.setattr(schedules, "TIMEOUT_SECONDS", 0.0)
+    with pytest.raises(BenchError, match="still online"):
+        schedules._await_offline(server.client())

@@ -1,11 +1,15 @@
-"""The scenario `soak`, for a moment, so that it cannot rot."""
+"""The scenario `soak`."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from tests.bench.scenarios.staging import missed, result, terminals
 
+from motorpool.bench.figures import Report
+from motorpool.bench.growth import Sample
+from motorpool.bench.load.plan import ChurnResult, RequestResult, ViewerResult
 from motorpool.bench.options import Options
 from motorpool.bench.phases import broadcast
 from motorpool.bench.scenarios import scenario, soak
@@ -45,3 +49,58 @@ def test_soak_samples_a_server_under_every_kind_of_load(
     assert figures["descriptors, most"].value > 0
     assert figures["actors crashed"].value == 0
     assert [sample["seconds"] for sample in report.samples] == sorted(s["seconds"] for s in report.samples)
+
+
+def samples(memory: Callable[[float], float]) -> list[Sample]:
+    """An hour in which memory is what is said of its minutes, in MB."""
+    open_now = {"tasks": 50, "open_files": 40}
+    return [
+        result(Sample, seconds=60.0 * minute, resident_bytes=int(memory(minute) * 1e6), **open_now)
+        for minute in range(61)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("memory", "grows"),
+    [
+        # Caches fill in the first third, which is not judged.
+        (lambda minute: 100 + min(minute, 20), False),
+        (lambda minute: 100 + minute, True),
+    ],
+    ids=["full", "leaking"],
+)
+def test_memory_that_grows_after_the_warm_up_is_a_failure(
+    memory: Callable[[float], float], grows: bool
+) -> None:
+    report, hour = Report({}), samples(memory)
+    soak._report_samples(report, 3600.0, hour[0], hour, hour[-1])
+    figures = {figure.metric: figure.value for figure in report.figures}
+    assert (figures["memory at the start"], figures["memory, most"]) == (100, memory(60))
+    assert missed(report) == ({"memory growth after the warm-up"} if grows else set())
+    assert soak._is_missed(report, "memory growth after the warm-up") == grows
+
+
+def test_what_is_left_after_the_rest_is_a_failure() -> None:
+    report, hour = Report({}), samples(lambda _: 100)
+    left = result(Sample, seconds=3700.0, resident_bytes=10**8, tasks=75, open_files=65)
+    soak._report_samples(report, 3600.0, hour[0], hour, left)
+    assert missed(report) == {"tasks left", "descriptors left"}
+
+
+def test_load_that_failed_misses_its_goals() -> None:
+    report = Report({})
+    soak._report_load(
+        report,
+        terminals(10, 2.0, rejected=1),
+        result(RequestResult, seconds=2.0, answers=6, failures=1, reasons=("GET: 500",)),
+        ChurnResult(counts={"edits": 4, "messages": 5}, failures=2, reasons=("an edit: 409",)),
+        result(ViewerResult, segments=3),
+    )
+    figures = {figure.metric: (figure.value, figure.unit) for figure in report.figures}
+    assert figures["positions"] == (5, "messages/s")
+    assert figures["churn: edits"] == (4, "times")
+    assert missed(report) == {"positions rejected", "API requests failed", "churn: failed"}
+    assert report.notes == ["soak: GET: 500", "soak: an edit: 409"]
+    soak._report_tables(report, {"positions": 3, "events": 1}, {"positions": 9, "events": 1})
+    assert report.figures[-1].metric == "rows of positions"
+    assert report.figures[-1].value == 6

@@ -1,15 +1,22 @@
-"""The scenario `tickets`, for a moment, so that it cannot rot."""
+"""The scenario `tickets`."""
 
+import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from tests.bench.scenarios.staging import StagedProgram, StagedServer, missed, result, terminals
 
-from motorpool.bench.options import Options
+from motorpool.bench.figures import Report
+from motorpool.bench.load.plan import RequestResult, WebhookResult
+from motorpool.bench.options import BenchError, Options
 from motorpool.bench.phases import breaches
 from motorpool.bench.scenarios import scenario, tickets
 from motorpool.bench.server import Server
+from motorpool.bench.usage import Usage
 
 
 @pytest.mark.long
@@ -34,3 +41,43 @@ def test_tickets_are_created_sent_to_webhooks_and_settled_after_a_restart(
         "webhooks out of order",
     ):
         assert figures[metric].value == 0
+
+
+def test_companies_get_a_webhook_each_and_a_request_that_creates_a_ticket(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tickets, "COMPANIES", 2)
+    ids = iter(range(1, 100))
+
+    def answer(request: httpx.Request) -> object:
+        statuses = [{"id": 7, "kind": "open"}, {"id": 8, "kind": "new"}]
+        return {"id": next(ids), "statuses": statuses}
+
+    server = StagedServer(tmp_path, answer)
+    first, second = tickets._make_companies(server.client(), "http://127.0.0.1:1/tickets")
+    assert (first.status_id, second.status_id) == (8, 8)
+    bodies = [json.loads(request.content) for request in server.asked]
+    made = [body for body in bodies if "ticketWebhook" in body.get("attributes", {})]
+    assert len({body["attributes"]["ticketWebhook"]["secret"] for body in made}) == 2
+    head, _, body = tickets._creation(second, "a token").partition("\r\n\r\n")
+    assert f"Content-Length: {len(body)}" in head
+    assert "Authorization: Bearer a token" in head
+    wanted = {"companyId": second.id, "priorityId": second.priority_id}
+    assert {name: json.loads(body)[name] for name in wanted} == wanted
+    refusing = StagedServer(tmp_path, lambda _: httpx.Response(400, text="no")).client()
+    with pytest.raises(BenchError, match="POST /companies answered 400: no"):
+        tickets._make_companies(refusing, "")
+
+
+def test_tickets_and_webhooks_that_went_wrong_miss_their_goals() -> None:
+    report = Report({})
+    asked = result(RequestResult, failures=1, reasons=("POST /api/tickets: 500",))
+    tickets._report_creation(report, asked, terminals(10, 2.0, rejected=3), Usage(1.0, 0.5, 0.25, 0.0))
+    figures = {figure.metric: figure.value for figure in report.figures}
+    assert (figures["positions beside"], figures["server at work"]) == (5, 0.5)
+    assert report.notes == ["tickets: POST /api/tickets: 500"]
+    assert missed(report) == {"tickets refused or unanswered", "positions refused"}
+    received = StagedProgram({WebhookResult: result(WebhookResult, messages=8, out_of_order=1, repeated=2)})
+    tickets._report_webhooks(report, received, 10)
+    assert {"webhooks missing", "webhooks out of order"} <= missed(report)
+    assert {figure.metric: figure.value for figure in report.figures}["webhooks missing"] == 2
