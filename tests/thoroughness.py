@@ -61,6 +61,12 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"examples of properties: --hypothesis-seed={config.stash[SEED]}"
 
 
+@pytest.fixture(scope="session")
+def at_length(pytestconfig: pytest.Config) -> bool:
+    """Whether a test has the time to try more than it does at each change."""
+    return bool(pytestconfig.option.long)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose the tests, and how many examples the properties among them get."""
