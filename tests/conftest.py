@@ -689,14 +689,11 @@ class Forks:
     Where the start is what is tested, the program is started (tests/api/program, tests/bench/test_server.py).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
-        self._program = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "forking.py")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self._connection = socket.socket(socket.AF_UNIX)
+        self._connection.connect(str(path))
+        self._requests = self._connection.makefile("rw")
 
     def start(self, folder: Path, environment: Mapping[str, str]) -> "ForkedProgram":
         """Start `motorpool serve` in this folder; it logs to the file server.log there."""
@@ -722,14 +719,48 @@ class Forks:
 
     def ask(self, request: Mapping[str, Any]) -> int | None:
         with self._lock:
-            assert self._program.stdin is not None
-            assert self._program.stdout is not None
-            self._program.stdin.write(f"{json.dumps(request)}\n")
-            self._program.stdin.flush()
-            return json.loads(self._program.stdout.readline())
+            self._requests.write(f"{json.dumps(request)}\n")
+            self._requests.flush()
+            return json.loads(self._requests.readline())
 
     def close(self) -> None:
-        self._program.communicate()
+        self._requests.close()
+        self._connection.close()
+
+
+@contextmanager
+def forking(folder: Path) -> Iterator[Path]:
+    """Run the program that forks servers; its socket is in this folder."""
+    path = folder / "forking"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen(64)
+        program = subprocess.Popen(
+            [sys.executable, str(FORKING), str(listening.fileno())],
+            pass_fds=[listening.fileno()],
+            # Ctrl-C is for the tests, which end their servers.
+            process_group=0,
+        )
+    try:
+        yield path
+    finally:
+        program.kill()
+        program.wait()
+        path.unlink()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, Any, Any]:
+    """Start what the processes of the run share."""
+    with ExitStack() as stack:
+        if any("forks" in getattr(item, "fixturenames", ()) for item in session.items):
+            folder = session.config.stash[TEMPORARY]
+            session.config.stash[FORKING_SOCKET] = stack.enter_context(forking(folder))
+        return (yield)
+
+
+FORKING = Path(__file__).parent / "forking.py"
+FORKING_SOCKET = pytest.StashKey[Path]()
 
 
 class ForkedProgram(subprocess.Popen[Any]):
@@ -769,9 +800,9 @@ class ForkedProgram(subprocess.Popen[Any]):
 
 
 @pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
+def forks(pytestconfig: pytest.Config) -> Iterator[Forks]:
     """The process that the servers of the test run are forked from."""
-    with closing(Forks()) as started:
+    with closing(Forks(pytestconfig.stash[FORKING_SOCKET])) as started:
         yield started
 
 

@@ -1,13 +1,16 @@
 """A program that imports the server once, and forks a process of `motorpool` each time it is asked to.
 
-Importing takes two thirds of the CPU time of a start. The class Forks in conftest.py writes requests to its
-standard input, one line of JSON each, and reads a line with a number or null for each. The end of the input
-ends the program.
+Importing takes two thirds of the CPU time of a start. The argument is the descriptor of a socket that
+listens; the program forks a process for each connection. The class Forks in conftest.py sends requests, one
+line of JSON each, and reads a line with a number or null for each. The end of the connection ends the
+process.
 """
 
 import gc
 import json
 import os
+import signal
+import socket
 import sys
 
 # For its imports alone: `main` imports it again when it runs the subcommand.
@@ -58,10 +61,26 @@ def fork(words: list[str], folder: str, environment: dict[str, str], streams: li
     return pid
 
 
+def serve(connection: socket.socket) -> None:
+    """Answer the requests of one connection."""
+    with connection, connection.makefile("rw") as requests:
+        for line in requests:
+            request = json.loads(line)
+            answer = poll(request["poll"]) if "poll" in request else fork(**request)
+            print(json.dumps(answer), file=requests, flush=True)
+
+
 # Each server would write its own, which takes a tenth of the CPU time of a start.
 _encoded_document()
 gc.freeze()
-for line in sys.stdin:
-    request = json.loads(line)
-    answer = poll(request["poll"]) if "poll" in request else fork(**request)
-    print(json.dumps(answer), flush=True)
+# Nobody waits for the processes of connections.
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+listening = socket.socket(fileno=int(sys.argv[1]))
+while True:
+    accepted, _ = listening.accept()
+    if os.fork() == 0:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        listening.close()
+        serve(accepted)
+        sys.exit()
+    accepted.close()

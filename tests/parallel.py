@@ -196,6 +196,7 @@ def _work(
         other.close()
     # Ctrl-C is for the process that was started, which interrupts this one once.
     os.setpgid(0, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     _separate(session.config, number)
     reporter = Reporter(session.config, connection)
     session.config.pluginmanager.register(reporter)

@@ -38,7 +38,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
                 "no:schemathesis",
             ]
             folder = ["--rootdir", str(tmp_path), str(tmp_path)]
-            words = [sys.executable, "-m", "pytest", *plugins, "-n", "2", *folder, *options]
+            # Where this process is in the background, it may have been started without SIGINT.
+            listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+            program = f"{listen}; import runpy; runpy.run_module('pytest', run_name='__main__')"
+            words = [sys.executable, "-c", program, *plugins, "-n", "2", *folder, *options]
             pipe, both = subprocess.PIPE, subprocess.STDOUT
             run = stack.enter_context(subprocess.Popen(words, cwd=ROOT, stdout=pipe, stderr=both, text=True))
             stack.callback(run.kill)
