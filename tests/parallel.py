@@ -5,13 +5,16 @@ every module already. Each of them is given all tests of one file at a time, in 
 so that the fixtures of a module are made once. Their reports are handled as if the tests had run here.
 """
 
+import math
 import os
 import signal
 import sys
+import time
 import traceback
 import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -72,8 +75,10 @@ class Workers:
             for _ in range(self._count):
                 self._start()
             while self._workers:
-                for connection in wait(list(self._workers)):
+                for connection in wait(list(self._workers), timeout=1.0):
                     self._hear(self._workers[connection])  # type: ignore[index]
+                for worker in self._workers.values():
+                    worker.end_overdue()
                 if self._session.shouldfail:
                     raise self._session.Failed(self._session.shouldfail)
                 if self._session.shouldstop:
@@ -142,15 +147,24 @@ class Worker:
         """Tests that it was given and has not begun."""
         self.running: int | None = None
         """The test that it began last, while it has any."""
+        self._deadline = math.inf
+        """When it must have ended."""
 
     def give(self, places: list[int]) -> None:
         """Give it the tests at these places of the collection, or none to have it end."""
         self.given = deque(places)
         self.running = None
+        if not places:
+            self._deadline = time.monotonic() + _END_SECONDS
         try:
             self.connection.send(places)
         except ConnectionError:
             """Its end is read from the connection next."""
+
+    def end_overdue(self) -> None:
+        """Kill it if its fixtures take too long to end; that is read from the connection next."""
+        if time.monotonic() > self._deadline:
+            self._process.kill()
 
     def interrupt(self) -> None:
         os.kill(self._process.pid, signal.SIGINT)
@@ -205,10 +219,13 @@ def _work(
             _run([session.items[place] for place in places], reporter)
     except (KeyboardInterrupt, EOFError, ConnectionError):
         """The run was ended before all tests were run."""
+    # What began to end ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         session._setupstate.teardown_exact(None)
     except BaseException:
-        reporter.send_report(_failure(None, traceback.format_exc()))
+        with suppress(ConnectionError):
+            reporter.send_report(_failure(None, traceback.format_exc()))
 
 
 def _separate(config: pytest.Config, number: int) -> None:
