@@ -38,6 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure() -> None:
+    # NumPy would start a thread as soon as it is imported: only a process of one thread forks safely.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     options = session.config.option
