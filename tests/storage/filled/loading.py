@@ -1,0 +1,133 @@
+"""Databases of earlier releases, as `fill.py` has dumped them, and what their tables hold."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.postgres.embedded import binaries
+
+DUMPS = Path(__file__).parent
+RELEASE = "0a24c499"
+Row = dict[str, Any]
+Contents = dict[str, list[Row]]
+"""The rows of each table by its name, with values as in JSON; in no order. "sequences" are among them."""
+
+TABLES = """
+    select c.relname from pg_class c
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    order by c.relname
+"""
+SEQUENCES = "select sequencename, last_value from pg_sequences where schemaname = current_schema()"
+SERVERS_ENDED = "update nodes set seen_until = now() - interval '1 day'"
+"""The server was killed: however wrong the clock of this machine is, that was a while ago."""
+
+
+def load_dump(url: str, release: str = RELEASE) -> None:
+    """Fill an empty database with what a release has left in its own."""
+    psql = [str(binaries() / "psql"), "-Xqo", "/dev/null", "-1", "-v", "ON_ERROR_STOP=1", "-d", url]
+    with subprocess.Popen(
+        ["gzip", "-dc", str(DUMPS / f"{release}.sql.gz")], stdout=subprocess.PIPE
+    ) as unpacked:
+        subprocess.run(psql, stdin=unpacked.stdout, check=True)
+    subprocess.run([*psql, "-c", SERVERS_ENDED], check=True)
+
+
+async def contents(q: Queries) -> Contents:
+    """Read all tables of the schema that statements find first."""
+    names = [row[0] for row in await q.fetch(TABLES)]
+    if not names:
+        return {}
+    found: Contents = {name: [] for name in names}
+    # As one statement: there are a hundred tables, and most are small.
+    each = (f"select '{name}' as name, to_jsonb(t)::text as row from {name} t" for name in names)
+    for row in await q.fetch(" union all ".join(each)):
+        found[row["name"]].append(json.loads(row["row"]))
+    found["sequences"] = [dict(row.items()) for row in await q.fetch(SEQUENCES)]
+    return found
+
+
+def differences(expected: Contents, found: Contents) -> Iterator[str]:
+    """Yield a line for each table whose rows are not those that are expected, in whatever order."""
+    for table in sorted({*expected, *found}):
+        if table not in found or table not in expected:
+            yield f"{table}: {'expected' if table in expected else 'not expected'}"
+            continue
+        missing = _texts(expected[table])
+        further = []
+        for text in _texts(found[table]):
+            if text in missing:
+                missing.remove(text)
+            else:
+                further.append(text)
+        if missing or further:
+            yield f"{table}: missing {missing[:2]}, not expected {further[:2]}"
+
+
+def _texts(rows: list[Row]) -> list[str]:
+    return sorted(json.dumps(row, sort_keys=True) for row in rows)
+
+
+class PendingMessage(NamedTuple):
+    """A message that is to be sent, whatever table it waits in."""
+
+    lane: str
+    """That of the outbox, or `company`: to the webhook of a company."""
+    order: str
+    """Messages that have this in common are sent one after the other; "" for none."""
+    number: int
+    """The place in that order."""
+    identity: str
+    """What the receiver tells repetitions by."""
+    body: str
+    """The text of the message, as it is sent."""
+    user_id: int | None
+    created: str
+    next_attempt: str
+    attempts: int
+    last_error: str | None
+    is_overtaken: bool
+
+
+def pending_messages_of_0a24c499(found: Contents) -> list[PendingMessage]:
+    """Return what that release has yet to send, ordered."""
+    messages = [
+        PendingMessage(
+            lane=row["lane"],
+            order=f"user {row['user_id']}" if row["lane"] == "webhook" else "",
+            number=row["id"],
+            identity=row["message_id"],
+            body=row["message"]["text"],
+            user_id=row["user_id"],
+            created=row["created"],
+            next_attempt=row["next_attempt"],
+            attempts=row["attempts"],
+            last_error=row["last_error"],
+            is_overtaken=row["is_overtaken"],
+        )
+        for row in found["outbox"]
+    ]
+    messages += [
+        PendingMessage(
+            lane="company",
+            order=f"ticket {row['ticket_id']} of company {row['company_id']}",
+            number=row["sequence"],
+            identity=f"msg_{row['company_id']}_{row['id']}",
+            body=row["body"],
+            user_id=None,
+            created=row["created"],
+            next_attempt=row["next_attempt"],
+            attempts=row["attempts"],
+            last_error=row["last_error"],
+            is_overtaken=row["is_overtaken"],
+        )
+        for row in found["ticket_messages"]
+        if row["state"] == "waiting"
+    ]
+    return sorted(messages, key=lambda message: (message.lane, message.order, message.number))
+
+
+pending_messages = pending_messages_of_0a24c499
+"""The same of the present schema: what a migration must not change."""

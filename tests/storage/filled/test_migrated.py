@@ -1,0 +1,140 @@
+"""What migrations make of a database that a release has filled, field by field, and when they are killed."""
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+import trio
+from tests.storage.filled import migrating
+from tests.storage.filled.loading import (
+    contents,
+    differences,
+    pending_messages,
+    pending_messages_of_0a24c499,
+)
+from tests.storage.filled.migrating import STEPS, bring_up_to_date, open_session
+
+from motorpool.storage.database.migrations import load
+
+OURS = load()
+STEPS_OF_0A24C499 = 50
+INTENDED = {}
+"""Table -> what later migrations make of it: a function from all tables of before to its rows, or to None if
+it is gone. What is not named here stays as it was.
+
+    "moved": lambda before: [{**row, "length": len(row["body"])} for row in before["moved"]],
+"""
+WAITS = """
+    select exists (select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid())
+"""
+
+
+async def read(url):
+    async with open_session(url) as session:
+        return await contents(session)
+
+
+def expected_of(before, applied):
+    made = {table: rule(before) for table, rule in INTENDED.items()}
+    expected = {table: rows for table, rows in {**before, **made}.items() if rows is not None}
+    del expected["schema_migrations"]
+    if applied:
+        # The migration has seen that the server was killed.
+        expected["nodes"] = [{**row, "state": "dead"} for row in expected["nodes"]]
+    return expected
+
+
+async def test_all_rows_are_as_they_were_but_for_what_migrations_change(filled_url):
+    before = await read(filled_url)
+    applied = await bring_up_to_date(filled_url, OURS)
+    after = await read(filled_url)
+    assert applied == len(OURS) - STEPS_OF_0A24C499
+    steps = [(row["number"], row["name"]) for row in after.pop("schema_migrations")]
+    assert sorted(steps) == [(step.number, step.name) for step in OURS]
+    assert list(differences(expected_of(before, applied), after)) == []
+
+
+async def test_what_waits_to_be_sent_is_sent_once_and_in_the_same_order(filled_url):
+    before = pending_messages_of_0a24c499(await read(filled_url))
+    await bring_up_to_date(filled_url, OURS)
+    assert pending_messages(await read(filled_url)) == before
+
+
+async def test_the_dump_has_rows_in_every_table_and_of_every_kind(filled_url):
+    found = await read(filled_url)
+    assert [table for table, rows in found.items() if not rows] == []
+    assert len(found["schema_migrations"]) == STEPS_OF_0A24C499
+
+    def values(table, column):
+        return {row[column] for row in found[table]}
+
+    waiting = pending_messages_of_0a24c499(found)
+    lanes = {"mail", "own mail", "sms", "telegram", "pushover", "webhook", "company"}
+    assert {each.lane for each in waiting} == lanes
+    assert {each.lane for each in waiting if each.attempts} == lanes
+    assert {each.lane for each in waiting if not each.attempts} >= lanes - {"own mail"}
+    assert {each.is_overtaken for each in waiting} == {True, False}
+    # Several messages of one order, else there is none to lose.
+    orders = Counter(each.order for each in waiting)
+    del orders[""]
+    assert min(
+        sum(name.startswith(kind) and n > 1 for name, n in orders.items()) for kind in ("user", "ticket")
+    )
+    assert any(row["claimed_until"] for row in found["outbox"])
+    assert values("ticket_messages", "state") == {"waiting", "delivered", "failed", "dropped"}
+    assert any(row["leased_until"] for row in found["ticket_webhooks"])
+    assert any(row["stopped_at"] for row in found["ticket_webhooks"])
+    assert any(row["held_until"] for row in found["ticket_webhooks"])
+    assert {row["paused"] is None for row in found["failing_receivers"]} == {True, False}
+    kinds = {"new", "open", "pending", "resolved", "closed", "cancelled"}
+    for company in values("companies", "id"):
+        assert {row["status_kind"] for row in found["tickets"] if row["company_id"] == company} == kinds
+    assert values("ticket_pauses", "reason") == {"pending", "resolved", "closed", "cancelled", "outsideZone"}
+    assert values("ticket_captures", "status") == {"waiting", "recording"}
+    assert values("ticket_commands", "status") == {"sent", "queued"}
+    assert values("captures", "status") == {"RECORDING", "COMPLETE", "FAILED"}
+    assert values("footage_requests", "status") >= {"WAITING", "FETCHING"}
+    assert values("scheduled_command_runs", "phase") == {"start", "end", "manual"}
+    assert values("scheduled_command_runs", "status") >= {"pending", "queued", "sent"}
+    assert {row["run_id"] is None for row in found["queued_commands"]} == {True, False}
+    assert values("positions", "protocol") >= {"jt808", "osmand", "teltonika", "gt06"}
+    assert values("tokens", "purpose") == {"session", "share"}
+    assert values("nodes", "state") == {"live", "dead"}
+    written = {word for row in found["notifications"] for word in row["notificators"].split(",")}
+    assert written >= {"web", "mail", "sms", "telegram", "pushover", "webhook", "command"}
+
+
+def begin_migration(url):
+    return subprocess.Popen([sys.executable, migrating.__file__, url])
+
+
+POINTS = [
+    # All statements of the step are done, but it is not written down.
+    *((number, "schema_migrations") for number in range(STEPS_OF_0A24C499 + 1, len(STEPS) + 1)),
+    # Some of its statements are done.
+    (len(STEPS), "ticket_messages"),
+]
+"""Where a migration is killed: the number of a step, and the table that it waits for at that moment."""
+
+
+@pytest.mark.parametrize(("number", "table"), POINTS)
+async def test_a_migration_that_is_killed_is_done_again(make_filled, number, table):
+    url, undisturbed = make_filled(), make_filled()
+    await bring_up_to_date(undisturbed, STEPS)
+    await bring_up_to_date(url, STEPS[: number - 1])
+    async with open_session(url) as other, open_session(url) as observer:
+        await other.execute("begin")
+        await other.execute(f"lock table {table} in share mode")
+        with begin_migration(url) as process:
+            with trio.fail_after(60):
+                while not await observer.fetch_value(WAITS):
+                    assert process.poll() is None
+                    await trio.sleep(0.02)
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+        await other.execute("rollback")
+    assert await bring_up_to_date(url, STEPS) == len(STEPS) - number + 1
+    assert list(differences(await read(undisturbed), await read(url))) == []
