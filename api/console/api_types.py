@@ -33,7 +33,8 @@ def write_types(document: Json) -> str:
     """Return a module with an interface for each component, and the types of each operation by its id.
 
     `Answers` has what operations answer as JSON, `Bodies` what they take as JSON, `Queries` their parameters
-    in the query. Raises ValueError for a schema with words that are not known here.
+    in the query, `Paths` their methods and paths. Raises ValueError for a schema with words that are not
+    known here.
     """
     parts = [HEAD]
     for name, schema in document["components"]["schemas"].items():
@@ -42,6 +43,12 @@ def write_types(document: Json) -> str:
     for name, entries in (("Answers", _answers), ("Bodies", _bodies), ("Queries", _queries)):
         lines = [f"  {each['operationId']}: {text};\n" for each in operations if (text := entries(each))]
         parts.append(f"export interface {name} {{\n{''.join(lines)}}}\n")
+    lines = [
+        f'  {each["operationId"]}: "{method.upper()} {path}";\n'
+        for path, methods in document["paths"].items()
+        for method, each in methods.items()
+    ]
+    parts.append(f"export interface Paths {{\n{''.join(lines)}}}\n")
     return "\n".join(parts)
 
 

@@ -43,6 +43,28 @@ export default defineConfig({
     // `npm run dev` against a server that runs on this machine (motorpool serve --demo).
     proxy: { "/api": { target: "http://127.0.0.1:8082", ws: true } },
   },
-  // One worker for all files: the tests change nothing global. No test measures time, and the machine may be busy.
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], isolate: false, testTimeout: 60_000 },
+  test: {
+    // No test measures time, and the machine may be busy.
+    testTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        // One worker for all files: the tests change nothing global.
+        test: { name: "units", include: ["src/**/*.test.ts"], isolate: false },
+      },
+      {
+        extends: true,
+        // One worker as well: each test opens a page of its own.
+        test: {
+          name: "components",
+          include: ["src/**/*.test.tsx"],
+          environment: "happy-dom",
+          setupFiles: ["src/testing/setup.ts"],
+          isolate: false,
+          // So that they share what they import with the page.
+          server: { deps: { inline: [/@testing-library/] } },
+        },
+      },
+    ],
+  },
 });

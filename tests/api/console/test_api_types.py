@@ -40,12 +40,13 @@ def test_a_word_that_is_not_known_is_refused():
         write_types(document(Thing={"properties": {"field": {"oneOf": []}}}))
 
 
-def test_the_document_of_today_has_types_for_answers_bodies_and_queries():
+def test_the_document_of_today_has_types_for_answers_bodies_queries_and_paths():
     written = write_types(openapi_document())
     assert "export interface Device {" in written
-    answers, bodies, queries = (
-        written.index(f"export interface {name} ") for name in ("Answers", "Bodies", "Queries")
+    answers, bodies, queries, paths = (
+        written.index(f"export interface {name} ") for name in ("Answers", "Bodies", "Queries", "Paths")
     )
     assert answers < written.index("  listDevices: readonly Device[];\n", answers) < bodies
     assert bodies < written.index("  createDevice: DeviceInput;\n", bodies) < queries
-    assert "  listDevices: {\n    all?: boolean;\n" in written[queries:]
+    assert queries < written.index("  listDevices: {\n    all?: boolean;\n", queries) < paths
+    assert '  updateDevice: "PUT /devices/{id}";\n' in written[paths:]

@@ -57,25 +57,6 @@ def van(server, connected):
         yield lambda number: stack.enter_context(come(number))
 
 
-def test_a_key_makes_a_ticket_about_the_vehicle_that_is_open(server, visitor, van):
-    _, device_id = van("809")
-    guest = visitor(server, webgl=False)
-    page = guest.page
-    guest.log_in(f"/vehicles/{device_id}")
-    expect(page.get_by_role("button", name="Make a ticket")).to_be_visible()
-    page.keyboard.press("t")
-    dialog = page.get_by_role("dialog", name="Make a ticket")
-    expect(dialog.get_by_label("What is it about?")).to_be_focused()
-    guest.assert_accessible()
-    page.keyboard.type("Broken mirror")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text(re.compile(r"Ticket #\d+ made"))).to_be_visible()
-    expect(dialog).to_have_count(0)
-    with server.client() as client:
-        (ticket,) = client.get("/tickets", params={"deviceId": device_id}).json()
-    assert (ticket["subject"], ticket["channel"]) == ("Broken mirror", "web")
-
-
 def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server, visitor, van, eventually):
     peer, _ = van("801")
     # Its recording is complete by now.
@@ -152,38 +133,3 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     films.get_by_role("button", name="Play what the vehicle has").click()
     expect(page.get_by_role("img", name="The vehicle at this time")).to_be_visible()
     eventually(lambda: page.evaluate(FROM_MIDDLE) <= 5)
-
-
-def test_lists_lead_to_events_and_to_vehicles(server, visitor, van, eventually):
-    peer, device_id = van("802")
-    noon = present()
-    peer.send(peer.terminal.location(encode_location(41.15, -8.61, noon)))
-    peer.send(peer.terminal.location(encode_location(41.15, -8.61, noon, alarm=1 << 1, speed_kmh=90)))
-    span = {"from": noon.isoformat(), "to": noon.isoformat(), "type": "alarm", "deviceId": device_id}
-    with server.client() as client:
-        eventually(lambda: client.get("/events", params=span).json())
-    guest = visitor(server, viewport={"width": 390, "height": 844}, has_touch=True)
-    guest.expected.add((404, "/api/events/999999"))
-    page = guest.page
-    guest.log_in("/events?type=alarm")
-    rows = page.get_by_role("list", name="Events, the newest first").get_by_role("listitem")
-    expect(rows.first).to_contain_text("Van 802")
-    guest.assert_fits()
-    guest.assert_accessible()
-    page.get_by_role("button", name="Without All alarms").click()
-    expect(page).to_have_url(re.compile("/events$"))
-    page.get_by_label("Add a kind").fill("left")
-    page.get_by_role("option", name="Left a zone").click()
-    expect(page.get_by_text("Nothing happened in this time")).to_be_visible()
-    page.get_by_role("button", name="Clear the filters").click()
-
-    rows.filter(has_text="Alarm").first.get_by_role("link", name=re.compile("^Alarm")).click()
-    expect(page.get_by_role("heading", name=re.compile("^Alarm"))).to_be_visible()
-    guest.assert_fits()
-    page.go_back()
-    rows.first.get_by_role("link", name="Van 802").click()
-    expect(page).to_have_url(re.compile(f"/vehicles/{device_id}"))
-    # An address of a mail, and an event that is not there.
-    guest.open("/event/999999")
-    expect(page.get_by_text("This event was not found, or is not yours.")).to_be_visible()
-    expect(page).to_have_url(re.compile("/events/999999$"))

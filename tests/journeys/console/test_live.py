@@ -141,30 +141,3 @@ def test_of_a_camera_that_the_browser_cannot_play_a_minute_is_kept_as_a_file(
         tile.get_by_role("link", name="Download").click()
     assert download.value.suggested_filename == capture["fileName"]
     assert download.value.path().stat().st_size > 0
-
-
-def test_a_wall_is_put_together_and_saved(server, visitor, vehicle, eventually):
-    one, other = vehicle("013900000303", 1, 2), vehicle("013900000304", 1, 2)
-    guest = visitor(server, webgl=False)
-    page = guest.page
-    guest.log_in("/live")
-    for van in (one, other):
-        page.get_by_label("Add a vehicle").fill(van.name)
-        page.get_by_role("option", name=re.compile(van.name)).click()
-        expect(tile_of(page, van, 2)).to_be_visible()
-    eventually(lambda: len(found := picture_numbers(page)) == 4 and None not in found)
-    guest.assert_accessible()
-    guest.assert_fits()
-    address = page.url
-    page.get_by_role("button", name="Save this wall").click()
-    page.get_by_label("Name of the wall").fill("Depot")
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    page.get_by_role("button", name="Empty the wall").click()
-    expect(page.get_by_text("No cameras on the wall yet")).to_be_visible()
-    page.get_by_label("Saved walls").select_option("Depot")
-    expect(tile_of(page, other, 2)).to_be_visible()
-    expect(page).to_have_url(address)
-
-    guest.open("/live?tile=999999.1")
-    guest.expected.add((404, "/api/stream/999999/1/live.m3u8"))
-    expect(page.get_by_role("article")).to_contain_text("Not yours, or no such camera.")

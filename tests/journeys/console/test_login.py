@@ -55,21 +55,6 @@ def clerk(server):
     return email, "parking garage 7"
 
 
-def test_a_wrong_password_is_refused_and_the_right_one_leads_to_the_address_that_was_asked_for(
-    server, visitor, clerk
-):
-    guest = visitor(server, webgl=False)
-    guest.expected.add((401, SESSION))
-    page = guest.page
-    guest.log_in("/account", clerk[0], "wrong")
-    expect(page.get_by_role("alert")).to_have_text("E-mail or password is wrong.")
-    guest.assert_accessible()
-    page.get_by_label("Password", exact=True).fill(clerk[1])
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("heading", name="Account")).to_be_visible()
-    assert page.url.endswith("/account")
-
-
 def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_nothing(
     server, visitor, clerk
 ):
@@ -105,47 +90,6 @@ def test_with_a_key_the_login_asks_for_a_code_and_after_logging_out_back_shows_n
     page.get_by_label("One-time code").fill(one_time_code(secret))
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", name="Account")).to_be_visible()
-
-
-def test_who_logs_out_is_not_asked_to_log_in_for_what_was_under_way(server, visitor):
-    guest = visitor(server, webgl=False)
-    guest.expect_end_of_session()
-    page = guest.page
-    reading, dialogs = [], []
-
-    def read(route):
-        reading.append(route)
-
-    def end(route):
-        if route.request.method != "DELETE":
-            route.continue_()
-            return
-        answer = route.fetch()
-        for each in tuple(reading):
-            with page.expect_response(each.request.url):
-                each.continue_()
-        page.evaluate("() => new Promise((done) => setTimeout(done))")
-        dialogs.append(page.get_by_role("dialog").count())
-        route.fulfill(response=answer)
-
-    page.route("**/api/devices?*", read)
-    page.route("**/api/session", end)
-    with page.expect_request("**/api/devices?*"):
-        guest.log_in()
-    page.get_by_role("button", name="Log out").click()
-    expect(page.get_by_role("button", name="Log in")).to_be_visible()
-    assert reading
-    assert dialogs == [0]
-
-
-def test_a_token_logs_in_and_leaves_the_address(server, visitor):
-    with server.client() as client:
-        token = client.post("/session/token").text
-    guest = visitor(server, webgl=False)
-    guest.open(f"/fleet?keyword=van&token={token}")
-    expect(guest.page.get_by_label("Search name or number")).to_have_value("van")
-    assert guest.page.url == f"{server.url}/fleet?keyword=van"
-    expect(guest.page.get_by_role("button", name="Log out")).to_be_visible()
 
 
 def test_a_login_at_the_provider_leads_to_the_address_that_was_asked_for(server, provider, visitor):
@@ -201,20 +145,3 @@ def test_who_logs_in_at_the_provider_sees_the_fleet_and_no_address_of_the_histor
     page.go_forward()
     expect(page.get_by_text("No vehicles yet")).to_be_visible()
     assert page.url == f"{server.url}/"
-
-
-def test_a_session_that_ended_is_asked_for_over_the_page_which_then_goes_on(server, visitor, clerk):
-    guest = visitor(server, webgl=False)
-    page = guest.page
-    guest.log_in("/account", *clerk)
-    page.get_by_label("Name").fill("Clerk of the night")
-    guest.expect_end_of_session()
-    with server.client() as client:
-        users = client.get("/users", params={"keyword": clerk[0], "all": True}).json()
-        for session in client.get("/sessions", params={"userId": users[0]["id"]}).json():
-            assert client.delete(f"/sessions/{session['id']}").status_code == 204
-    dialog = page.get_by_role("dialog", name="Your session has ended")
-    dialog.get_by_label("Password", exact=True).fill(clerk[1])
-    dialog.get_by_role("button", name="Log in").click()
-    expect(dialog).to_have_count(0)
-    expect(page.get_by_label("Name")).to_have_value("Clerk of the night")

@@ -1,0 +1,107 @@
+import { screen, within } from "@testing-library/preact";
+import { expect, test, vi } from "vitest";
+import { openPage } from "../../testing/page";
+import { deviceOf, positionOf } from "../../testing/records";
+import { FakeServer, refusal } from "../../testing/server";
+
+const NORTH = { id: 3, name: "North depot", groupId: 0, attributes: {} };
+
+/** A server with 60 vehicles, every second one in a group: `Van 7` drives, `Van 8` stands, the others are offline. */
+function fleet(): FakeServer {
+  const server = new FakeServer();
+  server.devices = Array.from({ length: 60 }, (_, index) =>
+    deviceOf(index + 1, {
+      groupId: NORTH.id * (index % 2),
+      status: [6, 7].includes(index) ? "online" : "offline",
+    }),
+  );
+  server.positions = [positionOf(7, { speed: 30 }), positionOf(8)];
+  server.answer("listGroups", [NORTH]);
+  return server;
+}
+
+const row = (name: string | RegExp) => screen.findByRole("link", { name });
+
+test("a user chooses what the rows show, wherever the console is opened", async () => {
+  const server = fleet();
+  server.saveDevice({ ...deviceOf(8), groupId: NORTH.id, model: "FMB920" });
+  let page = await openPage("/account", server);
+  const shown = within(await screen.findByRole("group", { name: "Rows of the list of vehicles show" }));
+  const box = (label: string) => shown.getByLabelText<HTMLInputElement>(label);
+  expect(box("Number").checked).toBe(true);
+  for (const label of ["Group", "Model"]) {
+    await page.user.click(box(label));
+    await vi.waitFor(() => expect(box(label).checked && !box(label).disabled).toBe(true));
+  }
+  await page.expectAccessible();
+  await page.click("link", "Fleet");
+  await row(/Van 8 .*no08 · North depot · FMB920/);
+
+  page = await openPage("/account", server);
+  await page.click("link", "Fleet");
+  await row(/Van 8 .*FMB920/);
+  await page.click("link", "Account");
+  for (const label of ["Group", "Model"]) {
+    await page.user.click(await screen.findByLabelText(label));
+    await vi.waitFor(() => {
+      const { checked, disabled } = screen.getByLabelText<HTMLInputElement>(label);
+      expect(checked || disabled).toBe(false);
+    });
+  }
+  expect(server.user?.attributes["console.fleetColumns"]).toEqual(["number"]);
+});
+
+test("filters are in the address, and back undoes them", async () => {
+  const page = await openPage("/fleet?status=offline", fleet());
+  expect((await screen.findByRole("button", { name: "Offline" })).getAttribute("aria-pressed")).toBe("true");
+  await page.click("combobox", "Group");
+  await page.click("option", "North depot");
+  await screen.findByText("29 of 60");
+  expect(page.address).toBe("/fleet?status=offline&groupId=3");
+  await page.fill("Search name or number", "nowhere");
+  await screen.findByText("No vehicle matches");
+  await page.click("button", "Clear the filters");
+  await screen.findByText("60 vehicles");
+  expect(page.address).toBe("/fleet");
+  window.history.back();
+  await screen.findByText("No vehicle matches");
+  window.history.back();
+  await vi.waitFor(() =>
+    expect(screen.getByRole<HTMLInputElement>("combobox", { name: "Group" }).value).toBe(""),
+  );
+  expect(page.address).toBe("/fleet?status=offline");
+});
+
+test("a vehicle that is somebody else's and one that is none look the same", async () => {
+  const server = fleet();
+  server.answer("getDevice", refusal(404));
+  await openPage("/vehicles/10000", server);
+  await screen.findByText("This vehicle does not exist, or is not yours.");
+});
+
+test("a vehicle that is added meanwhile appears, with its menu", async () => {
+  const server = fleet();
+  const page = await openPage("/fleet?keyword=late", server);
+  await screen.findByText("No vehicle matches");
+  server.devices = [...server.devices, deviceOf(61, { name: "Latecomer", uniqueId: "late1" })];
+  // What is known of it is read again.
+  server.push({ positions: [positionOf(61)] });
+  await vi.advanceTimersByTimeAsync(2000);
+  await row(/Latecomer/);
+  await page.click("button", "What to do with Latecomer");
+  await page.expectAccessible();
+  await page.click("menuitem", "Open");
+  await screen.findByRole("heading", { name: "Latecomer" });
+});
+
+test("a list that could not be read counts no vehicles, until it is there", async () => {
+  const server = fleet();
+  server.answer("listDevices", () => Promise.reject(new TypeError("no answer")));
+  await openPage("/fleet", server);
+  const listed = await screen.findByRole("region", { name: "Vehicles" });
+  await within(listed).findByRole("status", { name: "Loading" });
+  expect(listed.textContent).not.toContain("vehicles");
+  server.answer("listDevices", server.devices);
+  await vi.advanceTimersByTimeAsync(31_000);
+  await screen.findByText("60 vehicles");
+});

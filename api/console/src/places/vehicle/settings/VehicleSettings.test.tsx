@@ -1,0 +1,97 @@
+import { screen, waitFor, within } from "@testing-library/preact";
+import { expect, test } from "vitest";
+import type { Device } from "../../../api/types";
+import { openPage } from "../../../testing/page";
+import { deviceOf, userOf } from "../../../testing/records";
+import { answerOf, FakeServer, refusal } from "../../../testing/server";
+
+/** A server with a vehicle of which each edit is another version. */
+function withVan(): FakeServer {
+  const server = new FakeServer();
+  server.devices = [
+    deviceOf(9, {
+      uniqueId: "van9",
+      phone: "+351 1",
+      groupId: 4,
+      attributes: { plate: "007", seats: 5, speedLimit: 20 },
+    }),
+  ];
+  server.answer("listGroups", [{ id: 4, name: "North", groupId: 0, attributes: {} }]);
+  const version = () => `"${btoa(JSON.stringify(server.devices))}"`;
+  server.answer("getDevice", () => {
+    const [van] = server.devices;
+    return van ? answerOf<"getDevice">(van, { ETag: version() }) : refusal(404);
+  });
+  server.answer("updateDevice", ({ body, headers }) => {
+    if (headers.get("If-Match") !== version()) return refusal(412);
+    const saved = { ...deviceOf(9), ...(body as Device) };
+    server.saveDevice(saved);
+    return saved;
+  });
+  server.answer("deleteDevice", () => {
+    server.devices = [];
+    return null;
+  });
+  return server;
+}
+
+test("settings are saved on top of another edit, and the vehicle is deleted", async () => {
+  const server = withVan();
+  const [before] = server.devices;
+  const page = await openPage("/vehicles/9/settings", server);
+  const save = await screen.findByRole<HTMLButtonElement>("button", { name: "Save" });
+  expect(save.disabled).toBe(true);
+  expect(screen.getByLabelText<HTMLInputElement>("Speed limit, km/h").value).toBe("37.04");
+  await page.fill("Name", "Van Nine");
+  await page.user.selectOptions(screen.getByLabelText("Category"), "truck");
+  await page.fill("Cameras", "four");
+  expect((await screen.findByRole("alert")).textContent).toBe("A number from 0 to 31 is needed.");
+  expect(save.disabled).toBe(true);
+  await page.fill("Cameras", "4");
+  await page.fill("Value of seats", "6");
+  await page.click("button", "Add an attribute");
+  await page.fill("Name of attribute 3", "card");
+  await page.fill("Value of card", "0012");
+  await page.expectAccessible();
+
+  server.devices = server.devices.map((each) => ({ ...each, phone: "+351 2", contact: "Ana" }));
+  await page.user.click(save);
+  const conflict = await screen.findByRole("dialog", { name: "Changed meanwhile" });
+  expect(conflict.textContent).toContain("It changed: contact and phone.");
+  await page.click("button", "Save mine on top");
+  await screen.findByText("Saved");
+  await screen.findByRole("heading", { name: "Van Nine" });
+  await waitFor(() => expect(save.disabled).toBe(true));
+  expect(server.devices).toEqual([
+    {
+      ...before,
+      name: "Van Nine",
+      category: "truck",
+      phone: "+351 2",
+      contact: "Ana",
+      attributes: { plate: "007", seats: 6, speedLimit: 20, channels: 4, card: "0012" },
+    },
+  ]);
+
+  await page.click("button", "Delete the vehicle");
+  await screen.findByRole("dialog", { name: "Delete Van Nine?" });
+  expect(document.activeElement?.textContent).toBe("Cancel");
+  await page.press("{Enter}");
+  expect(screen.queryByRole("dialog")).toBeNull();
+  expect(server.asked("deleteDevice")).toEqual([]);
+  await page.click("button", "Delete the vehicle");
+  const question = within(await screen.findByRole("dialog"));
+  await page.user.click(question.getByRole("button", { name: "Delete the vehicle" }));
+  await screen.findByText("Van Nine is deleted.");
+  expect(screen.queryByRole("link", { name: "Van Nine" })).toBeNull();
+  expect(page.address).toBe("/fleet");
+});
+
+test("who may not change vehicles has no settings", async () => {
+  const server = withVan();
+  server.user = userOf({ administrator: false, deviceReadonly: true });
+  await openPage("/vehicles/9/settings", server);
+  await screen.findByText("You may not change vehicles.");
+  await screen.findByRole("link", { name: "Commands" });
+  expect(screen.queryByRole("link", { name: "Settings" })).toBeNull();
+});

@@ -1,0 +1,189 @@
+/** Records as the API answers them, with the values of a new one where a test says nothing else. */
+
+import type { Device, Event, Geofence, Position, Server, Ticket, User } from "../api/types";
+
+export function userOf(fields: Partial<User> = {}): User {
+  return {
+    id: 1,
+    name: "Admin",
+    login: null,
+    email: "admin@example.org",
+    phone: null,
+    readonly: false,
+    administrator: true,
+    map: null,
+    latitude: 0,
+    longitude: 0,
+    zoom: 0,
+    coordinateFormat: null,
+    disabled: false,
+    expirationTime: null,
+    deviceLimit: -1,
+    userLimit: 0,
+    deviceReadonly: false,
+    limitCommands: false,
+    disableReports: false,
+    fixedEmail: false,
+    poiLayer: null,
+    totpKey: null,
+    temporary: false,
+    attributes: {},
+    password: null,
+    currentPassword: null,
+    ...fields,
+  };
+}
+
+export function serverOf(fields: Partial<Server> = {}): Server {
+  return {
+    id: 1,
+    registration: false,
+    readonly: false,
+    deviceReadonly: false,
+    limitCommands: false,
+    disableReports: false,
+    fixedEmail: false,
+    map: null,
+    bingKey: null,
+    mapUrl: null,
+    overlayUrl: null,
+    poiLayer: null,
+    announcement: null,
+    latitude: 0,
+    longitude: 0,
+    zoom: 0,
+    forceSettings: false,
+    coordinateFormat: null,
+    attributes: {},
+    version: "6.7",
+    openIdEnabled: false,
+    openIdForce: false,
+    emailEnabled: false,
+    textEnabled: false,
+    geocoderEnabled: false,
+    newServer: false,
+    storageSpace: null,
+    ...fields,
+  };
+}
+
+export function deviceOf(id: number, fields: Partial<Device> = {}): Device {
+  return {
+    id,
+    name: `Van ${id}`,
+    uniqueId: `no${String(id).padStart(2, "0")}`,
+    status: "unknown",
+    lastUpdate: null,
+    positionId: 0,
+    groupId: 0,
+    calendarId: 0,
+    phone: null,
+    model: null,
+    contact: null,
+    category: null,
+    disabled: false,
+    expirationTime: null,
+    attributes: {},
+    ...fields,
+  };
+}
+
+/** What a device reports now, in Berlin. */
+export function positionOf(deviceId: number, fields: Partial<Position> = {}): Position {
+  const now = new Date().toISOString();
+  return {
+    id: deviceId,
+    deviceId,
+    protocol: "osmand",
+    serverTime: now,
+    deviceTime: now,
+    fixTime: now,
+    outdated: false,
+    valid: true,
+    latitude: 52.5,
+    longitude: 13.4,
+    altitude: 0,
+    speed: 0,
+    course: 0,
+    address: null,
+    accuracy: 0,
+    network: null,
+    geofenceIds: null,
+    attributes: {},
+    ...fields,
+  };
+}
+
+export function eventOf(id: number, fields: Partial<Event> = {}): Event {
+  return {
+    id,
+    type: "alarm",
+    eventTime: new Date().toISOString(),
+    deviceId: 0,
+    positionId: 0,
+    geofenceId: 0,
+    maintenanceId: 0,
+    attributes: {},
+    ...fields,
+  };
+}
+
+export function zoneOf(id: number, fields: Partial<Geofence> = {}): Geofence {
+  return {
+    id,
+    name: `Zone ${id}`,
+    description: "",
+    area: "CIRCLE (52.5 13.4, 300)",
+    calendarId: 0,
+    attributes: {},
+    ...fields,
+  };
+}
+
+export function ticketOf(id: number, fields: Partial<Ticket> = {}): Ticket {
+  const now = new Date().toISOString();
+  return {
+    id,
+    number: id,
+    uniqueId: `ticket${id}`,
+    companyId: 0,
+    branchId: 0,
+    contactId: 0,
+    deviceId: 0,
+    categoryId: 0,
+    priorityId: 0,
+    statusId: 0,
+    statusKind: "new",
+    teamId: 0,
+    assigneeId: 0,
+    reporterId: 0,
+    channel: "web",
+    eventId: 0,
+    positionId: 0,
+    maintenanceId: 0,
+    geofenceId: 0,
+    parentId: 0,
+    subject: "",
+    description: "",
+    createdAt: now,
+    updatedAt: now,
+    statusChangedAt: now,
+    firstResponseAt: null,
+    resolvedAt: null,
+    closedAt: null,
+    reopenedAt: null,
+    lastContactAt: null,
+    lastAgentAt: null,
+    firstResponseDue: null,
+    resolutionDue: null,
+    firstResponseBreached: false,
+    resolutionBreached: false,
+    slaPaused: false,
+    escalatedAt: null,
+    reopenCount: 0,
+    commentCount: 0,
+    version: 1,
+    attributes: {},
+    ...fields,
+  };
+}
