@@ -63,6 +63,7 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     pressed = present() - timedelta(seconds=60)
     guest = visitor(server)
     page = guest.page
+    page.clock.install()
     with page.expect_websocket() as opened:
         guest.log_in("/events")
     # From its first message on the socket has what arrives.
@@ -97,8 +98,14 @@ def test_an_alarm_is_proved_and_answered_with_a_ticket_that_has_the_film(server,
     terminal.start()
     page.get_by_role("button", name="Fetch video of camera 1").click()
     films = page.get_by_role("region", name="Video")
-    expect(films.get_by_role("link", name="Download")).to_be_visible()
     terminal.join()
+
+    def listed():
+        # What the page asks for again after some seconds.
+        page.clock.fast_forward(2000)
+        return films.get_by_role("link", name="Download").is_visible()
+
+    eventually(listed)
 
     page.keyboard.press("t")
     evidence = page.get_by_role("list", name=re.compile(r"^Evidence of ticket #\d+$"))

@@ -8,6 +8,10 @@ from PIL import Image
 from playwright.sync_api import expect
 from tests.journeys.console.filming import FPS, picture_numbers, tile_of
 
+EMPTY_MS = 8000
+"""How often a vehicle is asked again for a picture (src/video/states.ts)."""
+SILENT_OFFLINE_MS = 5000
+"""After such a silence the stream of a vehicle that is offline has ended (src/video/player.ts)."""
 PICTURE_ON_CLIPBOARD = """async () => {
     const [item] = await navigator.clipboard.read();
     const [type] = item.types;
@@ -18,8 +22,9 @@ PICTURE_ON_CLIPBOARD = """async () => {
 
 @pytest.fixture(scope="module")
 def server(start_server):
-    """The first reader of a playlist waits for two seconds instead of ten."""
-    with start_server({"MOTORPOOL_VIDEO_START_SECONDS": "2"}) as running:
+    """The first reader of a playlist waits for two seconds instead of ten, and segments are short."""
+    settings = {"MOTORPOOL_VIDEO_START_SECONDS": "2", "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1"}
+    with start_server(settings) as running:
         yield running
 
 
@@ -95,15 +100,19 @@ def test_each_tile_says_what_it_waits_for_and_goes_on_by_itself(server, visitor,
     van = vehicle("013900000302", 1)
     guest = visitor(server, webgl=False)
     page = guest.page
+    page.clock.install()
     guest.log_in(van.path)
     expect(tile_of(page, van, 2)).to_contain_text(
         "The vehicle sends no picture from camera 2. Asked again in"
     )
     van.working.add(2)
+    page.clock.fast_forward(EMPTY_MS)
     expect(tile_of(page, van, 2).get_by_role("status")).to_have_count(0)
     expect(tile_of(page, van, 1).get_by_role("status")).to_have_count(0)
 
     van.end()
+    expect(page.get_by_text("Offline", exact=True)).to_be_visible()
+    page.clock.fast_forward(SILENT_OFFLINE_MS)
     expect(tile_of(page, van, 1)).to_contain_text("Offline since")
     guest.open(van.path)
     expect(tile_of(page, van, 1)).to_contain_text("Starts by itself when it is back.")

@@ -306,7 +306,7 @@ def test_a_playback_of_another_user_is_shown_before_it_is_ended(server, visitor,
 def test_two_cameras_at_once_have_one_clock(server, visitor, recorder, eventually):
     van = recorder("013900000405", seconds=6)
     van.hangs_up = False
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(van.history(yesterday(14, 32)))
     film = page.get_by_role("region", name="Recorded video")

@@ -35,7 +35,7 @@ def fleet(server, report):
 
 def test_a_link_shows_one_vehicle_until_it_is_ended(server, visitor, fleet, report):
     shared, other = fleet["Van 1"], fleet["Van 2"]
-    owner = visitor(server)
+    owner = visitor(server, webgl=False)
     owner.log_in(f"/vehicles/{shared}")
     owner.page.get_by_role("complementary", name="Vehicle").get_by_role("button", name="Share").click()
     dialog = owner.page.get_by_role("dialog", name="Share Van 1")

@@ -4,6 +4,8 @@ import pytest
 from playwright.sync_api import expect
 from tests.journeys.console.filming import picture_numbers, tile_of
 
+KEPT_MS = 10_000
+"""A tile that left the screen keeps its player for so long (src/video/useShown.ts)."""
 # Whether the page is looked at; Playwright keeps all pages visible.
 LOOK = """
 (hidden) => {
@@ -49,6 +51,7 @@ def test_cameras_that_nobody_sees_end_and_come_back(server, visitor, vehicle, ev
     )
     guest = visitor(server, viewport={"width": 900, "height": 500})
     page = guest.page
+    guest.context.clock.install()
     guest.log_in("/account")
     expect(page.get_by_role("heading", name="Account")).to_be_visible()
     second = guest.context.new_page()
@@ -63,6 +66,7 @@ def test_cameras_that_nobody_sees_end_and_come_back(server, visitor, vehicle, ev
     tile_of(page, far, 2).scroll_into_view_if_needed()
     second.evaluate(LOOK, True)
     eventually(lambda: sorted(far.filming) == [1, 2])
+    guest.context.clock.fast_forward(KEPT_MS)
     eventually(lambda: near.filming == [] and hidden.filming == [])
     assert sorted(far.filming) == [1, 2]
     # The last picture stays.
