@@ -6,7 +6,7 @@ from enum import Enum, auto
 import msgspec
 
 from motorpool.actors.messages.publishing import PublisherMessage, Subscribe, Unsubscribe
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codec import VideoCodec
 from motorpool.runtime import Kind, NodeLocal, Request
 
 
@@ -69,7 +69,7 @@ class StreamKeyframe(msgspec.Struct, frozen=True, gc=False):
 
     id: str
     """Of this key frame among all of its channel, across restarts."""
-    coding: Coding
+    coding: VideoCodec
     payload: bytes
     taken_at: datetime
     """When it arrived at the server."""

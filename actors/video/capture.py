@@ -40,8 +40,8 @@ from motorpool.actors.video.settings import CaptureSettings
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
-from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
+from motorpool.codecs.media.video_codec import PictureFormat
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from motorpool.actors.files.media_store import GrowingFile, MediaKey, MediaStore
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
-from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 CAPTURE_NAMES = "capture-*.mp4"
 """Pattern of the names that `new_file_name` makes."""
@@ -37,11 +36,11 @@ class CaptureWriter:
         """Seconds."""
         self._file: GrowingFile | None = None
         self._capture_file: CaptureFile | None = None
-        self._formats: dict[Coding, PictureFormat] = {}
+        self._formats: dict[VideoCodec, PictureFormat] = {}
 
-    def unprobed(self, fragments: Iterable[MediaFragment]) -> dict[Coding, bytes]:
+    def unprobed(self, fragments: Iterable[MediaFragment]) -> dict[VideoCodec, bytes]:
         """Return a key frame of each coding whose format is not known yet, which `set_format` wants."""
-        found: dict[Coding, bytes] = {}
+        found: dict[VideoCodec, bytes] = {}
         for fragment in fragments:
             coding = fragment.coding
             if coding is not None and coding not in self._formats and fragment.pictures:
@@ -50,7 +49,7 @@ class CaptureWriter:
                     found.setdefault(coding, first.payload)
         return found
 
-    def set_format(self, coding: Coding, picture_format: PictureFormat) -> None:
+    def set_format(self, coding: VideoCodec, picture_format: PictureFormat) -> None:
         """Set the format of the pictures of a coding, zeros if it is not known; before they are written."""
         self._formats[coding] = picture_format
 
@@ -123,7 +122,7 @@ class CaptureWriter:
             self._give_up()
             raise
 
-    def _known_format(self, coding: Coding, _keyframe: bytes) -> PictureFormat:
+    def _known_format(self, coding: VideoCodec, _keyframe: bytes) -> PictureFormat:
         return self._formats.get(coding) or PictureFormat()
 
     def _put(self, encoded: EncodedFragment) -> None:

@@ -13,8 +13,7 @@ from motorpool.actors.messages.counters import WORKERS_FAILED
 from motorpool.actors.video.media_worker import DecodeRequest, FormatFound, JpegEncoded, Rejected
 from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, WorkerProcess, WorkerProcesses
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, NodeLocal, Request
 
 PROCESSES = 2
@@ -32,14 +31,14 @@ WAITING_REQUESTS = 100
 class EncodeJpeg(msgspec.Struct, Request[bytes], NodeLocal, frozen=True, gc=False):
     """Return this key frame as JPEG; raises CodecError in the asker where it does not decode."""
 
-    coding: Coding
+    codec: VideoCodec
     keyframe: bytes
 
 
 class ProbeFormat(msgspec.Struct, Request[PictureFormat], NodeLocal, frozen=True, gc=False):
     """Return size and sample format of this key frame; raises CodecError where it does not decode."""
 
-    coding: Coding
+    codec: VideoCodec
     keyframe: bytes
 
 
@@ -120,9 +119,10 @@ class Decoders(Actor[DecoderMessage]):
 
 async def _decode(process: WorkerProcess, message: DecoderMessage) -> JpegEncoded | FormatFound | Rejected:
     """Have a process decode a key frame; raises WorkerFailedError."""
+    decoder, keyframe = message.codec.ffmpeg_name, message.keyframe
     if isinstance(message, EncodeJpeg):
-        return await process.request(DecodeRequest("jpeg", message.coding, message.keyframe), JpegEncoded)
-    return await process.request(DecodeRequest("format", message.coding, message.keyframe), FormatFound)
+        return await process.request(DecodeRequest("jpeg", decoder, keyframe), JpegEncoded)
+    return await process.request(DecodeRequest("format", decoder, keyframe), FormatFound)
 
 
 def _content(reply: JpegEncoded | FormatFound) -> bytes | PictureFormat:

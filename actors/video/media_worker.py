@@ -20,9 +20,8 @@ import msgspec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame
-from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codec import PictureFormat
 
 LENGTH_BYTES = 4
 """Length of the big-endian number before each message."""
@@ -40,7 +39,8 @@ class DecodeRequest(msgspec.Struct, frozen=True, tag=True):
     """Decode a key frame that holds its parameter sets."""
 
     operation: Literal["jpeg", "format"]
-    coding: Coding
+    decoder_name: str
+    """By FFmpeg."""
     keyframe: bytes
 
 
@@ -122,8 +122,8 @@ class Work:
             if isinstance(request, TranscodeRequest):
                 return AudioTranscoded(self._transcode(request))
             if request.operation == "jpeg":
-                return JpegEncoded(encode_jpeg(request.coding, request.keyframe))
-            return FormatFound(probe_format(request.coding, request.keyframe))
+                return JpegEncoded(encode_jpeg(request.decoder_name, request.keyframe))
+            return FormatFound(probe_format(request.decoder_name, request.keyframe))
         except CodecError as error:
             return Rejected(str(error))
 

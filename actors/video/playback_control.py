@@ -80,7 +80,7 @@ class PlaybackControlTracker:
         late = now - self._sent_at >= LATE_SECONDS
         if self._paused and late:
             self._paused = False  # it ignores the control, or was resumed from elsewhere
-        if not unit.coding.is_video:
+        if not unit.is_video:
             return False
         before, self._timestamp = self._timestamp, unit.timestamp
         if not self._expects_break:

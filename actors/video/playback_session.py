@@ -112,7 +112,7 @@ class PlaybackSession:
                 fragments.append(segmenter.discontinuity())
                 self._recording_clock.seek(self._seek_to)
                 self._seek_to = None
-            if unit.coding.is_video:
+            if unit.is_video:
                 self._detect_loop(unit, is_requested=is_requested)
             if self._repeats:
                 break

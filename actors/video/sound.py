@@ -16,7 +16,7 @@ from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, Wo
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import with_audio
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 from motorpool.runtime import (
     Actor,
     ActorError,
@@ -151,7 +151,7 @@ class SoundTranscoder:
         except ActorError as error:
             raise CodecError(f"its sound cannot be transcoded: {error}") from error
         if fragment.audio_frames:
-            was_open = fragment.audio_frames[-1].coding is not Coding.AAC
+            was_open = fragment.audio_frames[-1].coding is not AudioCoding.AAC
         self._is_open = was_open and not fragment.last
         return with_audio(fragment, frames)
 

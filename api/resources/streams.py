@@ -32,7 +32,8 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_bytes
 from motorpool.codecs.channel_map import CHANNELS
-from motorpool.codecs.media.containers import CONTAINERS, Container
+from motorpool.codecs.media.containers import Container
+from motorpool.codecs.media.muxer import CONTAINERS
 
 OPERATIONS = Operations("stream")
 

@@ -20,7 +20,7 @@ from motorpool.bench.vehicles.media_loop import (
     read_loop,
     read_number_message,
 )
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 
 TICKS_PER_MS = 90
 PTS_SPAN = 1 << 33
@@ -73,7 +73,7 @@ class Original:
         self._pictures = [
             (_picture_units(nal_units(p.head)), _picture_units(nal_units(p.slices))) for p in pictures
         ]
-        sounds = [unit for unit in units if unit.coding is Coding.AAC]
+        sounds = [unit for unit in units if unit.coding is AudioCoding.AAC]
         self._sounds = {without_adts(unit.slices): place for place, unit in enumerate(sounds)}
         self._sound_ms = [unit.milliseconds for unit in sounds]
 

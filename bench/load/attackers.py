@@ -14,8 +14,9 @@ import trio
 
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import AttackLoad, AttackResult, Mark
+from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit
 
 FORM = "application/x-www-form-urlencoded"
 LARGE_BYTES = 16 << 20
@@ -148,7 +149,7 @@ async def unfinished_video(peers: Attackers) -> None:
     sender = Jt1078Sender("019900000001")
     async with peers.connect(peers.load.media_port) as stream:
         for channel in range(1, 6):
-            unit = AccessUnit(channel, Coding.H264, True, 0, bytes(900_000))
+            unit = AccessUnit(channel, H264, True, 0, bytes(900_000))
             packets = sender.encode(unit)
             await stream.send_all(packets[: len(packets) - 1000])
         await read_all(stream)

@@ -12,8 +12,10 @@ import msgspec
 
 from motorpool.codecs.devices.jt808.frames import decode_frame, new_framer
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 
 CALENDAR = (
     "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//bench//EN\r\nBEGIN:VEVENT\r\nUID:1@bench\r\n"
@@ -148,8 +150,8 @@ def media_streams(phone: str) -> list[bytes]:
         )
     )
     made = []
-    for coding, pictures in ((Coding.H264, (key, delta, delta)), (Coding.H265, (hevc, hevc))):
-        for sound in (Coding.G711A, Coding.G726, Coding.ADPCM, Coding.AAC):
+    for coding, pictures in ((H264, (key, delta, delta)), (H265, (hevc, hevc))):
+        for sound in (AudioCoding.G711A, AudioCoding.G726, AudioCoding.ADPCM, AudioCoding.AAC):
             sender = Jt1078Sender(phone)
             packets = []
             for number, picture in enumerate(pictures * 3):

@@ -18,7 +18,7 @@ from motorpool.bench.phases.viewers import measure_viewers
 from motorpool.bench.references import ffmpeg_cpu_seconds
 from motorpool.bench.server import Server, run_server
 from motorpool.bench.vehicles import media_loop
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 
 TITLE = "JT/T 1078 cameras to HLS: CPU beside ffmpeg, each frame and sound checked; captures, viewers, G.711"
 STEPS = 15
@@ -94,7 +94,7 @@ def _measure_ffmpeg(folder: Path) -> tuple[float, float]:
     units = media_loop.make_loop()
     media_loop.write_loop(units, folder / "copied")
     media_loop.write_transport_stream(units, REFERENCE_SECONDS, folder / "copied.ts")
-    telephone = media_loop.make_loop(Coding.G711A)
+    telephone = media_loop.make_loop(AudioCoding.G711A)
     media_loop.write_loop(telephone, folder / "transcoded")
     media_loop.write_transport_stream(telephone, REFERENCE_SECONDS, folder / "pictures.ts")
     media_loop.write_telephone_sound(telephone, REFERENCE_SECONDS, folder / "sound.alaw")

@@ -26,6 +26,7 @@ from motorpool.codecs.devices.jt808.platform_messages import (
 )
 from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.h265 import H265
 
 KEPT_ALARMS = 64
 """Alarms whose files can be uploaded; the oldest is dropped first."""
@@ -127,12 +128,13 @@ class Alarms:
         video = b""
         for _ in range(VIDEO_PICTURES):
             units = await self._encoding_thread.encode_frame(camera, moment, instant)
-            video += b"".join(unit.payload for unit in units if unit.coding.is_video)
+            video += b"".join(unit.payload for unit in units if unit.is_video)
         # Channel 64 looks ahead, 65 at the driver.
+        suffix = "h265" if plan.video.coding is H265 else "h264"
         stem = f"{item - ADAS + 64}_{item:02x}{alarm:02}"
         return {
             f"00_{stem}_0.jpg".encode(): (IMAGE, photo),
-            f"02_{stem}_1.{plan.video.coding.name.lower()}".encode(): (VIDEO, video),
+            f"02_{stem}_1.{suffix}".encode(): (VIDEO, video),
         }
 
 

@@ -14,7 +14,10 @@ from PIL import Image
 from motorpool.bench.vehicles.microphone import Microphone
 from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.scenery import Scenery
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
+from motorpool.codecs.media.video_codec import VideoCodec
 
 
 class VideoFormat(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,8 +29,8 @@ class VideoFormat(msgspec.Struct, frozen=True, kw_only=True):
     kbps: int = 400
     key_seconds: float = 1.0
     """Seconds between key frames."""
-    coding: Coding = Coding.H264
-    sound: Coding | None = Coding.AAC
+    coding: VideoCodec = H264
+    sound: AudioCoding | None = AudioCoding.AAC
     """AAC (16 kHz, ADTS) or G.711 A-law (8 kHz); None: no sound."""
     stamped: bool = False
     """Whether the squares in the picture encode its time in milliseconds instead of its number."""
@@ -98,7 +101,7 @@ class Camera:
 def _video_encoder(video: VideoFormat) -> VideoCodecContext:
     """Create an encoder without delay and with one thread: each picture is output at once."""
     keys = max(1, round(video.frames_per_second * video.key_seconds))
-    if video.coding is Coding.H265:
+    if video.coding is H265:
         encoder = av.CodecContext.create("libx265", "w")
         params = f"log-level=error:pools=1:frame-threads=1:repeat-headers=1:keyint={keys}:min-keyint={keys}"
         options = {"preset": "ultrafast", "tune": "zerolatency", "x265-params": params + ":scenecut=0"}

@@ -15,7 +15,9 @@ from motorpool.bench.vehicles.encoding_thread import EncodingThread
 from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
 from motorpool.bench.vehicles.tracked_vehicle import TrackedVehicle, TrackerPlan
 from motorpool.bench.vehicles.vehicle import Vehicle, VehiclePlan
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.units import AudioCoding
 from motorpool.runtime.clock import Clock
 
 START_SECONDS = 5.0
@@ -89,8 +91,8 @@ def plan_fleet(
                 alarm_seconds=alarm_seconds,
                 video=VideoFormat(
                     frames_per_second=frames_per_second,
-                    coding=Coding.H265 if number > vehicles - h265 else Coding.H264,
-                    sound=Coding.G711A if number % 2 == 0 else Coding.AAC,
+                    coding=H265 if number > vehicles - h265 else H264,
+                    sound=AudioCoding.G711A if number % 2 == 0 else AudioCoding.AAC,
                     stamped=stamped,
                 ),
             )

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import av
 import msgspec
+from av.stream import Stream
 
 from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.route import Drive
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
 LOOP_SECONDS = 8
 """A multiple of the durations of pictures, G.711 packets (40 ms) and AAC frames (64 ms)."""
@@ -22,11 +24,9 @@ LOOP_MS = LOOP_SECONDS * 1000
 FRAMES_PER_SECOND = 25
 LOOP_FRAMES = LOOP_SECONDS * FRAMES_PER_SECOND
 FRAME_MS = 1000 // FRAMES_PER_SECOND
-LOOP_FORMAT = VideoFormat(
-    frames_per_second=FRAMES_PER_SECOND, kbps=1000, coding=Coding.H264, sound=Coding.AAC
-)
+LOOP_FORMAT = VideoFormat(frames_per_second=FRAMES_PER_SECOND, kbps=1000, coding=H264, sound=AudioCoding.AAC)
 SOUND_RATE = 16_000
-SOUND_MS = {Coding.AAC: 64, Coding.G711A: 40}
+SOUND_MS = {AudioCoding.AAC: 64, AudioCoding.G711A: 40}
 """Duration of a packet of sound."""
 
 _NUMBER_UUID = bytes.fromhex("6d6f746f72706f6f6c2062656e636821")
@@ -38,7 +38,8 @@ class LoopUnit(msgspec.Struct, frozen=True, array_like=True):
 
     milliseconds: int
     """Time since the beginning of the loop."""
-    coding: Coding
+    sound: AudioCoding | None
+    """None for a picture."""
     keyframe: bool
     head: bytes
     """Parameter sets and other units before the first slice."""
@@ -47,7 +48,12 @@ class LoopUnit(msgspec.Struct, frozen=True, array_like=True):
     @property
     def is_video(self) -> bool:
         """Whether it is a picture; otherwise it is sound."""
-        return self.coding is Coding.H264
+        return self.sound is None
+
+    @property
+    def coding(self) -> Coding:
+        """How it is coded: pictures by H.264."""
+        return self.sound or H264
 
     def access_unit(self, channel: int, round_ms: int, number: int) -> AccessUnit:
         """Return the access unit of picture `number` (ignored for sound), `round_ms` later."""
@@ -82,7 +88,7 @@ def read_number_message(picture: bytes) -> int | None:
     return number
 
 
-def make_loop(sound: Coding = Coding.AAC) -> list[LoopUnit]:
+def make_loop(sound: AudioCoding = AudioCoding.AAC) -> list[LoopUnit]:
     """Encode the loop with AAC or G.711 A-law; takes about a second."""
     video = msgspec.structs.replace(LOOP_FORMAT, sound=sound)
     camera, drive = Camera("Bench", 1, video), Drive(ROUND_TRIPS[0], seed=1)
@@ -94,12 +100,12 @@ def make_loop(sound: Coding = Coding.AAC) -> list[LoopUnit]:
     for number in range(LOOP_FRAMES + FRAMES_PER_SECOND):
         instant = begin + timedelta(seconds=number / FRAMES_PER_SECOND)
         for unit in camera.encode_frame(drive.at(30 + number / FRAMES_PER_SECOND), instant):
-            if unit.coding.is_video and number < LOOP_FRAMES:
+            if unit.is_video and number < LOOP_FRAMES:
                 head, slices = _split_at_slices(unit.payload)
-                units.append(LoopUnit(unit.timestamp - origin, unit.coding, unit.keyframe, head, slices))
-            elif not unit.coding.is_video and sounds:
+                units.append(LoopUnit(unit.timestamp - origin, None, unit.keyframe, head, slices))
+            elif not unit.is_video and sounds:
                 sounds -= 1
-                units.append(LoopUnit(unit.timestamp - origin, unit.coding, False, b"", unit.payload))
+                units.append(LoopUnit(unit.timestamp - origin, sound, False, b"", unit.payload))
     return sorted(units, key=lambda shot: shot.milliseconds)
 
 
@@ -115,15 +121,15 @@ def read_loop(path: Path) -> list[LoopUnit]:
 
 def write_transport_stream(units: list[LoopUnit], seconds: int, path: Path, *, first_number: int = 0) -> None:
     """Write `seconds` of the loop's pictures and AAC as MPEG-TS, the input of the ffmpeg reference."""
-    units = [shot for shot in units if shot.coding in (Coding.H264, Coding.AAC)]
+    units = [shot for shot in units if shot.coding in (H264, AudioCoding.AAC)]
     with av.open(str(path), "w", format="mpegts") as container:
-        streams = {
-            Coding.H264: container.add_mux_stream(
+        streams: dict[Coding, Stream] = {
+            H264: container.add_mux_stream(
                 "h264", rate=FRAMES_PER_SECOND, width=LOOP_FORMAT.width, height=LOOP_FORMAT.height
             )
         }
         if not all(shot.is_video for shot in units):
-            streams[Coding.AAC] = container.add_mux_stream("aac", rate=SOUND_RATE)
+            streams[AudioCoding.AAC] = container.add_mux_stream("aac", rate=SOUND_RATE)
         number = first_number
         for turn in range(-(-seconds // LOOP_SECONDS)):
             for shot in units:
@@ -141,7 +147,7 @@ def write_transport_stream(units: list[LoopUnit], seconds: int, path: Path, *, f
 
 def write_telephone_sound(units: list[LoopUnit], seconds: int, path: Path) -> None:
     """Write `seconds` of the loop's G.711, the input of the transcoding reference."""
-    loop = b"".join(shot.slices for shot in units if shot.coding is Coding.G711A)
+    loop = b"".join(shot.slices for shot in units if shot.coding is AudioCoding.G711A)
     whole, rest = divmod(seconds, LOOP_SECONDS)
     path.write_bytes(loop * whole + loop[: len(loop) * rest // LOOP_SECONDS])
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import av
 from av.audio.codeccontext import AudioCodecContext
 
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 
 _PERIOD = 1024
 """Samples of the wave table, a power of two."""
@@ -22,13 +22,13 @@ _ADTS_RATES = {96000: 0, 48000: 3, 44100: 4, 32000: 5, 24000: 6, 22050: 7, 16000
 class Microphone:
     """Generates the sound of an engine whose pitch follows the speed."""
 
-    def __init__(self, coding: Coding) -> None:
+    def __init__(self, coding: AudioCoding) -> None:
         self._encoder: AudioCodecContext
         match coding:
-            case Coding.AAC:
+            case AudioCoding.AAC:
                 self._encoder, sample_format = av.CodecContext.create("aac", "w"), "fltp"
                 self._rate, self._samples = 16_000, 1024
-            case Coding.G711A:
+            case AudioCoding.G711A:
                 self._encoder, sample_format = av.CodecContext.create("pcm_alaw", "w"), "s16"
                 self._rate, self._samples = 8_000, 320
             case _:
@@ -38,7 +38,7 @@ class Microphone:
         self._encoder.layout = "mono"
         self._encoder.format = sample_format
         self._encoder.time_base = Fraction(1, self._rate)
-        if coding is Coding.AAC:
+        if coding is AudioCoding.AAC:
             self._encoder.bit_rate = 24_000
             self._encoder.options = {"aac_coder": "fast"}
         self._resampler = av.AudioResampler(format=sample_format, layout="mono", rate=self._rate)
@@ -58,7 +58,7 @@ class Microphone:
                 for packet in self._encoder.encode(resampled):
                     milliseconds = round(self._encoded_samples * 1000 / self._rate)
                     payload = bytes(packet)
-                    if self.coding is Coding.AAC:
+                    if self.coding is AudioCoding.AAC:
                         payload = adts_header(len(payload), self._rate) + payload
                     packets.append((milliseconds, payload))
                     self._encoded_samples += self._samples

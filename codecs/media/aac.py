@@ -14,7 +14,7 @@ from motorpool.codecs.media import adts
 from motorpool.codecs.media.audio_parser import ADPCM_HEADER_BYTES, RATE
 from motorpool.codecs.media.fragments import AudioFrame
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 
 _SAMPLE_TIME = Fraction(1, RATE)
 _BIT_RATE = 24_000
@@ -26,7 +26,7 @@ class AacTranscoder:
     Times are exact to the sample: a frame's time is that of the unit which holds its first sample.
     """
 
-    def __init__(self, coding: Coding, g726_bits_per_sample: int = 0) -> None:
+    def __init__(self, coding: AudioCoding, g726_bits_per_sample: int = 0) -> None:
         self.layout = (coding, g726_bits_per_sample)
         self._decoder = _open_decoder(coding, g726_bits_per_sample)
         self._encoder = _open_encoder()
@@ -50,7 +50,7 @@ class AacTranscoder:
 
     def _decode(self, payload: bytes) -> bytes:
         """Return 16 bit samples in native byte order; as many as could be decoded."""
-        if self.layout[0] is Coding.ADPCM:
+        if self.layout[0] is AudioCoding.ADPCM:
             samples = 2 * (len(payload) - ADPCM_HEADER_BYTES)
             payload = (
                 payload[:ADPCM_HEADER_BYTES] + samples.to_bytes(4, "little") + payload[ADPCM_HEADER_BYTES:]
@@ -81,21 +81,21 @@ class AacTranscoder:
             sample, pts = self._anchors[0]
             pts += (position - sample) * TICKS_PER_SECOND // RATE
             framed = adts.header(len(payload), RATE) + payload
-            audio_frames.append(AudioFrame(pts, Coding.AAC, framed, adts.FRAME_SAMPLES))
+            audio_frames.append(AudioFrame(pts, AudioCoding.AAC, framed, adts.FRAME_SAMPLES))
         return audio_frames
 
 
-def _open_decoder(coding: Coding, g726_bits_per_sample: int) -> AudioCodecContext:
-    if coding is Coding.G726:
+def _open_decoder(coding: AudioCoding, g726_bits_per_sample: int) -> AudioCodecContext:
+    if coding is AudioCoding.G726:
         # PyAV cannot set the bits of a sample; the demuxer can, and leaves a decoder that is ready.
         options = {"code_size": str(g726_bits_per_sample), "sample_rate": str(RATE)}
         with av.open(io.BytesIO(bytes(64)), format="g726le", options=options) as container:
             return container.streams.audio[0].codec_context
-    if coding is Coding.ADPCM:
+    if coding is AudioCoding.ADPCM:
         # Of FFmpeg's IMA decoders the one for AMV takes high nibbles first, and its predictor is no sample.
         decoder = av.CodecContext.create("adpcm_ima_amv", "r")
     else:
-        decoder = av.CodecContext.create("pcm_alaw" if coding is Coding.G711A else "pcm_mulaw", "r")
+        decoder = av.CodecContext.create("pcm_alaw" if coding is AudioCoding.G711A else "pcm_mulaw", "r")
     decoder.sample_rate = RATE
     decoder.layout = "mono"
     return decoder

@@ -63,6 +63,12 @@ def insert_units(payload: bytes, units: list[bytes], is_delimiter: Callable[[int
     return payload[:position] + inserted + payload[position:]
 
 
+def begins_with(payload: bytes, first_bytes: tuple[bytes, ...]) -> bool:
+    """Whether the first NAL unit of an access unit begins with any of these bytes."""
+    start = payload.find(b"\0\0\1", 0, 8) + 3
+    return start >= 3 and payload.startswith(first_bytes, start)
+
+
 def exp_golomb(unit: bytes, first_byte: int) -> int:
     """Return the unsigned Exp-Golomb number (H.264, 9.1) that begins at a byte; 0 where bytes are missing."""
     field = unit[first_byte : first_byte + 8]
@@ -92,6 +98,11 @@ def to_length_prefixed(payload: bytes) -> bytes:
 
 def _join_with_lengths(payload: bytes) -> bytes:
     return b"".join([part for unit in nal_units(payload) for part in (len(unit).to_bytes(4), unit)])
+
+
+def join_with_lengths(units: list[bytes]) -> bytes:
+    """Return parameter sets as decoder configurations have them: each behind its length in two bytes."""
+    return b"".join([len(unit).to_bytes(2) + unit for unit in units])
 
 
 def nal_units(payload: bytes) -> list[bytes]:

@@ -9,7 +9,7 @@ import msgspec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.aac import AacTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 
 
 class AudioTranscoder:
@@ -51,7 +51,7 @@ class AudioTranscoder:
             if self._transcoder is not None and self._transcoder.layout != layout:
                 transcoded += self._transcoder.drain()
                 self._transcoder = None
-            if layout[0] is Coding.AAC:
+            if layout[0] is AudioCoding.AAC:
                 transcoded += frames
                 continue
             if self._transcoder is None:
@@ -69,5 +69,5 @@ def with_audio(fragment: MediaFragment, audio_frames: tuple[AudioFrame, ...]) ->
     return msgspec.structs.replace(fragment, audio_frames=audio_frames, has_audio=has_audio)
 
 
-def _layout(frame: AudioFrame) -> tuple[Coding, int]:
+def _layout(frame: AudioFrame) -> tuple[AudioCoding, int]:
     return frame.coding, frame.g726_bits

@@ -1,6 +1,12 @@
 """The container formats of HLS segments (RFC 8216, section 3)."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import msgspec
+
+if TYPE_CHECKING:
+    from motorpool.codecs.media.fragments import MediaFragment
 
 
 class Container(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -12,9 +18,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Of file names and URLs, without the dot."""
     media_type: str
     """Of HTTP answers."""
-
-
-MPEG_TS = Container(name="MPEG-TS", suffix="ts", media_type="video/mp2t")
-
-CONTAINERS = (MPEG_TS,)
-"""All formats in which segments may be listed and served."""
+    write: "Callable[[MediaFragment], bytes]"
+    """Return the file of a fragment, whose audio is AAC; raises av.FFmpegError where FFmpeg rejects it."""
+    write_initialization: "Callable[[MediaFragment], bytes] | None" = None
+    """Return what players read before the files (EXT-X-MAP); empty where that of the file before serves."""

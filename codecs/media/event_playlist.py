@@ -10,7 +10,8 @@ from itertools import islice
 
 import msgspec
 
-from motorpool.codecs.media.containers import MPEG_TS, Container
+from motorpool.codecs.media.containers import Container
+from motorpool.codecs.media.muxer import MPEG_TS
 
 _VERSION = 3
 """The first with fractions of a second in EXTINF."""
@@ -47,11 +48,6 @@ class EventPlaylist:
         self._text: str | None = None
 
     @property
-    def first_index(self) -> int:
-        """Number of the first segment that is still listed, or of the next one where none is."""
-        return self._first_index
-
-    @property
     def next_index(self) -> int:
         """Number of the next segment; a later playback starts at or above it."""
         return self._first_index + len(self._listed)
@@ -65,11 +61,6 @@ class EventPlaylist:
     def seconds(self) -> float:
         """Length of all listed segments."""
         return math.fsum(listed.seconds for listed in self._listed)
-
-    @property
-    def is_ended(self) -> bool:
-        """Whether no segment will follow."""
-        return self._ended
 
     def __len__(self) -> int:
         return len(self._listed)

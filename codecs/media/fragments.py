@@ -8,14 +8,15 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
+from motorpool.codecs.media.video_codec import VideoCodec
 
 
 class AudioFrame(msgspec.Struct, frozen=True, gc=False):
     """One unit of audio with its presentation time."""
 
     pts: int
-    coding: Coding
+    coding: AudioCoding
     payload: bytes
     samples: int
     """How many it decodes to."""
@@ -29,13 +30,13 @@ class TimedPicture(msgspec.Struct, frozen=True, gc=False):
     pts: int
     payload: bytes
     keyframe: bool
-    """Decodable from here: parameter sets and a key frame by its NAL type."""
+    """Decodable from here: a key frame with its parameter sets."""
 
 
 class Keyframe(msgspec.Struct, frozen=True, gc=False):
     """A picture that decodes by itself: the source of snapshots."""
 
-    coding: Coding
+    coding: VideoCodec
     payload: bytes
     pts: int
     """Unique within its segmenter, and never going back."""
@@ -49,7 +50,7 @@ class MediaFragment(msgspec.Struct, frozen=True):
     start: int
     end: int
     """The start of the next fragment."""
-    coding: Coding | None
+    coding: VideoCodec | None
     """Of the pictures; None for audio alone."""
     pictures: tuple[TimedPicture, ...]
     audio_frames: tuple[AudioFrame, ...]
@@ -76,4 +77,4 @@ class MediaFragment(msgspec.Struct, frozen=True):
     @property
     def needs_transcoding(self) -> bool:
         """Whether its audio is not AAC: then preparing it takes milliseconds and belongs in a thread."""
-        return any(frame.coding is not Coding.AAC for frame in self.audio_frames)
+        return any(frame.coding is not AudioCoding.AAC for frame in self.audio_frames)

@@ -1,11 +1,9 @@
 """The segment that is open: what it holds, which tracks it has, and what a fragment is made of."""
 
 import enum
-from collections.abc import Iterable
-from dataclasses import dataclass
 
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codec import VideoCodec
 
 
 class Break(enum.Enum):
@@ -18,51 +16,24 @@ class Break(enum.Enum):
     """It ends early, and the next one is marked as a discontinuity."""
 
 
-@dataclass(slots=True)
-class SegmentTracks:
-    """The tracks of segments: all parts of one have the same, and a change is a discontinuity."""
-
-    in_parts: bool
-    tracks: tuple[Coding | None, bool] | None = None
-    """Coding of the pictures and whether there is audio; of the last segment until the first part."""
-    segment_has_audio: bool = False
-    """In what has been emitted of the segment."""
-
-    @property
-    def has_audio(self) -> bool:
-        """Whether parts have an audio track, even those without audio."""
-        return bool(self.in_parts and self.tracks and self.tracks[1])
-
-    def begin(self, coding: Coding | None, *, has_audio: bool) -> bool:
-        """Settle the tracks of a segment by its first fragment; return whether they changed."""
-        before = self.tracks
-        expects_audio = self.has_audio and self.segment_has_audio  # a part may lie between two units of it
-        self.tracks = coding, has_audio or expects_audio
-        self.segment_has_audio = has_audio
-        return before is not None and before != self.tracks
-
-    def admits_audio(self, *, has_audio: bool) -> bool:
-        """Note whether a later part has audio; False if its segment has no track for it."""
-        admitted = not has_audio or self.has_audio
-        self.segment_has_audio |= has_audio and admitted
-        return admitted
-
-
 class OpenSegment:
     """The open segment, and of its fragments the open one: all of it, or its latest part."""
 
     def __init__(self, start: int, pending: Break, *, in_parts: bool) -> None:
         """`start` in ticks, of the first segment; `pending` says what it is."""
         self.pending = pending
-        self.coding: Coding | None = None
+        self.coding: VideoCodec | None = None
         """Of the latest pictures."""
         self.start = start
         self.bytes = 0
         """Of all parts."""
-        self.rejected_audio = 0
-        """Units that were left out of parts, for segments without a track for them."""
-        self._tracks = SegmentTracks(in_parts)
+        self._in_parts = in_parts
         self._has_parts = False
+        """Whether parts of it have been emitted."""
+        self._tracks: tuple[VideoCodec | None, bool] | None = None
+        """Codec of the pictures and whether there is audio; of the last segment until the first part."""
+        self._has_audio = False
+        """Whether there is audio in what has been emitted of it."""
         # The open fragment.
         self.fragment_start = start
         self.pictures: list[TimedPicture] = []
@@ -88,7 +59,7 @@ class OpenSegment:
         later = [] if last else self._take_audio_from(end)
         fragment = self._close(end, last=last, complete=True)
         self.audio_frames = later
-        self.bytes = _size(later)
+        self.bytes = sum([len(frame.payload) for frame in later])
         return fragment
 
     def end_part(self, end: int, arrived_at: float, *, independent: bool) -> MediaFragment:
@@ -116,23 +87,39 @@ class OpenSegment:
             self._independent,
             self._arrived_at,
             last,
-            self._tracks.has_audio,
+            self._has_audio_track,
             complete,
         )
 
+    @property
+    def _has_audio_track(self) -> bool:
+        return bool(self._in_parts and self._tracks and self._tracks[1])
+
     def _close(self, end: int, *, last: bool, complete: bool) -> MediaFragment:
-        has_audio, changed = bool(self.audio_frames), False
-        if not self._has_parts:
-            changed = self._tracks.begin(self.coding if self.pictures else None, has_audio=has_audio)
-        elif not self._tracks.admits_audio(has_audio=has_audio):
-            self.rejected_audio += len(self.audio_frames)
-            self.audio_frames = []
-            if self.pending is Break.NONE:
-                self.pending = Break.SEGMENT
+        changed = self._settle_tracks()
         fragment = self.build(end, last=last, complete=complete, changed=changed)
         self.pictures = []
         self.fragment_start = end
         return fragment
+
+    def _settle_tracks(self) -> bool:
+        """Give the open fragment the tracks of its segment, as all parts have; return whether they changed.
+
+        Audio that begins in a later part waits for the next segment.
+        """
+        has_audio = bool(self.audio_frames)
+        if not self._has_parts:
+            before = self._tracks
+            expected = self._has_audio_track and self._has_audio  # a part may lie between two units of audio
+            self._tracks = self.coding if self.pictures else None, has_audio or expected
+            self._has_audio = has_audio
+            return before is not None and before != self._tracks
+        if has_audio and not self._has_audio_track:
+            self.audio_frames, has_audio = [], False
+            if self.pending is Break.NONE:
+                self.pending = Break.SEGMENT
+        self._has_audio |= has_audio
+        return False
 
     def _take_audio_from(self, end: int) -> list[AudioFrame]:
         if not self.audio_frames or self.audio_frames[-1].pts < end:
@@ -140,7 +127,3 @@ class OpenSegment:
         later = [frame for frame in self.audio_frames if frame.pts >= end]
         del self.audio_frames[-len(later) :]  # they are in the order of their times
         return later
-
-
-def _size(frames: Iterable[AudioFrame]) -> int:
-    return sum([len(frame.payload) for frame in frames])

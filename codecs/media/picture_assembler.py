@@ -1,70 +1,63 @@
-"""Access units of one camera into pictures that can be muxed (docs/protocols/jt1078.md#pictures)."""
+"""Access units with NAL units into pictures that can be muxed (docs/protocols/jt1078.md#pictures)."""
 
-import msgspec
+from collections.abc import Callable
 
-from motorpool.codecs.media.annexb import SetKey
-from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.codecs.media.video_codecs import VIDEO_CODECS, VideoCodec
+from motorpool.codecs.media.annexb import DELTA_PICTURE, ScannedUnit, SetKey, insert_units
+from motorpool.codecs.media.video_codec import CodedPicture
 
 _MAX_PENDING_BYTES = 64 << 10
-
-
-class CodedPicture(msgspec.Struct, frozen=True, gc=False):
-    """One coded picture; a key frame with all that a decoder needs."""
-
-    payload: bytes
-    keyframe: bool
-    """Decodable from here: a key frame by its NAL type, with its parameter sets in front."""
-    changed: bool = False
-    """Its parameter sets or its coding differ from those of the pictures before."""
 
 
 class PictureAssembler:
     """Joins parameter sets that come alone to the next picture, and repeats them for key frames without."""
 
-    def __init__(self) -> None:
-        self.coding: Coding | None = None
-        """Of the last unit; None before the first."""
-        self._codec: VideoCodec
+    def __init__(
+        self,
+        scan: Callable[[bytes], ScannedUnit],
+        is_delimiter: Callable[[int], bool],
+        required_sets: frozenset[int],
+        root_sets: frozenset[int],
+    ) -> None:
+        """`scan` parses an access unit up to its first slice; `is_delimiter` knows what must stay in front.
+
+        `required_sets` are the NAL unit types of parameter sets without which a key frame does not decode,
+        `root_sets` those on which the others build: a new one voids the others.
+        """
+        self._scan = scan
+        self._is_delimiter = is_delimiter
+        self._required_sets = required_sets
+        self._root_sets = root_sets
         self._sets: dict[SetKey, bytes] = {}
-        self._used_sets: dict[SetKey, bytes] | None = None
-        """Those of the last key frame."""
         self._pending = b""
 
-    def push(self, unit: AccessUnit) -> CodedPicture | None:
+    def push(self, payload: bytes) -> CodedPicture | None:
         """Return the unit as a picture; None for parameter sets alone, which wait for the next picture."""
-        if unit.coding is not self.coding:
-            self.coding = unit.coding
-            self._codec = VIDEO_CODECS[unit.coding]
-            self._sets = {}
-            self._pending = b""
-        codec = self._codec
-        payload = unit.payload
-        found = codec.scan(payload)
+        found = self._scan(payload)
+        if found is DELTA_PICTURE and not self._pending:
+            return CodedPicture(payload, keyframe=False)
         if not found.has_picture:
             if found.sets:
-                self._remember(found.sets, codec.root_sets)
+                self._remember(found.sets)
                 if len(self._pending) + len(payload) <= _MAX_PENDING_BYTES:
                     self._pending += payload
             return None
         if self._pending:
             payload = self._pending + payload
-            found = codec.scan(payload)
+            found = self._scan(payload)
             self._pending = b""
         if found.sets:
-            self._remember(found.sets, codec.root_sets)
+            self._remember(found.sets)
         if not found.keyframe:
             return CodedPicture(payload, keyframe=False)
-        if not _contains_types(self._sets, codec.required_sets):
+        if not _contains_types(self._sets, self._required_sets):
             return CodedPicture(payload, keyframe=False)
-        if not _contains_types(found.sets, codec.required_sets):
+        if not _contains_types(found.sets, self._required_sets):
             missing = [self._sets[key] for key in sorted(self._sets) if key not in found.sets]
-            payload = codec.insert_sets(payload, missing)
-        changed = self._used_sets is not None and self._used_sets != self._sets
-        self._used_sets = dict(self._sets)
-        return CodedPicture(payload, keyframe=True, changed=changed)
+            payload = insert_units(payload, missing, self._is_delimiter)
+        return CodedPicture(payload, keyframe=True, configuration=dict(self._sets))
 
-    def _remember(self, sets: dict[SetKey, bytes], root_sets: frozenset[int]) -> None:
+    def _remember(self, sets: dict[SetKey, bytes]) -> None:
+        root_sets = self._root_sets
         if any(key[0] in root_sets and self._sets.get(key, new) != new for key, new in sets.items()):
             # The other root sets stay; what builds on the one that is replaced does not.
             self._sets = {key: old for key, old in self._sets.items() if key[0] in root_sets}

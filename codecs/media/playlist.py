@@ -10,14 +10,14 @@ import msgspec
 from m3u8.model import PartialSegment, PartialSegmentList, PartInformation, PreloadHint, ServerControl  # type: ignore[import-untyped]  # as above
 from m3u8.model import Segment as Entry
 
-from motorpool.codecs.media.containers import MPEG_TS, Container
-from motorpool.codecs.media.muxer import Segment
+from motorpool.codecs.media.containers import Container
+from motorpool.codecs.media.muxer import MPEG_TS, Segment
 from motorpool.codecs.media.parts import GrowingSegment, Part
 
 _VERSION = 3
 """The first with fractions of a second in EXTINF."""
 _PARTS_VERSION = 6
-"""As the players that know parts expect at least."""
+"""As the players that know parts expect at least; the first with EXT-X-MAP where not only key frames are."""
 _HOLD_BACK_PARTS = 3
 """How far from the end players of parts play."""
 _PARTS_FOR_TARGETS = 3
@@ -30,6 +30,7 @@ class _Listed(msgspec.Struct, frozen=True, gc=False):
     index: int
     segment: Segment
     started_at: datetime | None
+    map_index: int | None
     parts: tuple[Part, ...] = ()
 
 
@@ -49,7 +50,6 @@ class LivePlaylist:
         window: int = 6,
         *,
         target_seconds: float = 2.0,
-        prefix: str = "",
         first_index: int = 0,
         first_discontinuity: int = 0,
         late: int = 3,
@@ -58,23 +58,26 @@ class LivePlaylist:
     ) -> None:
         """`window` segments are listed, `late` more can still be fetched; `max_bytes` bounds both.
 
-        `prefix` stands before each segment's name. `first_index` and `first_discontinuity` continue an
-        earlier actor of the stream.
+        `first_index` and `first_discontinuity` continue an earlier actor of the stream.
         """
         self._window = window
         self._unlisted_limit = late
         self._max_bytes = max_bytes
-        self._prefix = prefix
         self._target_duration = max(1, math.ceil(target_seconds))
         self._next_index = first_index
         self._discontinuities = first_discontinuity
         self._listed: deque[_Listed] = deque()
         self._unlisted: deque[_Listed] = deque()
         self._bytes = 0
-        self._ended = False
+        self._initializations: dict[int, bytes] = {}
+        """By the number of the first segment that it is for."""
+        self._map_index: int | None = None
+        """Of the latest one."""
         self._text: str | None = None
         self._part_seconds = part_seconds
         self._growing: GrowingSegment | None = None
+        self._container = MPEG_TS
+        """Of the latest segment or part, and as far as is known of the next one."""
 
     @property
     def next_index(self) -> int:
@@ -102,16 +105,6 @@ class LivePlaylist:
         growing = self._growing is not None and self._growing.discontinuity
         return self._discontinuities + sum(listed.segment.discontinuity for listed in self._listed) + growing
 
-    @property
-    def stored_bytes(self) -> int:
-        """Bytes of all segments that can be fetched."""
-        return self._bytes
-
-    @property
-    def is_ended(self) -> bool:
-        """No segment will follow."""
-        return self._ended
-
     def __len__(self) -> int:
         return len(self._listed)
 
@@ -120,8 +113,8 @@ class LivePlaylist:
 
         `started_at`: when its first picture was taken.
         """
-        self._ended = False
         self._text = None
+        self._container = segment.container
         self._bytes += len(segment.data)
         if segment.complete and self._growing is None and not self._part_seconds:
             return self._list(segment, started_at)
@@ -133,6 +126,7 @@ class LivePlaylist:
             self._list(growing.join(), growing.started_at, tuple(growing.parts))
             growing = None
         if growing is None:
+            self._note_initialization(part)
             self._growing = growing = GrowingSegment(part, started_at)
         else:
             growing.add(part)
@@ -142,9 +136,10 @@ class LivePlaylist:
         return self._list(growing.join(), growing.started_at, tuple(growing.parts))
 
     def _list(self, segment: Segment, started_at: datetime | None, parts: tuple[Part, ...] = ()) -> int:
+        self._note_initialization(segment)
         index = self._next_index
         self._next_index += 1
-        self._listed.append(_Listed(index, segment, started_at, parts))
+        self._listed.append(_Listed(index, segment, started_at, self._map_index, parts))
         self._target_duration = max(self._target_duration, math.floor(segment.duration + 0.5))
         while len(self._listed) > self._window:
             self._unlist()
@@ -156,19 +151,21 @@ class LivePlaylist:
             self._discard()
         return index
 
-    def end(self) -> None:
-        """No segment follows: players stop asking. Undone by another `append`."""
-        if self._growing is not None:
-            growing, self._growing = self._growing, None
-            self._list(growing.join(), growing.started_at, tuple(growing.parts))
-        if not self._ended:
-            self._ended = True
-            self._text = None
+    def _note_initialization(self, segment: Segment) -> None:
+        """Keep what players read before the next segment, if it is not what they have read before others."""
+        wanted = segment.initialization
+        if wanted and (self._map_index is None or wanted != self._initializations[self._map_index]):
+            self._map_index = self._next_index
+            self._initializations[self._map_index] = wanted
 
     def get(self, index: int) -> bytes | None:
         """The file of a segment, also for a while after it left the list."""
         kept = self._find(index)
         return None if kept is None else kept.segment.data
+
+    def get_initialization(self, index: int) -> bytes | None:
+        """The file that players read before the segment of this number and those that follow it."""
+        return self._initializations.get(index)
 
     def get_part(self, index: int, part: int) -> bytes | None:
         """The file of a part, as long as that of its segment."""
@@ -189,7 +186,7 @@ class LivePlaylist:
         if index >= self._next_index:
             growing = 0 if self._growing is None else len(self._growing)
             return index == self._next_index and part is not None and part < growing
-        if index < self._next_index - 1 or part is None or self._growing is not None or self._ended:
+        if index < self._next_index - 1 or part is None or self._growing is not None:
             return True
         last = self._find(index)
         return last is None or part < len(last.parts) or not last.parts
@@ -214,18 +211,18 @@ class LivePlaylist:
 
     def _dump(self) -> str:
         playlist = m3u8.M3U8()
-        playlist.version = _VERSION
+        playlist.version = _VERSION if self._map_index is None else _PARTS_VERSION
         playlist.target_duration = self._target_duration
         playlist.media_sequence = self._listed[0].index if self._listed else self._next_index
         playlist.discontinuity_sequence = self._discontinuities
-        playlist.is_endlist = self._ended
         for listed in self._listed:
             playlist.add_segment(
                 Entry(
-                    uri=f"{self._prefix}{listed.index}.{listed.segment.container.suffix}",
+                    uri=f"{listed.index}.{listed.segment.container.suffix}",
                     duration=round(listed.segment.duration, 6),
                     discontinuity=listed.segment.discontinuity,
                     program_date_time=listed.started_at,
+                    init_section=self._map(listed.map_index, listed.segment.container),
                 )
             )
         if self._part_seconds:
@@ -247,7 +244,11 @@ class LivePlaylist:
             longest = max([longest, *[part.duration for part in listed.parts]])
             entry.parts = self._part_entries(listed.index, listed.segment.container, listed.parts)
         if growing is not None:
-            entry = Entry(discontinuity=growing.discontinuity, program_date_time=growing.started_at)
+            entry = Entry(
+                discontinuity=growing.discontinuity,
+                program_date_time=growing.started_at,
+                init_section=self._map(self._map_index, growing.container),
+            )
             entry.parts = self._part_entries(self._next_index, growing.container, growing.parts)
             playlist.add_segment(entry)
         part_target = math.ceil(longest * _STEPS_PER_SECOND - 1e-6) / _STEPS_PER_SECOND
@@ -256,22 +257,18 @@ class LivePlaylist:
         playlist.server_control = ServerControl(
             can_block_reload="YES", part_hold_back=round(_HOLD_BACK_PARTS * part_target, 3)
         )
-        if not self._ended:
-            number = 0 if growing is None else len(growing)
-            uri = f"{self._prefix}{self._next_index}.{number}.{self._next_container().suffix}"
-            playlist.preload_hint = PreloadHint("PART", None, uri)
+        number = 0 if growing is None else len(growing)
+        uri = f"{self._next_index}.{number}.{self._container.suffix}"
+        playlist.preload_hint = PreloadHint("PART", None, uri)
 
-    def _next_container(self) -> Container:
-        """Guess the next part's container: that of the last one."""
-        if self._growing is not None:
-            return self._growing.container
-        return self._listed[-1].segment.container if self._listed else MPEG_TS
+    def _map(self, index: int | None, container: Container) -> dict[str, str] | None:
+        return None if index is None else {"uri": f"init{index}.{container.suffix}"}
 
     def _part_entries(self, index: int, container: Container, parts: Iterable[Part]) -> PartialSegmentList:
         return PartialSegmentList(
             PartialSegment(
                 None,
-                f"{self._prefix}{index}.{number}.{container.suffix}",
+                f"{index}.{number}.{container.suffix}",
                 round(part.duration, 6),
                 independent="YES" if part.independent else None,
             )
@@ -290,4 +287,8 @@ class LivePlaylist:
         self._unlisted.append(listed)
 
     def _discard(self) -> None:
-        self._bytes -= len(self._unlisted.popleft().segment.data)
+        discarded = self._unlisted.popleft()
+        self._bytes -= len(discarded.segment.data)
+        following = (self._unlisted or self._listed)[0].map_index
+        if discarded.map_index is not None and discarded.map_index != following:
+            del self._initializations[discarded.map_index]

@@ -8,40 +8,24 @@ been dropped before it comes here; the stream goes on, as a decoder does better 
 viewer with a stop until the next key frame.
 """
 
-from dataclasses import dataclass
-
-from motorpool.codecs.media.audio_parser import AudioParser, ParsedAudio
+from motorpool.codecs.media.audio_parser import AudioParser, LeadingAudio, ParsedAudio
 from motorpool.codecs.media.fragments import AudioFrame, Keyframe, MediaFragment, TimedPicture
-from motorpool.codecs.media.leading_audio import LeadingAudio, LeadingUnit
 from motorpool.codecs.media.open_segment import Break, OpenSegment
-from motorpool.codecs.media.picture_assembler import CodedPicture, PictureAssembler
 from motorpool.codecs.media.segmenter_table import Row, State, Unit, make_table
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND, Timeline
-from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.codecs.media.video_codecs import VIDEO_CODECS
+from motorpool.codecs.media.units import AccessUnit
+from motorpool.codecs.media.video_codec import CodedPicture, PictureParser, VideoCodec
 
 _TRAILING_AUDIO_TICKS = TICKS_PER_SECOND // 2
 """Audio may outlast the last picture by this much without making its segment longer."""
+_PRECEDING_AUDIO_MS = 1000
+"""Audio that came before the first key frame goes with it when it is stamped at most this long after it."""
 
 
 # Members as globals: in Python 3.11 access through the class costs a descriptor lookup for each unit.
 _WAITING = State.WAITING
 _KEYFRAME, _PICTURE, _AUDIO = Unit
 _NO_BREAK, _, _DISCONTINUITY = Break
-
-
-@dataclass(slots=True)
-class SegmenterStatistics:
-    """Units that are in no fragment, and irregularities."""
-
-    awaiting_keyframe: int = 0
-    """Pictures before the first key frame with parameter sets, and after a stretch of audio alone."""
-    unknown_coding: int = 0
-    undecodable_audio: int = 0
-    awaiting_segment: int = 0
-    """Units of audio that began within a segment of which parts have been emitted."""
-    jumps: int = 0
-    """Of the device's clock, as far as they became discontinuities."""
 
 
 class Segmenter:
@@ -65,7 +49,6 @@ class Segmenter:
         that end no segment are not `complete` (Low-Latency HLS); 0 for whole segments.
         """
         self.last_keyframe: Keyframe | None = None
-        self._statistics = SegmenterStatistics()
         target, longest, part = (
             round(seconds * TICKS_PER_SECOND) for seconds in (target_seconds, max_seconds, part_seconds)
         )
@@ -77,7 +60,11 @@ class Segmenter:
             start, _DISCONTINUITY if discontinuity else _NO_BREAK, in_parts=self._in_parts
         )
         self._timeline = Timeline(start, live=live)
-        self._pictures = PictureAssembler()
+        self._codec: VideoCodec | None = None
+        """Of the latest picture, with its parser."""
+        self._parser: PictureParser
+        self._configuration: object = None
+        """Codec and configuration of the last key frame."""
         self._audio = AudioParser()
         self._leading_audio = LeadingAudio()
         self._earliest_audio = start
@@ -85,27 +72,21 @@ class Segmenter:
         self._remainder = 0
         """Ticks times the sample rate that did not make a whole tick of audio."""
 
-    @property
-    def statistics(self) -> SegmenterStatistics:
-        """What came so far."""
-        self._statistics.awaiting_segment = self._segment.rejected_audio
-        return self._statistics
-
     def push(self, unit: AccessUnit, now: float) -> MediaFragment | None:
         """Take the next unit, which arrived at `now` (monotonic seconds); return a fragment it completes."""
         coding = unit.coding
-        if coding is self._pictures.coding or coding in VIDEO_CODECS:
-            picture = self._pictures.push(unit)
-            return None if picture is None else self._push_picture(picture, unit, now)
-        if coding is Coding.OTHER:
-            self._statistics.unknown_coding += 1
+        if isinstance(coding, VideoCodec):
+            if coding is not self._codec:
+                self._codec, self._parser = coding, coding.make_parser()
+            picture = self._parser.push(unit.payload)
+            return None if picture is None else self._push_picture(coding, picture, unit, now)
+        if coding is None:
             return None
-        audio = self._audio.push(unit)
+        audio = self._audio.push(coding, unit)
         if audio is None:
-            self._statistics.undecodable_audio += 1
             return None
         if self._state is _WAITING:
-            return self._keep_audio(LeadingUnit(audio, unit, now))
+            return self._keep_audio(audio, unit, now)
         return self._push_audio(audio, unit, now, self._in_parts)
 
     def discontinuity(self) -> MediaFragment | None:
@@ -130,19 +111,22 @@ class Segmenter:
         """Return what `flush` would; it stays open."""
         return None if self._state is _WAITING else self._segment.build(self._last_end())
 
-    def _push_picture(self, picture: CodedPicture, unit: AccessUnit, now: float) -> MediaFragment | None:
+    def _push_picture(
+        self, codec: VideoCodec, picture: CodedPicture, unit: AccessUnit, now: float
+    ) -> MediaFragment | None:
         keyframe, segment = picture.keyframe, self._segment
         row = self._rows.get(_KEYFRAME if keyframe else _PICTURE)
-        if row is None or not (keyframe or unit.coding is segment.coding):
-            self._statistics.awaiting_keyframe += 1
+        if row is None or not (keyframe or codec is segment.coding):
             self._leading_audio.take()  # pictures come: this is no stream of audio alone
             return None
         pts, jumped = self._timeline.place_picture(unit.timestamp, unit.frame_interval, now)
         if jumped:
-            self._statistics.jumps += 1
             segment.pending = _DISCONTINUITY
-        if picture.changed:
-            segment.pending = _DISCONTINUITY
+        if keyframe:
+            configuration = codec, picture.configuration
+            if self._configuration not in (None, configuration):
+                segment.pending = _DISCONTINUITY
+            self._configuration = configuration
         fragment = None
         if (
             pts - segment.start >= row.length
@@ -157,23 +141,23 @@ class Segmenter:
         segment.pictures.append(TimedPicture(pts, picture.payload, keyframe))
         segment.bytes += len(picture.payload)
         if keyframe:
-            segment.coding = unit.coding
-            self.last_keyframe = Keyframe(unit.coding, picture.payload, pts, now)
-            if self._leading_audio:
-                for kept in self._leading_audio.take_beside(unit.timestamp):
-                    self._push_audio(*kept, self._in_parts)
+            segment.coding = codec
+            self.last_keyframe = Keyframe(codec, picture.payload, pts, now)
+            for audio, audio_unit, arrived_at in self._leading_audio.take():
+                if 0 <= audio_unit.timestamp - unit.timestamp <= _PRECEDING_AUDIO_MS:
+                    self._push_audio(audio, audio_unit, arrived_at, self._in_parts)
         return fragment
 
-    def _keep_audio(self, unit: LeadingUnit) -> MediaFragment | None:
+    def _keep_audio(self, audio: ParsedAudio, unit: AccessUnit, now: float) -> MediaFragment | None:
         """Keep audio until a key frame comes, or until there is enough for a segment of audio alone."""
         row = self._rows[_AUDIO]
-        if self._leading_audio.keep(unit) < row.length:
+        if self._leading_audio.keep(audio, unit, now) < row.length:
             return None
         kept = self._leading_audio.take()
-        self._end_segment(row, self._segment.fragment_start, kept[0].arrived_at)
+        self._end_segment(row, self._segment.fragment_start, kept[0][2])
         fragment = None
         for each in kept:
-            # Not in parts, so that one of them completes a fragment at most.
+            # Not in parts: more than one completes a fragment only where the layout changes among them.
             fragment = self._push_audio(*each, in_parts=False) or fragment
         return fragment
 
@@ -188,17 +172,15 @@ class Segmenter:
             return None
         segment, row = self._segment, self._rows[_AUDIO]
         if audio.changed or jumped:
-            self._statistics.jumps += jumped
             segment.pending = _DISCONTINUITY
-        since = segment.pictures[-1].pts if segment.pictures else segment.start
-        frames = segment.audio_frames
-        fragment = None
+        pictures, frames, fragment = segment.pictures, segment.audio_frames, None
+        since = pictures[-1].pts if pictures else segment.start
         if pts - since >= row.length or (row.at_break and frames and segment.pending is not _NO_BREAK):
             fragment = self._end_segment(row, pts, now)
         elif in_parts and frames and pts + duration - segment.fragment_start >= row.part_length:
             fragment = segment.end_part(pts, now, independent=True)
         segment.audio_frames.append(
-            AudioFrame(pts, unit.coding, audio.payload, audio.samples, audio.g726_bits)
+            AudioFrame(pts, audio.coding, audio.payload, audio.samples, audio.g726_bits)
         )
         segment.bytes += len(audio.payload)
         return fragment

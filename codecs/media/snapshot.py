@@ -10,9 +10,7 @@ import av
 from av.video.codeccontext import VideoCodecContext
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
-from motorpool.codecs.media.units import Coding
-from motorpool.codecs.media.video_codecs import VIDEO_CODECS
+from motorpool.codecs.media.video_codec import PictureFormat
 
 _MAX_PIXELS = 1 << 25
 """More than 8K has. A parameter set may claim a size for which there is not enough memory."""
@@ -20,26 +18,26 @@ _QUANTIZER = 4
 """On FFmpeg's scale from 2 (best) to 31: as fine as quality 85 of libjpeg."""
 
 
-def encode_jpeg(coding: Coding, keyframe: bytes) -> bytes:
+def encode_jpeg(decoder_name: str, keyframe: bytes) -> bytes:
     """Return a key frame with its parameter sets as JPEG, in its own size. Blocking: some milliseconds.
 
     Raises:
         CodecError: it does not decode, or not to a picture.
     """
     try:
-        return _encode(_decode(coding, keyframe))
+        return _encode(_decode(decoder_name, keyframe))
     except (av.FFmpegError, ValueError, MemoryError) as error:
         raise CodecError(f"the key frame does not decode: {error}") from error
 
 
-def probe_format(coding: Coding, keyframe: bytes) -> PictureFormat:
+def probe_format(decoder_name: str, keyframe: bytes) -> PictureFormat:
     """Return size and sample format of a key frame with its parameter sets. Blocking: some milliseconds.
 
     Raises:
         CodecError: it does not decode, or not to a picture.
     """
     try:
-        frame = _decode(coding, keyframe)
+        frame = _decode(decoder_name, keyframe)
     except (av.FFmpegError, ValueError, MemoryError) as error:
         raise CodecError(f"the key frame does not decode: {error}") from error
     pixel_format = frame.format
@@ -52,8 +50,8 @@ def probe_format(coding: Coding, keyframe: bytes) -> PictureFormat:
     return PictureFormat(frame.width, frame.height, chroma, pixel_format.components[0].bits)
 
 
-def _decode(coding: Coding, keyframe: bytes) -> av.VideoFrame:
-    decoder = av.CodecContext.create(VIDEO_CODECS[coding].ffmpeg_name, "r")
+def _decode(decoder_name: str, keyframe: bytes) -> av.VideoFrame:
+    decoder = av.CodecContext.create(decoder_name, "r")
     assert isinstance(decoder, VideoCodecContext)
     decoder.thread_count = 1
     decoder.options = {"max_pixels": str(_MAX_PIXELS)}

@@ -4,12 +4,12 @@ import enum
 
 import msgspec
 
+from motorpool.codecs.media.video_codec import VideoCodec
 
-class Coding(enum.Enum):
-    """How an access unit is coded."""
 
-    H264 = "h264"
-    H265 = "hevc"
+class AudioCoding(enum.Enum):
+    """How a unit of audio is coded."""
+
     AAC = "aac"
     """With or without ADTS headers."""
     G711A = "alaw"
@@ -19,15 +19,10 @@ class Coding(enum.Enum):
     """IMA (DVI4), 4 bit, high nibble first, each unit led by predictor and index
     (docs/protocols/jt1078.md#audio).
     """
-    OTHER = "other"
-    """Named by the peer but not supported: dropped and counted."""
 
-    __hash__ = object.__hash__  # Enum's own is a Python function, which tables on the packet path would call
 
-    @property
-    def is_video(self) -> bool:
-        """Whether it is a coding of pictures: one that `video_codecs.VIDEO_CODECS` has."""
-        return self in (Coding.H264, Coding.H265)
+Coding = VideoCodec | AudioCoding
+"""How an access unit is coded."""
 
 
 class AccessUnit(msgspec.Struct, frozen=True, gc=False):
@@ -35,12 +30,18 @@ class AccessUnit(msgspec.Struct, frozen=True, gc=False):
 
     channel: int
     """Logical camera channel as in the packet."""
-    coding: Coding
+    coding: Coding | None
+    """None where the peer names one that is not supported: such units are dropped."""
     keyframe: bool
     """The device's mark; the bitstream decides (see `segmenter`)."""
     timestamp: int
     """Milliseconds by the device's media clock; any origin, may jump."""
     payload: bytes
-    """Annex B for pictures; the bare codec frames for audio."""
+    """A picture as its codec writes it into a stream (Annex B); the bare codec frames for audio."""
     frame_interval: int = 0
     """Milliseconds since the previous picture, as the device says; 0 where unknown."""
+
+    @property
+    def is_video(self) -> bool:
+        """Whether it is a picture, of a codec that is supported."""
+        return isinstance(self.coding, VideoCodec)

@@ -26,9 +26,10 @@ from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.actors.video.sound import SOUND, TranscodeAudio
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import ChildSpec, DynamicSpec, Failure, MailboxFull, Restart
 from motorpool.runtime.testing import Probe, TestClock, open_tree
 from motorpool.storage.devices import devices
@@ -184,8 +185,8 @@ class InProcessDecoder(Probe):
         super().handle(message)
         try:
             if isinstance(message, EncodeJpeg):
-                return encode_jpeg(message.coding, message.keyframe)
-            return probe_format(message.coding, message.keyframe)
+                return encode_jpeg(message.codec.ffmpeg_name, message.keyframe)
+            return probe_format(message.codec.ffmpeg_name, message.keyframe)
         except CodecError as error:
             return Failure(error)
 
@@ -346,7 +347,7 @@ def film():
 
     def filmed(seconds, channel=1, start=1000):
         return [
-            AccessUnit(channel, Coding.H264, number % 5 == 0, start + 200 * number, payload, 200)
+            AccessUnit(channel, H264, number % 5 == 0, start + 200 * number, payload, 200)
             for number, payload in enumerate(pictures(5 * seconds))
         ]
 

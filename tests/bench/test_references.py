@@ -12,7 +12,7 @@ from motorpool.bench.options import BenchError
 from motorpool.bench.references import ffmpeg_cpu_seconds, run_bare, run_echo
 from motorpool.bench.vehicles import media_loop
 from motorpool.bench.vehicles.media_loop import LoopUnit
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 
 
 def test_the_echo_server_sends_back_what_comes_and_ends_with_its_block() -> None:
@@ -49,7 +49,7 @@ def test_ffmpeg_uses_some_cpu_for_a_film_and_complains_about_junk(
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg program here")
 def test_transcoding_telephone_sound_costs_ffmpeg_more_than_copying(tmp_path: Path) -> None:
-    telephone = media_loop.make_loop(Coding.G711A)
+    telephone = media_loop.make_loop(AudioCoding.G711A)
     media_loop.write_transport_stream(telephone, 60, tmp_path / "pictures.ts")
     media_loop.write_telephone_sound(telephone, 60, tmp_path / "sound")
     transcoded = ffmpeg_cpu_seconds(tmp_path / "pictures.ts", telephone_sound=tmp_path / "sound")

@@ -24,13 +24,15 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     PlaybackRequest,
     RecordingListQuery,
 )
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.codecs.reports import Recording
 
 FPS = 10
 START = datetime(2026, 5, 1, 10, 0, tzinfo=UTC)
-CODERS = {Coding.H264: ("libx264", "x264-params"), Coding.H265: ("libx265", "x265-params")}
+CODERS = {H264: ("libx264", "x264-params"), H265: ("libx265", "x265-params")}
 SETTINGS = {
     "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
     "MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "0",
@@ -39,7 +41,7 @@ SETTINGS = {
 }
 
 
-def footage(seconds, coding=Coding.H264):
+def footage(seconds, coding=H264):
     """Pictures with a key frame a second, and AAC beside them, stamped with the time of day."""
     name, parameters = CODERS[coding]
     coder = av.CodecContext.create(name, "w")
@@ -72,7 +74,7 @@ def footage(seconds, coding=Coding.H264):
             length = packet.size + 7
             head = (0xFF, 0xF1, 0x6C, 0x40 | length >> 11, length >> 3 & 0xFF, (length & 7) << 5 | 0x1F, 0xFC)
             stamp = origin + max(0, packet.pts) // 8
-            units.append(AccessUnit(1, Coding.AAC, False, stamp, bytes(head) + bytes(packet)))
+            units.append(AccessUnit(1, AudioCoding.AAC, False, stamp, bytes(head) + bytes(packet)))
     return sorted(units, key=lambda unit: unit.timestamp)
 
 
@@ -82,10 +84,8 @@ def nal_units(annex_b):
 
 def without_sets(units, coding):
     """The NAL units that are no parameter sets: the server may repeat those."""
-    kinds = {7, 8} if coding is Coding.H264 else {32, 33, 34}
-    return [
-        unit for unit in units if (unit[0] & 31 if coding is Coding.H264 else unit[0] >> 1 & 63) not in kinds
-    ]
+    kinds = {7, 8} if coding is H264 else {32, 33, 34}
+    return [unit for unit in units if (unit[0] & 31 if coding is H264 else unit[0] >> 1 & 63) not in kinds]
 
 
 def captured(data, coding):
@@ -109,7 +109,7 @@ def captured(data, coding):
 
 def sent(units, coding):
     pictures = [without_sets(nal_units(unit.payload), coding) for unit in units if unit.coding is coding]
-    return pictures, [unit.payload[7:] for unit in units if unit.coding is Coding.AAC]
+    return pictures, [unit.payload[7:] for unit in units if unit.coding is AudioCoding.AAC]
 
 
 def complaints(data, path):
@@ -178,12 +178,12 @@ def play_back(peer, units, *, hangs_up=True, sim_bytes=6):
                     pass
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 @pytest.mark.parametrize("version", [2013, 2019])
 def test_a_recording_is_listed_played_back_watched_and_kept_as_it_was_sent(
     server, connected, eventually, version, coding, tmp_path
 ):
-    phone = f"139444{version}{'1' if coding is Coding.H264 else '2'}"
+    phone = f"139444{version}{'1' if coding is H264 else '2'}"
     units = footage(8, coding)
     listed = Recording(1, START, START + timedelta(seconds=8), 0, 0, 1, 1, 123_456)
     with server.client() as client, connected(server, phone, version=version) as peer:
@@ -250,8 +250,8 @@ def test_deleted_while_the_terminal_still_sends_it_keeps_what_came(server, conne
             eventually(lambda: client.get(f"/captures/{capture['id']}").json()["size"])
             record = client.delete(f"/captures/{capture['id']}").json()
             assert (record["status"], record["reason"]) == ("COMPLETE", "ended by a user")
-        pictures, _ = captured(fetched(client, record), Coding.H264)
-        expected, _ = sent(units, Coding.H264)
+        pictures, _ = captured(fetched(client, record), H264)
+        expected, _ = sent(units, H264)
         assert pictures
         assert pictures == expected[: len(pictures)]
 
@@ -282,8 +282,8 @@ def test_live_video_is_captured_for_its_time_and_holds_the_stream_meanwhile(
             assert (record["status"], record["live"]) == ("COMPLETE", True)
             assert (record["startTime"], record["endTime"]) == (None, None)
             assert record["reason"] == "the time it was to last is over"
-            pictures, frames = captured(fetched(client, record), Coding.H264)
-            expected, sounds = sent(units, Coding.H264)
+            pictures, frames = captured(fetched(client, record), H264)
+            expected, sounds = sent(units, H264)
             assert 10 <= len(pictures) <= 45
             assert pictures == expected[: len(pictures)]
             assert frames == sounds[: len(frames)]
@@ -315,10 +315,10 @@ def test_the_end_of_the_server_leaves_a_file_that_plays(
                 server.process.send_signal(end)
                 server.process.wait(60)
         (path,) = (server.folder / "data" / "media").rglob(capture["fileName"])
-        expected, _ = sent(units, Coding.H264)
+        expected, _ = sent(units, H264)
 
         def check(film):
-            pictures, _ = captured(film, Coding.H264)
+            pictures, _ = captured(film, H264)
             assert len(pictures) >= 40
             assert pictures == expected[: len(pictures)]
 

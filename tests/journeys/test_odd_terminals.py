@@ -20,8 +20,9 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     PlaybackRequest,
     RecordingListQuery,
 )
+from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import Recording
 
 FPS = 10
@@ -46,7 +47,7 @@ def film():
         frame.pts = number
         for packet in coder.encode(frame):
             stamp = 1000 * packet.pts // FPS
-            units.append(AccessUnit(1, Coding.H264, packet.is_keyframe, stamp, bytes(packet), 1000 // FPS))
+            units.append(AccessUnit(1, H264, packet.is_keyframe, stamp, bytes(packet), 1000 // FPS))
     return units
 
 

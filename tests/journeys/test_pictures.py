@@ -37,8 +37,9 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     ResendRequest,
 )
 from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import Coding
 from motorpool.runtime.clock import SystemClock
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -85,7 +86,7 @@ def filmed(coding, seconds):
     return [unit for instant in moments for unit in camera.encode_frame(vehicle.state_at(instant), instant)]
 
 
-@pytest.mark.parametrize(("phone", "coding"), [("13933330001", Coding.H264), ("13933330002", Coding.H265)])
+@pytest.mark.parametrize(("phone", "coding"), [("13933330001", H264), ("13933330002", H265)])
 def test_a_snapshot_shows_the_latest_key_frame_of_a_camera_that_its_reader_started(
     server, connected, phone, coding
 ):

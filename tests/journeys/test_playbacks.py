@@ -22,17 +22,19 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     PlaybackRequest,
     RecordingListQuery,
 )
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import Recording
 
 FPS = 10
-CODERS = {Coding.H264: ("libx264", "x264-params"), Coding.H265: ("libx265", "x265-params")}
+CODERS = {H264: ("libx264", "x264-params"), H265: ("libx265", "x265-params")}
 START = datetime(2026, 5, 1, 10, 0, tzinfo=UTC)
-PARAMETER_SETS = {Coding.H264: {7, 8}, Coding.H265: {32, 33, 34}}
+PARAMETER_SETS = {H264: {7, 8}, H265: {32, 33, 34}}
 
 
-def recording(seconds, coding=Coding.H264, start=START):
+def recording(seconds, coding=H264, start=START):
     """What a terminal has in its memory: pictures with a key frame a second, stamped with the time of day."""
     name, parameters = CODERS[coding]
     coder = av.CodecContext.create(name, "w")
@@ -57,8 +59,8 @@ def pictures_of(payload, coding):
     """The NAL units of an access unit that are pictures."""
     kinds = []
     for nal in payload.replace(b"\0\0\0\1", b"\0\0\1").split(b"\0\0\1")[1:]:
-        kind = nal[0] & 31 if coding is Coding.H264 else nal[0] >> 1 & 63
-        if kind not in PARAMETER_SETS[coding] | ({6, 9} if coding is Coding.H264 else {35, 39, 40}):
+        kind = nal[0] & 31 if coding is H264 else nal[0] >> 1 & 63
+        if kind not in PARAMETER_SETS[coding] | ({6, 9} if coding is H264 else {35, 39, 40}):
             kinds.append(nal.rstrip(b"\0"))
     return kinds
 
@@ -222,10 +224,10 @@ def ffmpeg_frames(server, client, device_id):
     return int(played.stdout.split()[0].strip(","))
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 @pytest.mark.parametrize("version", [2013, 2019])
 def test_a_burst_is_a_playlist_that_ends_and_holds_every_picture(server, connected, version, coding):
-    phone = f"1393333{version}"[:7] + ("1" if coding is Coding.H264 else "2") + f"{version}"[2:] + "0"
+    phone = f"1393333{version}"[:7] + ("1" if coding is H264 else "2") + f"{version}"[2:] + "0"
     units = recording(20, coding)
     with server.client() as client, connected(server, phone, version=version) as peer:
         recorder = Recorder(peer, units, sim_bytes=6 if version == 2013 else 10)
@@ -300,8 +302,8 @@ def test_a_pause_is_no_end_and_a_seek_is_a_discontinuity_of_the_same_playlist(se
             playlist = until(client, device_id, lambda found: found.is_endlist)
             marks = [entry.discontinuity for entry in playlist.segments]
             assert marks == [False] * 6 + [True] + [False] * 6
-            got = coded_pictures(segments_of(client, device_id, playlist), Coding.H264)
-            assert got == [pictures_of(unit.payload, Coding.H264) for unit in [*before, *later[10:]]]
+            got = coded_pictures(segments_of(client, device_id, playlist), H264)
+            assert got == [pictures_of(unit.payload, H264) for unit in [*before, *later[10:]]]
             assert ffmpeg_frames(server, client, device_id) == len(got)
 
 
@@ -325,8 +327,8 @@ def test_a_connection_that_drops_and_comes_back_goes_on_in_the_same_playlist(ser
                 until(client, device_id, lambda found: len(found.segments) >= 5 or found.is_endlist)
             playlist = until(client, device_id, lambda found: found.is_endlist)
             assert [entry.discontinuity for entry in playlist.segments] == [False] * 4 + [True] + [False] * 3
-            got = coded_pictures(segments_of(client, device_id, playlist), Coding.H264)
-            assert got == [pictures_of(unit.payload, Coding.H264) for unit in units]
+            got = coded_pictures(segments_of(client, device_id, playlist), H264)
+            assert got == [pictures_of(unit.payload, H264) for unit in units]
 
 
 def test_a_terminal_that_never_closes_is_told_to_stop_and_then_closed(server, connected):
@@ -382,7 +384,7 @@ def test_recordings_that_nobody_asked_for_are_told_to_stop(server, connected):
 
 
 def test_live_and_playback_of_one_channel_run_side_by_side_for_those_who_may_see_it(server, connected):
-    live, old = recording(4)[5:], recording(4, Coding.H265)
+    live, old = recording(4)[5:], recording(4, H265)
     with server.client() as client, connected(server, "13933340006") as peer:
         (device,) = client.get("/devices", params={"uniqueId": "13933340006"}).json()
         order = {"deviceId": device["id"], "type": "videoStart", "attributes": {"channel": 1}}
@@ -401,13 +403,11 @@ def test_live_and_playback_of_one_channel_run_side_by_side_for_those_who_may_see
                 playing.sendall(one.encode(unit))
                 filming.sendall(b"".join(map(other.encode, live[number : number + 1])))
         playlist = until(client, device["id"], lambda found: found.is_endlist)
-        got = coded_pictures(segments_of(client, device["id"], playlist), Coding.H265)
-        assert got == [pictures_of(unit.payload, Coding.H265) for unit in old]
+        got = coded_pictures(segments_of(client, device["id"], playlist), H265)
+        assert got == [pictures_of(unit.payload, H265) for unit in old]
         filmed = m3u8.loads(client.get(f"/stream/{device['id']}/1/live.m3u8").text)
         segments = [client.get(f"/stream/{device['id']}/1/{entry.uri}").content for entry in filmed.segments]
-        assert coded_pictures(segments, Coding.H264) == [
-            pictures_of(unit.payload, Coding.H264) for unit in live[5:]
-        ]
+        assert coded_pictures(segments, H264) == [pictures_of(unit.payload, H264) for unit in live[5:]]
         stranger = {"name": "Stranger", "email": "stranger@example.org", "password": "not-his-device"}
         assert client.post("/users", json=stranger).status_code == 200
         for path in ("playback.m3u8", "playback/0.ts"):

@@ -21,8 +21,9 @@ from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.route import Drive
 from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest, PlaybackRequest
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import Coding
 from motorpool.runtime.clock import SystemClock
 
 SECONDS = 10
@@ -65,9 +66,9 @@ def serving(start_server, page_port, **settings):
 class Terminal:
     """One device: films what is to be seen when it is asked to, until it is told to end."""
 
-    def __init__(self, peer, coding=Coding.H264):
+    def __init__(self, peer, coding=H264):
         self.peer = peer
-        size = (640, 360) if coding is Coding.H264 else (320, 180)  # H.265 is dear, and Chromium plays none
+        size = (640, 360) if coding is H264 else (320, 180)  # H.265 is dear, and Chromium plays none
         self.film = VideoFormat(width=size[0], height=size[1], frames_per_second=FPS, coding=coding, kbps=400)
         self.shown_at = {}
         """When each picture was filmed, in seconds since 1970."""
@@ -183,7 +184,7 @@ def test_hls_js_and_ffmpeg_play_live_and_playback_side_by_side(start_server, con
         ThreadPoolExecutor() as pool,
     ):
         token = client.post("/session/token").text
-        terminals = [Terminal(first), Terminal(second, Coding.H265)]
+        terminals = [Terminal(first), Terminal(second, H265)]
         ids = [device_of(client, terminal.peer) for terminal in terminals]
         span = {"startTime": START.isoformat(), "endTime": (START + timedelta(minutes=5)).isoformat()}
         sending = []

@@ -25,8 +25,8 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     TerminalControl,
 )
 from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import Coding
 from motorpool.runtime import SystemClock
 
 PHONE, ABSENT = "13955550071", "13955550072"
@@ -170,8 +170,8 @@ def test_a_server_is_replaced_while_all_goes_on(start_server, database_url, conn
         assert other.get("/captures", params={"deviceId": device_id}).json() == [record]
         assert len(fetched(other, record)) == record["size"]
         (path,) = (leaving.folder / "data" / "media").rglob(capture["fileName"])
-        pictures, _ = captured(path.read_bytes(), Coding.H264)
-        expected, _ = sent(units, Coding.H264)
+        pictures, _ = captured(path.read_bytes(), H264)
+        expected, _ = sent(units, H264)
         assert len(pictures) >= 10
         assert pictures == expected[: len(pictures)]
 

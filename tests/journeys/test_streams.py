@@ -15,8 +15,9 @@ import m3u8
 import pytest
 
 from motorpool.codecs.devices.jt808.platform_messages import LiveVideoControl, LiveVideoRequest
+from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 
 FPS = 25
 SECONDS = 12
@@ -47,7 +48,7 @@ def make_footage(seconds):
         frame.pts = number
         for packet in video.encode(frame):
             stamp = EPOCH + packet.pts * 1000 // FPS
-            units.append(AccessUnit(1, Coding.H264, packet.is_keyframe, stamp, bytes(packet), 1000 // FPS))
+            units.append(AccessUnit(1, H264, packet.is_keyframe, stamp, bytes(packet), 1000 // FPS))
     audio = av.CodecContext.create("aac", "w")
     audio.sample_rate, audio.layout, audio.format = 8000, "mono", "fltp"
     for index in range(seconds * 8000 // 1024):
@@ -57,7 +58,7 @@ def make_footage(seconds):
         for packet in audio.encode(frame):
             head = adts(len(bytes(packet)))
             stamp = EPOCH + max(0, packet.pts) * 1000 // 8000
-            units.append(AccessUnit(1, Coding.AAC, False, stamp, head + bytes(packet)))
+            units.append(AccessUnit(1, AudioCoding.AAC, False, stamp, head + bytes(packet)))
     return sorted(units, key=lambda unit: unit.timestamp)
 
 
@@ -118,7 +119,7 @@ class Camera:
                     if delay > 0.005:
                         time.sleep(delay)
                     media.sendall(sender.encode(unit))
-                    self.sent_frames += unit.coding.is_video
+                    self.sent_frames += unit.is_video
                 media.settimeout(60)
                 while media.recv(1024):
                     pass

@@ -18,8 +18,9 @@ from trio_websocket import ConnectionClosed, open_websocket_url, wrap_client_str
 
 from motorpool.bench.server import EMAIL
 from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest
+from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit
 
 PATIENCE = 60.0
 NUMBER = "13955550011"
@@ -40,7 +41,7 @@ def film(peer, viewer, path):
         sender = Jt1078Sender(NUMBER, 6)
         with socket.create_connection((request.host, request.tcp_port), timeout=40) as media:
             for count in range(21):
-                media.sendall(sender.encode(AccessUnit(1, Coding.H264, True, 500 * count, KEYFRAME)))
+                media.sendall(sender.encode(AccessUnit(1, H264, True, 500 * count, KEYFRAME)))
             answer = asked.result(60)
     assert answer.status_code == 200, answer.text
     return m3u8.loads(answer.text)

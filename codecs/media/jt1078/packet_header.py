@@ -6,7 +6,10 @@ See docs/protocols/jt1078.md#packet and docs/protocols/jt1078.md#width-of-the-si
 from collections.abc import Callable
 from struct import Struct
 
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.units import AudioCoding
+from motorpool.codecs.media.video_codec import VideoCodec
 
 MAGIC = b"01cd"
 MAGIC_NUMBER = int.from_bytes(MAGIC)
@@ -24,21 +27,22 @@ AUDIO, TRANSPARENT = 3, 4
 WHOLE, FIRST, LAST, MIDDLE = 0, 1, 2, 3
 """Fragmentation marks."""
 
-PAYLOAD_TYPES = {
-    Coding.G711A: 6,
-    Coding.G711U: 7,
-    Coding.G726: 8,
-    Coding.AAC: 19,
-    Coding.ADPCM: 26,
-    Coding.H264: 98,
-    Coding.H265: 99,
+VIDEO_CODECS = {98: H264, 99: H265}
+AUDIO_CODINGS = {
+    6: AudioCoding.G711A,
+    7: AudioCoding.G711U,
+    8: AudioCoding.G726,
+    19: AudioCoding.AAC,
+    26: AudioCoding.ADPCM,
+    21: AudioCoding.AAC,  # HE-AAC and AAC-LC are not distinguished here: the ADTS header does
+    24: AudioCoding.AAC,
 }
-"""JT/T 1078-2016, table 12, as far as it is supported."""
-VIDEO_CODINGS = {number: coding for coding, number in PAYLOAD_TYPES.items() if coding.is_video}
-AUDIO_CODINGS = {number: coding for coding, number in PAYLOAD_TYPES.items() if not coding.is_video} | {
-    21: Coding.AAC,  # HE-AAC and AAC-LC are not distinguished here: the ADTS header does
-    24: Coding.AAC,
-}
+"""By payload type (JT/T 1078-2016, table 12), as far as it is supported."""
+
+
+def recognize_codec(payload: bytes) -> VideoCodec | None:
+    """Return the codec of which an access unit begins a stream; None where it does not tell."""
+    return next((codec for codec in VIDEO_CODECS.values() if codec.recognizes(payload)), None)
 
 
 def split_hisilicon(payload: bytes) -> list[bytes]:

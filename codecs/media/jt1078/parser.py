@@ -15,14 +15,14 @@ from motorpool.codecs.media.jt1078.packet_header import (
     MAGIC_NUMBER,
     MIDDLE,
     TRANSPARENT,
-    VIDEO_CODINGS,
+    VIDEO_CODECS,
     WHOLE,
+    recognize_codec,
     sim_width,
     split_hisilicon,
 )
 from motorpool.codecs.media.jt1078.pending_unit import KNOWN_BYTES, PendingUnit
-from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.codecs.media.video_codecs import sniff
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.codecs.reports import FrameRejected
 
 MAX_UNIT_BYTES = 1 << 20
@@ -176,7 +176,7 @@ class Jt1078Parser:
             pending.interval = interval
             if marked_type & 127 != pending.payload_type:
                 pending.payload_type = marked_type & 127
-                pending.coding = Coding.OTHER
+                pending.coding = None
             pending.has_gap = pending.is_damaged = False  # what was missing was missing before it
             if not 0 < data_type < AUDIO:
                 pending.recent.append((sequence, timestamp, data[stop - KNOWN_BYTES : stop]))
@@ -264,16 +264,16 @@ class Jt1078Parser:
         if not payload:
             return
         if pending.is_audio:
-            coding = AUDIO_CODINGS.get(pending.payload_type, Coding.OTHER)
-            pieces = [payload] if coding is Coding.AAC else split_hisilicon(payload)
+            coding = AUDIO_CODINGS.get(pending.payload_type)
+            pieces = [payload] if coding is AudioCoding.AAC else split_hisilicon(payload)
             for piece in pieces:
                 self.statistics.units += 1
                 found.append(AccessUnit(pending.channel, coding, False, pending.timestamp, piece))
             return
-        if pending.data_type == 0 or pending.coding is Coding.OTHER:
-            if pending.coding is Coding.OTHER:
-                pending.coding = VIDEO_CODINGS.get(pending.payload_type, Coding.OTHER)
-            pending.coding = sniff(payload) or pending.coding
+        if pending.data_type == 0 or pending.coding is None:
+            if pending.coding is None:
+                pending.coding = VIDEO_CODECS.get(pending.payload_type)
+            pending.coding = recognize_codec(payload) or pending.coding
         self.statistics.units += 1
         found.append(
             AccessUnit(

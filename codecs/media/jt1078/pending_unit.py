@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from motorpool.codecs.media.jt1078.packet_header import AUDIO, LAST
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codec import VideoCodec
 
 _STEADY_UNITS = 8
 """Units without a hole in their sequence after which a device is believed to count."""
@@ -43,7 +43,7 @@ class PendingUnit:
     payload_type: int = -1
     timestamp: int = 0
     interval: int = 0
-    coding: Coding = Coding.OTHER
+    coding: VideoCodec | None = None
     recent: deque[tuple[int, int, bytes]] = field(default_factory=lambda: deque(maxlen=_RECENT_UNITS))
     """Sequence, timestamp and last bytes of the first packets of the last key frames or units of audio."""
 

@@ -2,16 +2,21 @@
 
 from motorpool.codecs.media.jt1078.packet_header import (
     AUDIO,
+    AUDIO_CODINGS,
     FIRST,
     HEADERS,
     LAST,
     MAGIC_NUMBER,
     MIDDLE,
-    PAYLOAD_TYPES,
+    VIDEO_CODECS,
     WHOLE,
 )
-from motorpool.codecs.media.units import AccessUnit
+from motorpool.codecs.media.units import AccessUnit, Coding
 
+_PAYLOAD_TYPES: dict[Coding | None, int] = {
+    coding: number for number, coding in sorted((AUDIO_CODINGS | VIDEO_CODECS).items(), reverse=True)
+}
+"""Of the types that mean the same coding the lowest."""
 BODY_BYTES = 950
 """Longest body of a packet (docs/protocols/jt1078.md#packet)."""
 
@@ -32,7 +37,7 @@ class Jt1078Sender:
 
     def encode(self, unit: AccessUnit, data_type: int | None = None) -> bytes:
         """The unit's packets, joined. `data_type` 0 I, 1 P, 2 B; None goes by the unit's key frame mark."""
-        is_audio = not unit.coding.is_video
+        is_audio = not unit.is_video
         if is_audio:
             data_type = AUDIO
         elif data_type is None:
@@ -48,7 +53,7 @@ class Jt1078Sender:
 
         key = channel << 1 | is_audio
         sequence = self._sequences.get(key, 0)
-        payload_type = PAYLOAD_TYPES[unit.coding]
+        payload_type = _PAYLOAD_TYPES[unit.coding]
         step, size = self._body_bytes, len(payload)
         pieces = []
         for start in range(0, max(size, 1), step):

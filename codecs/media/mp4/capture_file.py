@@ -29,11 +29,9 @@ from motorpool.codecs.media.mp4.boxes import (
     movie_fragment,
     segment_index,
 )
-from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
 from motorpool.codecs.media.mp4.tracks import Track, audio_track, video_track
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
-from motorpool.codecs.media.units import Coding
-from motorpool.codecs.media.video_codecs import VIDEO_CODECS
+from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 HEADER_BYTES = 16 * 1024
 """The header with its spare room; the first fragment begins behind it."""
@@ -43,7 +41,7 @@ _MAX_TRACKS = 8
 _MAX_REFERENCES = 1000
 """Entries of the index: a longer file is indexed in longer steps."""
 
-TrackKey = Coding | bytes
+TrackKey = VideoCodec | bytes
 """Samples with the same key are of one track: the pictures' coding, or the configuration of AAC."""
 
 
@@ -84,7 +82,7 @@ class CaptureFile:
     After an OSError the file ends with the last whole fragment, and nothing more is to be written.
     """
 
-    def __init__(self, file: BinaryIO, probe: Callable[[Coding, bytes], PictureFormat]) -> None:
+    def __init__(self, file: BinaryIO, probe: Callable[[VideoCodec, bytes], PictureFormat]) -> None:
         """`file` is empty, and open for writing and seeking.
 
         `probe` returns the format of a key frame, or raises CodecError where it does not decode; it is called
@@ -165,7 +163,7 @@ class CaptureFile:
         if number is None:
             self.rejected_units += len(fragment.pictures)
             return
-        to_sample = VIDEO_CODECS[fragment.coding].to_mp4_sample
+        to_sample = fragment.coding.to_mp4_sample
         track_samples = samples[number] = _Samples()
         track_samples.parts = [to_sample(picture.payload) for picture in fragment.pictures]
         track_samples.sizes = [len(part) for part in track_samples.parts]
@@ -222,7 +220,7 @@ class CaptureFile:
 
     # The header
 
-    def _video_track_number(self, coding: Coding, pictures: Sequence[TimedPicture]) -> int | None:
+    def _video_track_number(self, coding: VideoCodec, pictures: Sequence[TimedPicture]) -> int | None:
         number = self._track_numbers.get(coding)
         if number is None and pictures[0].keyframe:
             keyframe = pictures[0].payload

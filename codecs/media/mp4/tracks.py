@@ -10,9 +10,7 @@ import msgspec
 
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.mp4.boxes import box, full_box
-from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
-from motorpool.codecs.media.units import Coding
-from motorpool.codecs.media.video_codecs import VIDEO_CODECS
+from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 _RESOLUTION = 0x0048_0000
 """72 dots an inch, the template value of ISO/IEC 14496-12, 12.1.3."""
@@ -30,9 +28,8 @@ class Track(msgspec.Struct, frozen=True):
     height: int = 0
 
 
-def video_track(coding: Coding, keyframe: bytes, picture_format: PictureFormat) -> Track:
-    """Return a video track that begins with this key frame, which holds its parameter sets."""
-    codec = VIDEO_CODECS[coding]
+def video_track(codec: VideoCodec, keyframe: bytes, picture_format: PictureFormat) -> Track:
+    """Return a video track that begins with this key frame, which holds all that a decoder needs."""
     width, height = picture_format.width, picture_format.height
     entry = box(
         codec.sample_entry,

@@ -32,8 +32,9 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.actors.video.media_requests import IdentifyPublisher, PublisherDevice
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, parse_channel_map
+from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import DeviceCommand
 from motorpool.runtime import Actor, DynamicSpec, Failure
 from motorpool.runtime.testing import Probe
@@ -472,7 +473,7 @@ class TestPlayback:
             async def wait(self):
                 await free.wait()
 
-        units = [AccessUnit(1, Coding.H264, False, 40 * number, bytes(100_000)) for number in range(200)]
+        units = [AccessUnit(1, H264, False, 40 * number, bytes(100_000)) for number in range(200)]
         async with playing(streams=Busy) as camera:
             left = b"".join(map(camera.sender.encode, units))
 

@@ -37,7 +37,7 @@ from motorpool.actors.video.decoders import ProbeFormat
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec, Failure
 from motorpool.runtime.testing import Probe
 from motorpool.storage.devices import devices
@@ -307,7 +307,7 @@ class TestPlayback:
         async with house() as captures:
             await captures.start()
             await captures.show(
-                [AccessUnit(1, Coding.G711A, False, 40 * n, b"\xd5" * 320) for n in range(100)]
+                [AccessUnit(1, AudioCoding.G711A, False, 40 * n, b"\xd5" * 320) for n in range(100)]
             )
             await captures.end()
             assert (await captures.record()).status == "COMPLETE"

@@ -20,7 +20,8 @@ from motorpool.actors.video.decoders import (
 )
 from motorpool.actors.video.worker_process import COMMAND
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.runtime import ChildSpec
 
 SPOILT = b"\0\0\0\1\x65" + bytes(20)
@@ -68,21 +69,21 @@ async def test_key_frames_are_decoded_one_after_another_in_the_same_process(open
     keyframe = film(1)[0].payload
     async with opened() as (ref, made):
         assert made.processes == {}
-        jpeg = await ref.ask(EncodeJpeg(Coding.H264, keyframe), PATIENCE)
+        jpeg = await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE)
         assert jpeg.startswith(b"\xff\xd8\xff")
         (pid,) = made.processes
-        found = await ref.ask(ProbeFormat(Coding.H264, keyframe), PATIENCE)
+        found = await ref.ask(ProbeFormat(H264, keyframe), PATIENCE)
         assert (found.width, found.height, found.chroma, found.depth) == (64, 64, 1, 8)
         for payload in (b"", SPOILT, keyframe[: len(keyframe) // 4], os.urandom(5000)):
-            for request in (EncodeJpeg(Coding.H264, payload), ProbeFormat(Coding.H265, payload)):
+            for request in (EncodeJpeg(H264, payload), ProbeFormat(H265, payload)):
                 with pytest.raises(CodecError, match="the key frame does not decode"):
                     await ref.ask(request, PATIENCE)
-        assert await ref.ask(EncodeJpeg(Coding.H264, keyframe), PATIENCE) == jpeg
+        assert await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE) == jpeg
         assert list(made.processes) == [pid]
         # A process that is killed while it waits costs nothing.
         os.kill(pid, signal.SIGKILL)
         await gone(pid)
-        assert await ref.ask(EncodeJpeg(Coding.H264, keyframe), PATIENCE) == jpeg
+        assert await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE) == jpeg
         (later,) = made.processes
         assert later != pid
     assert not exists(later)
@@ -91,14 +92,14 @@ async def test_key_frames_are_decoded_one_after_another_in_the_same_process(open
 async def test_a_decoder_that_hangs_costs_its_key_frame_and_not_the_next_one(opened, film, time, caplog):
     keyframe = film(1)[0].payload
     async with opened() as (ref, made):
-        await ref.ask(EncodeJpeg(Coding.H264, keyframe), PATIENCE)
+        await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE)
         (pid,) = made.processes
         os.kill(pid, signal.SIGSTOP)
         failures = []
 
         async def ask():
             with pytest.raises(CodecError) as failed:
-                await ref.ask(EncodeJpeg(Coding.H264, keyframe), PATIENCE)
+                await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE)
             failures.append(str(failed.value))
 
         async with trio.open_nursery() as nursery:
@@ -106,7 +107,7 @@ async def test_a_decoder_that_hangs_costs_its_key_frame_and_not_the_next_one(ope
             await time.passes(DECODE_SECONDS + 1, step=1)
         assert failures == ["the key frame does not decode: the decoder was stopped after 15 s"]
         assert not exists(pid)
-        assert (await ref.ask(EncodeJpeg(Coding.H264, keyframe), PATIENCE)).startswith(b"\xff\xd8")
+        assert (await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE)).startswith(b"\xff\xd8")
     assert caplog.text.count("the decoder was stopped after 15 s") == 1
 
 
@@ -128,7 +129,7 @@ async def test_a_decoder_that_crashes_or_lies_is_a_clear_error(opened, time, lin
 
         async def ask():
             with pytest.raises(CodecError) as failed:
-                await ref.ask(EncodeJpeg(Coding.H264, b"x"), PATIENCE)
+                await ref.ask(EncodeJpeg(H264, b"x"), PATIENCE)
             failures.append(str(failed.value))
 
         async with trio.open_nursery() as nursery:
@@ -144,7 +145,7 @@ async def test_a_decoder_that_crashes_or_lies_is_a_clear_error(opened, time, lin
 async def test_a_program_that_cannot_be_started_is_an_error(opened):
     async with opened(("/nonexistent/decoder",)) as (ref, _):
         with pytest.raises(CodecError, match="the decoder cannot be started"):
-            await ref.ask(EncodeJpeg(Coding.H264, b"x"), PATIENCE)
+            await ref.ask(EncodeJpeg(H264, b"x"), PATIENCE)
 
 
 async def test_no_more_processes_than_allowed_and_no_more_requests_wait(opened):
@@ -153,7 +154,7 @@ async def test_no_more_processes_than_allowed_and_no_more_requests_wait(opened):
 
         async def ask(number):
             try:
-                await ref.ask(EncodeJpeg(Coding.H264, b"x"), PATIENCE)
+                await ref.ask(EncodeJpeg(H264, b"x"), PATIENCE)
             except CodecError as error:
                 refused.append((number, str(error)))
 
@@ -174,7 +175,7 @@ async def test_no_more_processes_than_allowed_and_no_more_requests_wait(opened):
 
 async def test_a_process_that_nobody_needs_ends(opened, film, time):
     async with opened() as (ref, made):
-        await ref.ask(ProbeFormat(Coding.H264, film(1)[0].payload), PATIENCE)
+        await ref.ask(ProbeFormat(H264, film(1)[0].payload), PATIENCE)
         (pid,) = made.processes
         await time.passes(IDLE_SECONDS - 1, step=1)
         assert exists(pid)
@@ -203,4 +204,4 @@ async def test_processes_get_none_of_the_servers_variables(opened, monkeypatch):
     lines = "sys.exit(7 if 'MOTORPOOL_ADMIN_PASSWORD' in os.environ else 8)"
     async with opened(program(lines)) as (ref, _):
         with pytest.raises(CodecError, match="ended with code 8"):
-            await ref.ask(EncodeJpeg(Coding.H264, b"x"), PATIENCE)
+            await ref.ask(EncodeJpeg(H264, b"x"), PATIENCE)

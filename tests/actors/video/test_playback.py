@@ -32,9 +32,8 @@ from motorpool.actors.video.playback import playback_spec
 from motorpool.actors.video.segment_store import segment_path, segment_store_spec
 from motorpool.actors.video.settings import VideoSettings
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.containers import MPEG_TS
-from motorpool.codecs.media.muxer import mux
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.muxer import MPEG_TS, mux
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import DynamicSpec, Kind
 from motorpool.runtime.testing import Probe
 
@@ -282,8 +281,10 @@ class TestPlaylist:
         assert "a segment is left out: cannot be muxed" in caplog.text
 
     async def test_sound_that_is_transcoded_comes_with_its_pictures(self, house, film, time):
-        sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(75)]
-        units = sorted([*film(3), *sound], key=lambda unit: (unit.timestamp, not unit.coding.is_video))
+        sound = [
+            AccessUnit(1, AudioCoding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(75)
+        ]
+        units = sorted([*film(3), *sound], key=lambda unit: (unit.timestamp, not unit.is_video))
         async with house() as playback:
             camera, _ = await playback.begin()
             await playback.send(camera, units)

@@ -3,13 +3,14 @@
 import pytest
 
 from motorpool.actors.video.playback_control import END, PlaybackControlTracker, parse_control
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 
 PAUSE, FORWARD, SEEK = 1, 3, 5
 
 
 def picture(timestamp, keyframe=False):
-    return AccessUnit(1, Coding.H264, keyframe, timestamp, b"")
+    return AccessUnit(1, H264, keyframe, timestamp, b"")
 
 
 def breaks(steering, units, now=100.5):
@@ -84,7 +85,7 @@ def test_pause_and_resume_break_nothing_and_sound_never_does(steering):
     assert not steering.is_paused
     assert breaks(steering, [picture(1600, keyframe=True)]) == []
     steering.note_sent(SEEK, 1, 110.0)
-    assert not steering.breaks_before(AccessUnit(1, Coding.AAC, False, 90_000, b""), 120.0)
+    assert not steering.breaks_before(AccessUnit(1, AudioCoding.AAC, False, 90_000, b""), 120.0)
 
 
 def test_a_seek_while_paused_leaves_it_paused_until_something_comes_long_after(steering):

@@ -6,7 +6,7 @@ from motorpool.actors.messages.playback import PlaybackControlSent
 from motorpool.actors.video.playback_session import PlaybackSession
 from motorpool.actors.video.settings import VideoSettings
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import Kind
 from motorpool.runtime.ref import Ref
 
@@ -46,14 +46,14 @@ def test_a_burst_is_cut_by_the_stamps_of_its_pictures_and_not_by_their_arrival(r
 
 
 async def test_telephone_sound_is_carried_as_aac_and_pictures_as_they_are(run, film):
-    sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(25)]
+    sound = [AccessUnit(1, AudioCoding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(25)]
     run.push([film(1)[0], *sound, *film(1)[1:]], 1001.0)
     assert run.peek() == run.peek()
     (fragment,) = run.flush()
     assert fragment.needs_transcoding
     transcoder = AudioTranscoder()
     transcoded = transcoder.transcode(fragment)
-    assert {each.coding for each in transcoded.audio_frames} == {Coding.AAC}
+    assert {each.coding for each in transcoded.audio_frames} == {AudioCoding.AAC}
     assert transcoded.pictures == fragment.pictures
     assert transcoder.transcode(transcoded) is transcoded
 

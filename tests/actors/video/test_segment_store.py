@@ -16,7 +16,7 @@ from motorpool.actors.video.segment_store import (
     segment_path,
     segment_store_spec,
 )
-from motorpool.codecs.media.containers import MPEG_TS
+from motorpool.codecs.media.muxer import MPEG_TS
 from motorpool.runtime import DynamicSpec, Kind
 from motorpool.runtime.testing import Probe
 

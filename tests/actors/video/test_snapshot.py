@@ -18,7 +18,7 @@ from motorpool.actors.video.snapshot import (
     snapshot_spec,
 )
 from motorpool.actors.video.stream import stream_spec
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.h264 import H264
 from motorpool.runtime import ActorStopped, Failure
 
 
@@ -161,7 +161,7 @@ async def test_what_a_stream_showed_last_is_still_there_with_its_time(house, fil
 async def test_a_key_frame_that_does_not_decode_is_an_error_told_once_and_harms_nothing(
     house, film, clock, time, caplog
 ):
-    spoilt = StreamKeyframe("0-0", Coding.H264, b"\0\0\0\1\x65" + bytes(20), clock.now())
+    spoilt = StreamKeyframe("0-0", H264, b"\0\0\0\1\x65" + bytes(20), clock.now())
     async with house(unrequested=True) as running:
         snapshots = running.system.ref(SNAPSHOT, running.key)
         for _ in range(3):

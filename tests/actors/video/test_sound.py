@@ -20,7 +20,7 @@ from motorpool.actors.video.worker_process import COMMAND
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 from motorpool.runtime import ChildSpec
 
 PATIENCE = 1e6
@@ -29,7 +29,7 @@ PATIENCE = 1e6
 def telephone(count, start=0):
     """Frames of 40 ms of G.711."""
     return tuple(
-        AudioFrame((start + number) * 3600, Coding.G711A, bytes([0xD5, 0x2A] * 160), 320)
+        AudioFrame((start + number) * 3600, AudioCoding.G711A, bytes([0xD5, 0x2A] * 160), 320)
         for number in range(count)
     )
 
@@ -86,7 +86,7 @@ async def test_each_stream_has_an_encoder_that_lives_from_fragment_to_fragment(o
 async def test_what_is_aac_already_is_left_alone(opened):
     async with opened() as (system, sound):
         stream = SoundTranscoder(system)
-        aac = AudioFrame(0, Coding.AAC, b"", 1024)
+        aac = AudioFrame(0, AudioCoding.AAC, b"", 1024)
         for piece in (fragment((aac,)), fragment((aac,), last=True), fragment(())):
             assert await stream.transcode(piece) is piece
         assert sound.processes == {}
@@ -111,7 +111,7 @@ async def test_a_process_that_is_killed_costs_nothing_but_what_its_encoders_held
         after = await stream.transcode(fragment(telephone(25, 25)))
         assert before.audio_frames
         assert after.audio_frames[0].pts > before.audio_frames[-1].pts
-        assert {frame.coding for frame in after.audio_frames} == {Coding.AAC}
+        assert {frame.coding for frame in after.audio_frames} == {AudioCoding.AAC}
 
 
 @pytest.mark.parametrize("how", ["hangs", "crashes", "starts not"])

@@ -37,7 +37,7 @@ from motorpool.actors.video.stream import Stream, stream_spec
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import Actor, DynamicSpec, Kind
 from motorpool.runtime.testing import Probe
 
@@ -437,8 +437,10 @@ class TestPublishers:
             assert first_picture(await stream.ref.ask(ReadSegment(2))) == (True, 5)
 
     async def test_sound_that_is_transcoded_keeps_pictures_in_order(self, house, film, time):
-        sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(75)]
-        units = sorted([*film(3), *sound], key=lambda unit: (unit.timestamp, not unit.coding.is_video))
+        sound = [
+            AccessUnit(1, AudioCoding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(75)
+        ]
+        units = sorted([*film(3), *sound], key=lambda unit: (unit.timestamp, not unit.is_video))
         async with house() as stream:
             await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
@@ -452,8 +454,10 @@ class TestPublishers:
                 assert {each.type for each in container.streams} == {"video", "audio"}
 
     async def test_one_encoder_makes_the_telephone_sound_of_all_segments(self, house, film, time):
-        sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(100)]
-        units = sorted([*film(4), *sound], key=lambda unit: (unit.timestamp, not unit.coding.is_video))
+        sound = [
+            AccessUnit(1, AudioCoding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(100)
+        ]
+        units = sorted([*film(4), *sound], key=lambda unit: (unit.timestamp, not unit.is_video))
         async with house() as stream:
             await stream.ref.tell(HoldStream())
             camera, _, _ = await stream.publish()
@@ -598,14 +602,16 @@ class TestTakers:
             assert stream.commands == []
 
     async def test_telephone_sound_reaches_takers_as_aac(self, house, film, time):
-        sound = [AccessUnit(1, Coding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(50)]
-        units = sorted([*film(2), *sound], key=lambda unit: (unit.timestamp, not unit.coding.is_video))
+        sound = [
+            AccessUnit(1, AudioCoding.G711A, False, 1000 + 40 * number, bytes(320)) for number in range(50)
+        ]
+        units = sorted([*film(2), *sound], key=lambda unit: (unit.timestamp, not unit.is_video))
         async with house() as stream:
             _, probe = await stream.take()
             camera, _, _ = await stream.publish()
             await stream.show(camera, units)
             (taken,) = probe.messages
-            assert {each.coding for each in taken.fragments[0].audio_frames} == {Coding.AAC}
+            assert {each.coding for each in taken.fragments[0].audio_frames} == {AudioCoding.AAC}
 
     async def test_a_taker_without_room_misses_cuts_and_holds_up_nobody(self, house, film, time, caplog):
         async with house() as stream:

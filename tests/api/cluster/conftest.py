@@ -14,7 +14,8 @@ from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.video.settings import VideoSettings
 from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.server import open_node_listener
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.units import AccessUnit
 from motorpool.storage.cluster import homes
 from motorpool.storage.cluster.membership import open_membership
 
@@ -81,7 +82,7 @@ async def film(served, device_id, first, seconds):
         await stream.tell(HoldStream())
         assert await stream.ask(Publish(connection))
     units = [
-        AccessUnit(1, Coding.H264, True, 500 * count, KEYFRAME)
+        AccessUnit(1, H264, True, 500 * count, KEYFRAME)
         for count in range(2 * first, 2 * (first + seconds) + (not first))
     ]
     await stream.tell(UnitsPublished(connection, units))

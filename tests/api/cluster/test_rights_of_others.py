@@ -16,7 +16,8 @@ from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandComplete
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.video import live_reads
 from motorpool.api.sockets import live_updates
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.units import AccessUnit
 
 TOMORROW = "2026-05-02T12:00:00Z"
 PAST = "2026-05-01T12:00:00Z"
@@ -106,7 +107,7 @@ async def play_back(served, device_id):
     await playback.tell(PlaybackCommandCompleted(sent=True))
     connection = served.context.system.ref(CONNECTION, 2)
     assert await playback.ask(Publish(connection))
-    units = [AccessUnit(1, Coding.H264, True, 500 * count, KEYFRAME) for count in range(11)]
+    units = [AccessUnit(1, H264, True, 500 * count, KEYFRAME) for count in range(11)]
     await playback.tell(UnitsPublished(connection, units))
 
 

@@ -9,10 +9,10 @@ from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.storage.video import captures
 
-SOUND = [AccessUnit(1, Coding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
+SOUND = [AccessUnit(1, AudioCoding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
 """Six seconds."""
 
 

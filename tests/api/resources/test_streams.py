@@ -20,7 +20,8 @@ from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandComplete
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.video.settings import VideoSettings
 from motorpool.api.program.settings import HttpSettings
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.units import AccessUnit
 
 
 async def test_the_playlist_of_an_offline_device_is_empty_and_never_cached(served):
@@ -235,7 +236,7 @@ def coded_picture():
     for plane in frame.planes:
         plane.update(bytes([128]) * plane.buffer_size)
     (packet,) = encoder.encode(frame)
-    return AccessUnit(2, Coding.H264, True, 0, bytes(packet))
+    return AccessUnit(2, H264, True, 0, bytes(packet))
 
 
 async def test_the_playbacks_of_a_device_say_what_is_asked_for_by_whom_and_start_nothing(served):

@@ -18,7 +18,7 @@ from motorpool.bench.checks.media_integrity import (
 )
 from motorpool.bench.vehicles import media_loop
 from motorpool.bench.vehicles.media_loop import LOOP_FRAMES, LOOP_MS, LoopUnit
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 
 Sent = tuple[list[tuple[int, list[bytes]]], list[Timed]]
 
@@ -167,7 +167,7 @@ def test_findings_add_up_and_keep_the_worst() -> None:
 
 def test_a_loop_of_telephone_sound_has_no_sound_to_compare() -> None:
     assert Original(media_loop.make_loop()).has_its_own_sound
-    assert not Original(media_loop.make_loop(Coding.G711A)).has_its_own_sound
+    assert not Original(media_loop.make_loop(AudioCoding.G711A)).has_its_own_sound
 
 
 @given(st.integers(0, PTS_SPAN - 1), st.integers(-(1 << 31), 1 << 31))

@@ -65,7 +65,7 @@ def test_a_camera_films_on_order_in_time_and_whole(film: Path) -> None:
         assert program.wait_for(Streaming, 60).cameras == 1
         assert any(isinstance(report, CommandResult) and report.ok for report in platform.read(connection))
         codec, units = Jt1078Parser(), []
-        while sum(unit.coding.is_video for unit in units) < 40:
+        while sum(unit.is_video for unit in units) < 40:
             units += [unit for unit in codec.receive(media.recv(65536)) if isinstance(unit, AccessUnit)]
         elapsed = time.perf_counter() - begun
         program.send_line("pace")
@@ -78,13 +78,13 @@ def test_a_camera_films_on_order_in_time_and_whole(film: Path) -> None:
         media.close()
         connection.close()
     platform.close()
-    pictures = [unit for unit in units if unit.coding.is_video]
+    pictures = [unit for unit in units if unit.is_video]
     numbers = [read_number_message(unit.payload) for unit in pictures]
     assert numbers == list(range(len(numbers)))
     assert {unit.frame_interval for unit in pictures} == {40}
     assert pictures[-1].timestamp - pictures[0].timestamp == 40 * (len(pictures) - 1)
     assert elapsed > 1.2
-    assert any(not unit.coding.is_video for unit in units)
+    assert any(not unit.is_video for unit in units)
     assert result.frames >= 40
     assert result.stalled == 0
     assert 0 < result.cpu_share < 1

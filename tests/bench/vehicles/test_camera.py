@@ -10,7 +10,9 @@ from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.frame_numbers import read_number
 from motorpool.bench.vehicles.route import Drive
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
 BEGIN = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -25,12 +27,12 @@ def film_seconds(video: VideoFormat, seconds: float) -> list[AccessUnit]:
 
 
 def decode(units: list[AccessUnit]) -> list[av.VideoFrame]:
-    stream = b"".join(unit.payload for unit in units if unit.coding.is_video)
-    with av.open(io.BytesIO(stream), format=units[-1].coding.value) as container:
+    stream = b"".join(unit.payload for unit in units if unit.is_video)
+    with av.open(io.BytesIO(stream), format=units[-1].coding.ffmpeg_name) as container:
         return list(container.decode(video=0))
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 def test_every_decoded_picture_tells_its_frame_number(coding: Coding) -> None:
     units = film_seconds(VideoFormat(coding=coding, sound=None), 2)
     assert [read_number(frame.to_image()) for frame in decode(units)] == list(range(30))
@@ -59,13 +61,17 @@ def test_timestamps_are_the_true_milliseconds_of_the_pictures() -> None:
 
 
 def test_the_sound_is_as_long_as_the_film() -> None:
-    sounds = [unit for unit in film_seconds(VideoFormat(sound=Coding.AAC), 4.1) if unit.coding is Coding.AAC]
+    sounds = [
+        unit
+        for unit in film_seconds(VideoFormat(sound=AudioCoding.AAC), 4.1)
+        if unit.coding is AudioCoding.AAC
+    ]
     assert sounds[0].timestamp == round(BEGIN.timestamp() * 1000)
     assert sounds[-1].timestamp - sounds[0].timestamp == pytest.approx(4000, abs=200)
 
 
 def test_a_mute_camera_has_pictures_only() -> None:
-    assert all(unit.coding is Coding.H264 for unit in film_seconds(VideoFormat(sound=None), 1))
+    assert all(unit.coding is H264 for unit in film_seconds(VideoFormat(sound=None), 1))
 
 
 def test_stamped_pictures_tell_their_time_and_not_their_number() -> None:

@@ -19,7 +19,8 @@ from motorpool.bench.vehicles.media_loop import (
     number_message,
     read_number_message,
 )
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.units import AudioCoding
 
 
 @settings(max_examples=100)
@@ -35,12 +36,12 @@ def test_a_picture_without_number_yields_none() -> None:
 
 
 def test_the_loop_has_no_seam(loop: list[LoopUnit]) -> None:
-    telephone = media_loop.make_loop(Coding.G711A)
+    telephone = media_loop.make_loop(AudioCoding.G711A)
     for shots, coding, count, step in (
-        (loop, Coding.H264, LOOP_FRAMES, 40),
-        (loop, Coding.AAC, 125, 64),
-        (telephone, Coding.H264, LOOP_FRAMES, 40),
-        (telephone, Coding.G711A, 200, 40),
+        (loop, H264, LOOP_FRAMES, 40),
+        (loop, AudioCoding.AAC, 125, 64),
+        (telephone, H264, LOOP_FRAMES, 40),
+        (telephone, AudioCoding.G711A, 200, 40),
     ):
         times = [unit.milliseconds for unit in shots if unit.coding is coding]
         assert len(times) == count
@@ -48,13 +49,15 @@ def test_the_loop_has_no_seam(loop: list[LoopUnit]) -> None:
 
 
 def test_each_frame_of_aac_is_unlike_the_others_so_that_it_tells_its_place(loop: list[LoopUnit]) -> None:
-    frames = [unit.slices for unit in loop if unit.coding is Coding.AAC]
+    frames = [unit.slices for unit in loop if unit.coding is AudioCoding.AAC]
     assert len(set(frames)) == 125
 
 
 @pytest.mark.parametrize(("seconds", "bytes_there"), [(8, 64_000), (20, 160_000), (3, 24_000)])
 def test_telephone_sound_is_as_long_as_asked_for(tmp_path: Path, seconds: int, bytes_there: int) -> None:
-    shots = [LoopUnit(40 * place, Coding.G711A, False, b"", bytes((place,)) * 320) for place in range(200)]
+    shots = [
+        LoopUnit(40 * place, AudioCoding.G711A, False, b"", bytes((place,)) * 320) for place in range(200)
+    ]
     media_loop.write_telephone_sound(shots, seconds, tmp_path / "sound")
     content = (tmp_path / "sound").read_bytes()
     assert len(content) == bytes_there

@@ -22,7 +22,7 @@ from motorpool.bench.vehicles.on_board_unit import OnBoardUnit
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 from motorpool.codecs.reports import (
     REQUEST_ALARM_FILES,
     AlarmFilesAnnounced,
@@ -170,7 +170,7 @@ async def read_units(
 
 
 def frame_numbers(units: list[AccessUnit]) -> list[int | None]:
-    pictures = b"".join(unit.payload for unit in units if unit.coding.is_video)
+    pictures = b"".join(unit.payload for unit in units if unit.is_video)
     with av.open(io.BytesIO(pictures), format="h264") as container:
         return [read_number(frame.to_image()) for frame in container.decode(video=0)]
 
@@ -266,7 +266,9 @@ async def test_an_unknown_command_is_refused() -> None:
         assert (result.reference, result.ok) in ((reference, False), (None, False))
 
 
-@pytest.mark.parametrize(("number", "sound"), [(1, Coding.AAC), (2, Coding.G711A)], ids=["2013", "2019"])
+@pytest.mark.parametrize(
+    ("number", "sound"), [(1, AudioCoding.AAC), (2, AudioCoding.G711A)], ids=["2013", "2019"]
+)
 async def test_live_video_begins_and_ends_by_command(number: int, sound: Coding) -> None:
     async with scene(number) as here:
         line = await here.platform.next_line()
@@ -276,8 +278,7 @@ async def test_live_video_begins_and_ends_by_command(number: int, sound: Coding)
         units = await read_units(
             film,
             lambda units: (
-                sum(unit.coding.is_video for unit in units) > 20
-                and any(unit.coding is sound for unit in units)
+                sum(unit.is_video for unit in units) > 20 and any(unit.coding is sound for unit in units)
             ),
         )
         assert {unit.channel for unit in units} == {2}
@@ -319,7 +320,7 @@ async def test_recordings_are_listed_and_played_back_to_their_end() -> None:
         )
         film = await here.platform.next_film()
         units = await read_units(film, lambda _: False)
-        pictures = [unit for unit in units if unit.coding.is_video]
+        pictures = [unit for unit in units if unit.is_video]
         assert pictures[0].timestamp == round(start.timestamp() * 1000)
         assert pictures[-1].timestamp - pictures[0].timestamp == pytest.approx(1000, abs=40)
         assert frame_numbers(units) == list(range(len(pictures)))

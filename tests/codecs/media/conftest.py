@@ -9,7 +9,8 @@ import av
 import pytest
 
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
 BITS = 16
 COLUMN = 16
@@ -37,14 +38,14 @@ def shown(frame: av.VideoFrame) -> int:
 @lru_cache
 def filmed(coding: Coding, count: int, gop: int, size: tuple[int, int] = (256, 64)) -> tuple[bytes, ...]:
     """Coded pictures numbered from 0, a key frame with parameter sets each `gop`."""
-    encoder = av.CodecContext.create("libx264" if coding is Coding.H264 else "libx265", "w")
+    encoder = av.CodecContext.create("libx264" if coding is H264 else "libx265", "w")
     encoder.width, encoder.height = size
     encoder.pix_fmt = "yuv420p"
     encoder.framerate = Fraction(25)
     encoder.time_base = Fraction(1, 25)
     encoder.max_b_frames = 0
     keys = f"keyint={gop}:min-keyint={gop}:scenecut=0"
-    if coding is Coding.H264:
+    if coding is H264:
         encoder.options = {"preset": "ultrafast", "tune": "zerolatency", "x264-params": keys}
     else:
         params = f"{keys}:bframes=0:repeat-headers=1:log-level=none:pools=none:frame-threads=1"
@@ -88,8 +89,8 @@ def on_air(
     pictures: tuple[bytes, ...] = (),
     sounds: tuple[bytes, ...] = (),
     *,
-    coding: Coding = Coding.H264,
-    sound_coding: Coding = Coding.AAC,
+    coding: Coding = H264,
+    sound_coding: Coding = AudioCoding.AAC,
     sound_ms: float = 128,
     start: int = 1_000,
     channel: int = 1,

@@ -8,7 +8,7 @@ import pytest
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.aac import AacTranscoder
 from motorpool.codecs.media.fragments import AudioFrame
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding, Coding
 
 # Tables of the IMA ADPCM recommendation (1992).
 INDEX_STEPS = (-1, -1, -1, -1, 2, 4, 6, 8) * 2
@@ -95,13 +95,13 @@ def sounds_of(coding: Coding, payloads: list[bytes], bits: int = 0, start: int =
 @pytest.mark.parametrize(
     ("coding", "codec", "bits", "likeness"),
     [
-        (Coding.G711A, "pcm_alaw", 0, 0.99),
-        (Coding.G711U, "pcm_mulaw", 0, 0.99),
-        (Coding.G726, "g726le", 2, 0.9),
-        (Coding.G726, "g726le", 3, 0.95),
-        (Coding.G726, "g726le", 4, 0.98),
-        (Coding.G726, "g726le", 5, 0.98),
-        (Coding.ADPCM, "", 0, 0.98),
+        (AudioCoding.G711A, "pcm_alaw", 0, 0.99),
+        (AudioCoding.G711U, "pcm_mulaw", 0, 0.99),
+        (AudioCoding.G726, "g726le", 2, 0.9),
+        (AudioCoding.G726, "g726le", 3, 0.95),
+        (AudioCoding.G726, "g726le", 4, 0.98),
+        (AudioCoding.G726, "g726le", 5, 0.98),
+        (AudioCoding.ADPCM, "", 0, 0.98),
     ],
 )
 def test_the_same_sound_comes_out_to_the_sample(
@@ -119,17 +119,17 @@ def test_the_same_sound_comes_out_to_the_sample(
 
 
 def test_each_frame_lies_where_its_first_sample_does() -> None:
-    transcoder = AacTranscoder(Coding.G711A)
-    frames = transcoder.transcode(sounds_of(Coding.G711A, [b"\xd5" * 320] * 50)) + transcoder.drain()
+    transcoder = AacTranscoder(AudioCoding.G711A)
+    frames = transcoder.transcode(sounds_of(AudioCoding.G711A, [b"\xd5" * 320] * 50)) + transcoder.drain()
     # 1024 samples at 8 kHz are 11,520 ticks; the encoder's first frame lies before the first sample.
     assert [frame.pts for frame in frames] == [900_000 - 11_520 + 11_520 * n for n in range(len(frames))]
     assert all(adts.measure(frame.payload) == adts.AudioLength(1024, 8000) for frame in frames)
 
 
 def test_a_gap_in_the_sound_is_a_gap_in_the_frames() -> None:
-    transcoder = AacTranscoder(Coding.G711A)
-    before = sounds_of(Coding.G711A, [b"\xd5" * 320] * 16)  # five frames to the sample
-    after = sounds_of(Coding.G711A, [b"\xd5" * 320] * 16, start=900_000 + 900_000)
+    transcoder = AacTranscoder(AudioCoding.G711A)
+    before = sounds_of(AudioCoding.G711A, [b"\xd5" * 320] * 16)  # five frames to the sample
+    after = sounds_of(AudioCoding.G711A, [b"\xd5" * 320] * 16, start=900_000 + 900_000)
     times = [frame.pts for frame in transcoder.transcode(before) + transcoder.transcode(after)]
     times += [frame.pts for frame in transcoder.drain()]
     assert times[:6] == [900_000 + 11_520 * n for n in range(-1, 5)]
@@ -137,11 +137,11 @@ def test_a_gap_in_the_sound_is_a_gap_in_the_frames() -> None:
 
 
 def test_units_that_do_not_decode_sound_as_silence() -> None:
-    transcoder = AacTranscoder(Coding.ADPCM)
-    broken = AudioFrame(900_000, Coding.ADPCM, b"\0\0\xff\0" + bytes(160), 320)
+    transcoder = AacTranscoder(AudioCoding.ADPCM)
+    broken = AudioFrame(900_000, AudioCoding.ADPCM, b"\0\0\xff\0" + bytes(160), 320)
     frames = transcoder.transcode([broken] * 10) + transcoder.drain()
     assert len(decoded(frames)) >= 3200
 
 
 def test_nothing_gives_nothing() -> None:
-    assert AacTranscoder(Coding.G711U).transcode([]) == []
+    assert AacTranscoder(AudioCoding.G711U).transcode([]) == []

@@ -1,6 +1,6 @@
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding
 
 SECOND = 90_000
 
@@ -11,11 +11,11 @@ def cut_of(*sounds: AudioFrame, last: bool = False) -> MediaFragment:
 
 def telephone(count: int) -> tuple[AudioFrame, ...]:
     """Units of 40 ms."""
-    return tuple(AudioFrame(SECOND + 3600 * n, Coding.G711A, b"\xd5" * 320, 320) for n in range(count))
+    return tuple(AudioFrame(SECOND + 3600 * n, AudioCoding.G711A, b"\xd5" * 320, 320) for n in range(count))
 
 
 def test_aac_is_carried_as_it_came() -> None:
-    sounds = tuple(AudioFrame(SECOND + 11_520 * n, Coding.AAC, b"frame", 1024) for n in range(3))
+    sounds = tuple(AudioFrame(SECOND + 11_520 * n, AudioCoding.AAC, b"frame", 1024) for n in range(3))
     fragment = cut_of(*sounds)
     assert AudioTranscoder().transcode(fragment) is fragment
 
@@ -27,12 +27,12 @@ def test_what_stays_in_the_encoder_comes_with_the_next_cut_and_all_of_it_after_t
     # 8,000 samples and the encoder's own 1024 before them, in frames of 1024.
     assert len(first) >= 6
     assert len(first) + len(last) == 9
-    assert {sound.coding for sound in first + last} == {Coding.AAC}
+    assert {sound.coding for sound in first + last} == {AudioCoding.AAC}
     assert [sound.pts for sound in first + last] == [SECOND + 11_520 * (n - 1) for n in range(9)]
 
 
 def test_aac_after_telephone_sound_comes_behind_what_the_encoder_still_held() -> None:
-    aac = AudioFrame(2 * SECOND, Coding.AAC, b"frame", 1024)
+    aac = AudioFrame(2 * SECOND, AudioCoding.AAC, b"frame", 1024)
     transcoded = AudioTranscoder().transcode(cut_of(*telephone(25), aac)).audio_frames
     assert transcoded[-1] == aac
     assert len(transcoded) == 10

@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
 SIM = "13912345678"
 SECONDS = 10
@@ -158,11 +160,11 @@ class Road:
         self.chance = random.Random(seed)
         self.damages = damages
         self.films = {
-            "first": (Coding.H264, film(Coding.H264, SECONDS * FPS, FPS)),
-            "other sets": (Coding.H264, film(Coding.H264, SECONDS * FPS, FPS, (320, 96))),
-            "other coding": (Coding.H265, film(Coding.H265, SECONDS * FPS, FPS)),
+            "first": (H264, film(H264, SECONDS * FPS, FPS)),
+            "other sets": (H264, film(H264, SECONDS * FPS, FPS, (320, 96))),
+            "other coding": (H265, film(H265, SECONDS * FPS, FPS)),
         }
-        self.audio_frames = sound("aac" if sound_coding is Coding.AAC else "pcm_alaw", SECONDS)
+        self.audio_frames = sound("aac" if sound_coding is AudioCoding.AAC else "pcm_alaw", SECONDS)
         self.sound_coding = sound_coding
         self.sent: list[bytes] = []
 
@@ -170,7 +172,7 @@ class Road:
         """`(seconds, packet or None for a new connection)`, in order."""
         sender = Jt1078Sender(SIM, body_bytes=100)
         shift, stands, late, which = 0, False, 0.0, "first"
-        sound_ms = 128 if self.sound_coding is Coding.AAC else 40
+        sound_ms = 128 if self.sound_coding is AudioCoding.AAC else 40
         moments = [(1000 * number // FPS, True, number) for number in range(SECONDS * FPS)]
         moments += [(sound_ms * number, False, number) for number in range(len(self.audio_frames))]
         slots = [list(slot) for slot in self.damages]
@@ -190,7 +192,7 @@ class Road:
             if is_video:
                 coding, pictures = self.films[which]
                 # Each says which it is, in a NAL unit that players skip.
-                label = (b"\0\0\0\1\x1e%05d" if coding is Coding.H264 else b"\0\0\0\1\x7c\1%05d") % number
+                label = (b"\0\0\0\1\x1e%05d" if coding is H264 else b"\0\0\0\1\x7c\1%05d") % number
                 payload = pictures[number] + label
                 unit = AccessUnit(1, coding, number % FPS == 0, stamp, payload, 1000 // FPS)
                 self.sent.append(unit.payload)
@@ -254,7 +256,7 @@ def drive(road: Road, part_seconds: float = 0.0) -> Server:
 @given(
     damages_of(ALL_DAMAGES),
     st.integers(0, 2**32),
-    st.sampled_from([Coding.AAC, Coding.G711A]),
+    st.sampled_from([AudioCoding.AAC, AudioCoding.G711A]),
     st.sampled_from([0.0, 0.3]),
 )
 def test_no_damage_of_the_stream_breaks_the_playlist(
@@ -268,7 +270,7 @@ def test_no_damage_of_the_stream_breaks_the_playlist(
 @settings(max_examples=25, deadline=None)
 @given(damages_of(LINK_DAMAGES), st.integers(0, 2**32))
 def test_no_link_doubles_mixes_or_turns_round_pictures(film, sound, damages, seed: int) -> None:
-    road = Road(film, sound, damages, seed, Coding.AAC)
+    road = Road(film, sound, damages, seed, AudioCoding.AAC)
     server = drive(road)
     numbers = {payload: number for number, payload in enumerate(road.sent)}
     order = [numbers[payload] for payload in server.payloads]
@@ -281,5 +283,5 @@ def test_no_link_doubles_mixes_or_turns_round_pictures(film, sound, damages, see
 @pytest.mark.parametrize("kind", ALL_DAMAGES)
 def test_each_damage_alone_is_survived(film, sound, kind: str) -> None:
     for seed in range(3):
-        server = drive(Road(film, sound, [(3.1, kind)], seed, Coding.AAC))
+        server = drive(Road(film, sound, [(3.1, kind)], seed, AudioCoding.AAC))
         assert server.viewer.pictures >= FPS * (SECONDS - 2)

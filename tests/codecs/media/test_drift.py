@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from motorpool.codecs.media import adts
+from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
 SECONDS = 600
 TICKS_PER_MS = 90
@@ -32,7 +33,7 @@ class AudioFrame(msgspec.Struct, frozen=True):
     """Of a unit."""
 
     def payload(self, number: int) -> bytes:
-        if self.coding is Coding.AAC:
+        if self.coding is AudioCoding.AAC:
             body = number.to_bytes(4)
             return adts.header(len(body), self.rate) + body
         return number.to_bytes(4).ljust(self.samples, b"\xd5")
@@ -61,11 +62,11 @@ class Habit(msgspec.Struct, frozen=True):
 
 
 SOUNDS = {
-    "AAC 8k": AudioFrame(Coding.AAC, 8_000, 1024),
-    "AAC 16k": AudioFrame(Coding.AAC, 16_000, 1024),
-    "AAC 44k": AudioFrame(Coding.AAC, 44_100, 1024),
-    "G.711 20": AudioFrame(Coding.G711A, 8_000, 160),
-    "G.711 40": AudioFrame(Coding.G711A, 8_000, 320),
+    "AAC 8k": AudioFrame(AudioCoding.AAC, 8_000, 1024),
+    "AAC 16k": AudioFrame(AudioCoding.AAC, 16_000, 1024),
+    "AAC 44k": AudioFrame(AudioCoding.AAC, 44_100, 1024),
+    "G.711 20": AudioFrame(AudioCoding.G711A, 8_000, 160),
+    "G.711 40": AudioFrame(AudioCoding.G711A, 8_000, 320),
 }
 HABITS = {
     "exact": Habit(),
@@ -111,9 +112,7 @@ def recorded(sound: AudioFrame, habit: Habit) -> list[tuple[float, AccessUnit]]:
         payload = (SETS + b"\0\0\0\1\x65" if keyframe else b"\0\0\0\1\x41") + number.to_bytes(4)
         stamp = 0 if habit.constant_video else round(true)
         interval = round(step) if habit.interval else 0
-        units.append(
-            (true, AccessUnit(1, Coding.H264, keyframe, habit.video_base + stamp, payload, interval))
-        )
+        units.append((true, AccessUnit(1, H264, keyframe, habit.video_base + stamp, payload, interval)))
     length = 1000 * sound.samples / sound.rate
     number = 0
     while (true := number * length / habit.sound_speed) < 1000 * SECONDS:
@@ -159,7 +158,9 @@ def test_sound_and_picture_stay_together_for_ten_minutes(habit_name: str, sound_
     heard, worst = 0, 0.0
     for fragment in fragments:
         for unit in () if fragment is None else fragment.audio_frames:
-            number = int.from_bytes(unit.payload[-4:] if sound.coding is Coding.AAC else unit.payload[:4])
+            number = int.from_bytes(
+                unit.payload[-4:] if sound.coding is AudioCoding.AAC else unit.payload[:4]
+            )
             true = number * length
             beside = min(round(true / 1000 * habit.fps), len(shown) - 1)
             heard += 1

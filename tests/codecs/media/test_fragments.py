@@ -1,5 +1,5 @@
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.units import AudioCoding, Coding
 
 
 def fragment(*codings: Coding) -> MediaFragment:
@@ -9,5 +9,5 @@ def fragment(*codings: Coding) -> MediaFragment:
 
 def test_only_sound_that_hls_cannot_carry_needs_a_thread() -> None:
     assert not fragment().needs_transcoding
-    assert not fragment(Coding.AAC, Coding.AAC).needs_transcoding
-    assert fragment(Coding.AAC, Coding.G711A).needs_transcoding
+    assert not fragment(AudioCoding.AAC, AudioCoding.AAC).needs_transcoding
+    assert fragment(AudioCoding.AAC, AudioCoding.G711A).needs_transcoding

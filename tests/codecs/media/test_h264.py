@@ -32,9 +32,9 @@ def test_sets_of_absurd_size_or_number_are_not_kept() -> None:
 
 
 def test_what_walks_films_finds_each_key_frame(film) -> None:
-    from motorpool.codecs.media.units import Coding
+    from motorpool.codecs.media.h264 import H264
 
-    found = [h264.scan(payload) for payload in film(Coding.H264, 20, 5)]
+    found = [h264.scan(payload) for payload in film(H264, 20, 5)]
     assert [picture.keyframe for picture in found] == [number % 5 == 0 for number in range(20)]
     assert all(picture.has_picture for picture in found)
     assert {key[0] for key in found[0].sets} == {7, 8}

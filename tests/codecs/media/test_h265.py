@@ -2,7 +2,7 @@ import pytest
 
 from motorpool.codecs.media import h265
 from motorpool.codecs.media.annexb import DELTA_PICTURE
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.h265 import H265
 
 START = b"\0\0\0\1"
 
@@ -34,6 +34,6 @@ def test_sets_that_are_cut_off_are_not_kept() -> None:
 
 
 def test_what_walks_films_finds_each_key_frame(film) -> None:
-    found = [h265.scan(payload) for payload in film(Coding.H265, 20, 5)]
+    found = [h265.scan(payload) for payload in film(H265, 20, 5)]
     assert [picture.keyframe for picture in found] == [number % 5 == 0 for number in range(20)]
     assert {key[0] for key in found[0].sets} == {32, 33, 34}

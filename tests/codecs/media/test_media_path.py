@@ -8,12 +8,14 @@ import m3u8
 import pytest
 
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
 Film = Callable[..., tuple[bytes, ...]]
 SIM = "13912345678"
@@ -39,7 +41,7 @@ class Server:
     def receive(self, data: bytes) -> None:
         for unit in self.codec.receive(data):
             assert isinstance(unit, AccessUnit)
-            self.now += 0.04 if unit.coding.is_video else 0.0
+            self.now += 0.04 if unit.is_video else 0.0
             if unit.channel == self.channel:
                 fragment = self.segmenter.push(unit, self.now)
                 if fragment is not None:
@@ -57,7 +59,7 @@ def pieces(wire: bytes, chance: random.Random) -> list[bytes]:
     return [wire[start:stop] for start, stop in zip([0, *fragments], [*fragments, len(wire)], strict=True)]
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 @pytest.mark.parametrize("width", [6, 10])
 def test_every_picture_and_every_sample_arrives_at_the_player(
     coding: Coding, width: int, film: Film, sound: Film, camera, play
@@ -81,7 +83,7 @@ def test_every_picture_and_every_sample_arrives_at_the_player(
 
 def test_sound_between_the_parts_of_pictures_harms_neither(film: Film, sound: Film, camera, play) -> None:
     sender = Jt1078Sender(SIM, body_bytes=200)
-    pictures = [sender.encode(unit) for unit in camera(film(Coding.H264, 50, 25))]
+    pictures = [sender.encode(unit) for unit in camera(film(H264, 50, 25))]
     sounds = [sender.encode(unit) for unit in camera(sounds=sound("aac", 2))]
     server = Server()
     for number, wire in enumerate(pictures):
@@ -98,8 +100,8 @@ def test_sound_between_the_parts_of_pictures_harms_neither(film: Film, sound: Fi
 
 def test_channels_on_one_connection_become_streams_of_their_own(film: Film, camera, play) -> None:
     sender = Jt1078Sender(SIM)
-    first = camera(film(Coding.H264, 50, 25), channel=1)
-    second = camera(film(Coding.H264, 75, 25), channel=2)
+    first = camera(film(H264, 50, 25), channel=1)
+    second = camera(film(H264, 75, 25), channel=2)
     one, other = Server(1), Server(2)
     for pair in zip(first, second, strict=False):
         for unit in pair:
@@ -113,7 +115,7 @@ def test_channels_on_one_connection_become_streams_of_their_own(film: Film, came
 
 
 def test_a_camera_that_comes_back_goes_on_in_the_same_playlist(film: Film, camera, play) -> None:
-    pictures = film(Coding.H264, 100, 25)
+    pictures = film(H264, 100, 25)
     server = Server()
     sender = Jt1078Sender(SIM)
     for unit in camera(pictures)[:60]:
@@ -132,7 +134,7 @@ def test_lost_packets_cost_their_pictures_and_nothing_else(film: Film, camera, p
     sender = Jt1078Sender(SIM, body_bytes=100)
     server = Server()
     lost = {30, 41}
-    for number, unit in enumerate(camera(film(Coding.H264, 100, 25))):
+    for number, unit in enumerate(camera(film(H264, 100, 25))):
         parts = [b"01cd" + part for part in sender.encode(unit).split(b"01cd")[1:]]
         if number in lost and len(parts) > 2:
             del parts[1]
@@ -146,7 +148,7 @@ def test_lost_packets_cost_their_pictures_and_nothing_else(film: Film, camera, p
 
 
 def test_telephone_sound_arrives_beside_its_pictures(film: Film, sound: Film, camera, play) -> None:
-    units = camera(film(Coding.H264, 100, 25), sound("pcm_alaw", 4), sound_coding=Coding.G711A, sound_ms=40)
+    units = camera(film(H264, 100, 25), sound("pcm_alaw", 4), sound_coding=AudioCoding.G711A, sound_ms=40)
     sender = Jt1078Sender(SIM)
     server = Server()
     server.receive(b"".join(map(sender.encode, units)))

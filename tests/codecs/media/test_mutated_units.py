@@ -12,19 +12,26 @@ from hypothesis import strategies as st
 
 from motorpool.bench.load.mutations import mutated
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media import h264, h265
+from motorpool.codecs.media import annexb, h264, h265
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.mp4.capture_file import CaptureFile
 from motorpool.codecs.media.muxer import mux
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.snapshot import probe_format
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
+from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 SIM = "13912345678"
-SOUNDS = (Coding.AAC, Coding.G711A, Coding.G711U, Coding.G726, Coding.ADPCM)
+SOUNDS = (AudioCoding.AAC, AudioCoding.G711A, AudioCoding.G711U, AudioCoding.G726, AudioCoding.ADPCM)
 seeds = st.integers(0, 2**32)
+
+
+def probe(codec: VideoCodec, keyframe: bytes) -> PictureFormat:
+    return probe_format(codec.ffmpeg_name, keyframe)
 
 
 class Consumer:
@@ -34,7 +41,7 @@ class Consumer:
         self.parser = Jt1078Parser()
         self.segmenter = Segmenter(0.2)
         self.transcoder = AudioTranscoder()
-        self.capture = CaptureFile(io.BytesIO(), probe_format)
+        self.capture = CaptureFile(io.BytesIO(), probe)
         self.units = 0
 
     def receive(self, data: bytes, now: float) -> None:
@@ -68,7 +75,7 @@ def units_of(film, coding: Coding, sound: Coding) -> list[AccessUnit]:
     return units
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 @settings(max_examples=60)
 @given(seed=seeds, sound=st.sampled_from(SOUNDS))
 def test_mutated_units_raise_only_codec_errors(film, coding, seed, sound):
@@ -82,7 +89,7 @@ def test_mutated_units_raise_only_codec_errors(film, coding, seed, sound):
     assert consumer.units > 0
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 @settings(max_examples=60)
 @given(seed=seeds, sound=st.sampled_from(SOUNDS))
 def test_mutated_packets_raise_only_codec_errors(film, coding, seed, sound):
@@ -97,7 +104,7 @@ def test_mutated_packets_raise_only_codec_errors(film, coding, seed, sound):
 
 @settings(max_examples=300)
 @given(seed=seeds)
-@pytest.mark.parametrize(("coding", "module"), [(Coding.H264, h264), (Coding.H265, h265)])
+@pytest.mark.parametrize(("coding", "module"), [(H264, h264), (H265, h265)])
 def test_mutated_pictures_are_scanned(film, coding, module, seed):
     source = random.Random(seed)
     payload = source.choice(film(coding, 12, 4))[:600]
@@ -105,4 +112,4 @@ def test_mutated_pictures_are_scanned(film, coding, module, seed):
         payload = mutated(source, payload)
     scanned = module.scan(payload)
     if scanned.has_picture:
-        assert module.insert_sets(payload, list(scanned.sets.values()))
+        assert annexb.insert_units(payload, list(scanned.sets.values()), module.is_delimiter)

@@ -10,9 +10,11 @@ import pytest
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
 Film = Callable[..., tuple[bytes, ...]]
 SECOND = 90_000
@@ -29,7 +31,7 @@ def segments_of(units: list[AccessUnit], target: float = 1.0, **options: int) ->
     ]
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 def test_every_picture_plays_at_its_time_in_each_segment(
     coding: Coding, film: Film, sound: Film, camera, play
 ) -> None:
@@ -49,7 +51,7 @@ def test_every_picture_plays_at_its_time_in_each_segment(
 
 
 def test_a_segment_begins_with_its_tables_and_says_that_it_stands_alone(film: Film, camera) -> None:
-    data = segments_of(camera(film(Coding.H264, 25, 25)))[0].data
+    data = segments_of(camera(film(H264, 25, 25)))[0].data
     assert len(data) % 188 == 0
     packets = [data[start : start + 188] for start in range(0, len(data), 188)]
     pids = [int.from_bytes(packet[1:3]) & 0x1FFF for packet in packets]
@@ -63,7 +65,7 @@ def test_a_segment_begins_with_its_tables_and_says_that_it_stands_alone(film: Fi
 
 @pytest.mark.parametrize(
     ("coding", "codec"),
-    [(Coding.G711A, "pcm_alaw"), (Coding.G711U, "pcm_mulaw"), (Coding.G726, "g726le")],
+    [(AudioCoding.G711A, "pcm_alaw"), (AudioCoding.G711U, "pcm_mulaw"), (AudioCoding.G726, "g726le")],
 )
 def test_telephone_sound_becomes_aac_in_full(
     coding: Coding, codec: str, film: Film, sound: Film, camera, play
@@ -71,7 +73,7 @@ def test_telephone_sound_becomes_aac_in_full(
     payload = b"".join(sound(codec, 4))
     size = len(payload) // 100
     units_of_sound = tuple(payload[start : start + size] for start in range(0, 100 * size, size))
-    units = camera(film(Coding.H264, 100, 25), units_of_sound, sound_coding=coding, sound_ms=40)
+    units = camera(film(H264, 100, 25), units_of_sound, sound_coding=coding, sound_ms=40)
     segments = segments_of(units)
     together = play(b"".join(segment.data for segment in segments))
     assert together.numbers == list(range(100))
@@ -83,7 +85,7 @@ def test_telephone_sound_becomes_aac_in_full(
 
 def test_times_past_33_bits_wrap_as_players_expect(film: Film, camera, play) -> None:
     wrap = 1 << 33
-    segments = segments_of(camera(film(Coding.H264, 100, 25)), start=wrap - 3 * SECOND // 2)
+    segments = segments_of(camera(film(H264, 100, 25)), start=wrap - 3 * SECOND // 2)
     assert sum(segment.duration for segment in segments) == 4.0
     raw = [play(segment.data).picture_times for segment in segments]
     assert [times[0] % wrap for times in raw] == [
@@ -102,7 +104,7 @@ def test_sound_alone_is_a_segment_too(sound: Film, camera, play) -> None:
 
 def test_sound_that_changes_its_coding_plays_on(sound: Film, camera, play) -> None:
     units = camera(sounds=sound("aac", 2))
-    later = camera(sounds=sound("pcm_alaw", 2), sound_coding=Coding.G711A, sound_ms=40, start=3_200)
+    later = camera(sounds=sound("pcm_alaw", 2), sound_coding=AudioCoding.G711A, sound_ms=40, start=3_200)
     latest = camera(sounds=sound("aac", 2), start=5_200)
     segments = segments_of(units + later + latest)
     together = play(b"".join(segment.data for segment in segments))
@@ -113,12 +115,12 @@ def test_sound_that_changes_its_coding_plays_on(sound: Film, camera, play) -> No
 def test_bytes_that_are_no_film_raise_a_codec_error() -> None:
     pictures = (TimedPicture(START, b"no start code at all", True),)
     with pytest.raises(CodecError, match="cannot be muxed"):
-        mux(MediaFragment(START, START + 1, Coding.H264, pictures, (), False, True, 0.0))
+        mux(MediaFragment(START, START + 1, H264, pictures, (), False, True, 0.0))
 
 
 def test_sound_too_short_for_a_frame_comes_with_the_next_segment(play) -> None:
     transcoder = AudioTranscoder()
-    sounds = tuple(AudioFrame(START + 3600 * n, Coding.G711A, b"\xd5" * 320, 320) for n in range(2))
+    sounds = tuple(AudioFrame(START + 3600 * n, AudioCoding.G711A, b"\xd5" * 320, 320) for n in range(2))
     first = mux(transcoder.transcode(MediaFragment(START, START + 7200, None, (), sounds, False, True, 0.0)))
     assert first.data == b""
     ending = MediaFragment(START + 7200, START + 7201, None, (), (), False, True, 0.0, last=True)
@@ -127,7 +129,7 @@ def test_sound_too_short_for_a_frame_comes_with_the_next_segment(play) -> None:
 
 
 def test_the_ffmpeg_program_plays_what_we_mux(film: Film, sound: Film, camera, tmp_path: Path) -> None:
-    segments = segments_of(camera(film(Coding.H264, 100, 25), sound("aac", 4)))
+    segments = segments_of(camera(film(H264, 100, 25), sound("aac", 4)))
     file = tmp_path / "film.ts"
     file.write_bytes(b"".join(segment.data for segment in segments))
     command = ["ffprobe", "-v", "error", "-count_frames", "-show_entries"]
@@ -143,8 +145,6 @@ def test_the_ffmpeg_program_plays_what_we_mux(film: Film, sound: Film, camera, t
 
 
 def test_segments_can_be_read_by_name_of_their_streams(film: Film, sound: Film, camera) -> None:
-    (segment,) = segments_of(
-        camera(film(Coding.H265, 10, 10), sound("aac", 1)[:3], coding=Coding.H265, gop=10)
-    )
+    (segment,) = segments_of(camera(film(H265, 10, 10), sound("aac", 1)[:3], coding=H265, gop=10))
     with av.open(io.BytesIO(segment.data)) as container:
         assert {stream.codec_context.name for stream in container.streams} == {"hevc", "aac"}

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from motorpool.codecs.errors import CodecError
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.snapshot import encode_jpeg
-from motorpool.codecs.media.units import Coding
 
 BITS, COLUMN = 16, 16
 
@@ -25,10 +26,10 @@ def shown(jpeg):
         return sum((level > 125) << bit for bit, level in enumerate(levels)), min(levels), max(levels)
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 def test_the_picture_shows_what_was_filmed_in_its_own_size_and_in_the_full_range_of_brightness(film, coding):
     payload = film(coding, 31, 5)[30]
-    jpeg = encode_jpeg(coding, payload)
+    jpeg = encode_jpeg(coding.ffmpeg_name, payload)
     with Image.open(io.BytesIO(jpeg)) as picture:
         assert (picture.format, picture.size) == ("JPEG", (256, 64))
     number, darkest, brightest = shown(jpeg)
@@ -39,30 +40,30 @@ def test_the_picture_shows_what_was_filmed_in_its_own_size_and_in_the_full_range
 
 
 def test_odd_sizes_are_kept(film):
-    with Image.open(io.BytesIO(encode_jpeg(Coding.H264, film(Coding.H264, 2, 5, (178, 98))[0]))) as picture:
+    with Image.open(io.BytesIO(encode_jpeg(H264.ffmpeg_name, film(H264, 2, 5, (178, 98))[0]))) as picture:
         assert picture.size == (178, 98)
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 @pytest.mark.parametrize(
     "payload", [b"", b"\0", b"no start code at all", b"\0\0\0\1", b"\0\0\0\1\x65" + bytes(range(200))]
 )
 def test_what_is_no_picture_is_a_codec_error(coding, payload):
     with pytest.raises(CodecError, match="the key frame does not decode"):
-        encode_jpeg(coding, payload)
+        encode_jpeg(coding.ffmpeg_name, payload)
 
 
 def test_a_key_frame_of_the_other_coding_is_a_codec_error(film):
     with pytest.raises(CodecError):
-        encode_jpeg(Coding.H264, film(Coding.H265, 2, 5)[0])
+        encode_jpeg(H264.ffmpeg_name, film(H265, 2, 5)[0])
 
 
 def test_parameter_sets_that_claim_an_absurd_size_cost_an_error_and_no_memory(film):
-    picture = film(Coding.H264, 2, 5)[0]
+    picture = film(H264, 2, 5)[0]
     slice_of_it = picture[picture.rindex(b"\0\0\1\x65") :]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(CodecError):
-        encode_jpeg(Coding.H264, _parameter_sets(1000) + slice_of_it)
+        encode_jpeg(H264.ffmpeg_name, _parameter_sets(1000) + slice_of_it)
     # 16,000 by 16,000 pixels would be 384 MB.
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
     # Only the size is what is wrong with these sets.
@@ -99,12 +100,12 @@ def _golomb(value):
     end=st.floats(0, 1),
 )
 def test_a_spoilt_key_frame_gives_a_picture_or_a_codec_error(spoilt, end, film):
-    payload = bytearray(film(Coding.H264, 2, 5)[0])
+    payload = bytearray(film(H264, 2, 5)[0])
     for place, content in spoilt:
         at = int(place * len(payload))
         payload[at : at + len(content)] = content
     try:
-        jpeg = encode_jpeg(Coding.H264, bytes(payload[: int(end * len(payload)) + 1]))
+        jpeg = encode_jpeg(H264.ffmpeg_name, bytes(payload[: int(end * len(payload)) + 1]))
     except CodecError:
         return
     with Image.open(io.BytesIO(jpeg)) as picture:

@@ -35,7 +35,7 @@ from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture, ca
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
@@ -45,7 +45,7 @@ from motorpool.storage.records import User
 from motorpool.storage.video.captures import CaptureRecord
 
 SECOND = timedelta(seconds=1)
-SOUND = [AccessUnit(1, Coding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
+SOUND = [AccessUnit(1, AudioCoding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
 CAPTURE_RULE = {"channel": 2, "beforeSeconds": 20, "afterSeconds": 30}
 
 

@@ -1,12 +1,13 @@
 import pytest
 
-from motorpool.codecs.media.jt1078.packet_header import sim_width, split_hisilicon
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
+from motorpool.codecs.media.jt1078.packet_header import recognize_codec, sim_width, split_hisilicon
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
-from motorpool.codecs.media.units import AccessUnit, Coding
-from motorpool.codecs.media.video_codecs import sniff
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
 
-UNIT = AccessUnit(1, Coding.H264, False, 0, b"\0\0\0\1a" + b"\x77" * 100, 40)
-SPEECH = AccessUnit(1, Coding.G711A, False, 0, b"\xd5" * 320)
+UNIT = AccessUnit(1, H264, False, 0, b"\0\0\0\1a" + b"\x77" * 100, 40)
+SPEECH = AccessUnit(1, AudioCoding.G711A, False, 0, b"\xd5" * 320)
 
 
 @pytest.mark.parametrize("width", [6, 10])
@@ -69,13 +70,13 @@ def test_hisilicon_heads_are_known_by_their_length(payload: bytes, pieces: list[
 @pytest.mark.parametrize(
     ("payload", "coding"),
     [
-        (b"\0\0\0\1\x67\x42", Coding.H264),
-        (b"\0\0\1\x27\x42", Coding.H264),
-        (b"\0\0\0\1\x40\1", Coding.H265),
-        (b"\0\0\0\1\x46\1\x50", Coding.H265),
+        (b"\0\0\0\1\x67\x42", H264),
+        (b"\0\0\1\x27\x42", H264),
+        (b"\0\0\0\1\x40\1", H265),
+        (b"\0\0\0\1\x46\1\x50", H265),
         (b"\0\0\0\1\x61\x9a", None),
         (b"no start code", None),
     ],
 )
 def test_parameter_sets_tell_the_coding(payload: bytes, coding: Coding | None) -> None:
-    assert sniff(payload) is coding
+    assert recognize_codec(payload) is coding

@@ -16,14 +16,21 @@ from hypothesis import strategies as st
 
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, repair
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.snapshot import probe_format
-from motorpool.codecs.media.units import AccessUnit, Coding
+from motorpool.codecs.media.units import AccessUnit, AudioCoding, Coding
+from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 Film = Callable[..., tuple[bytes, ...]]
 SECOND = 90_000
 START = 10 * SECOND
+
+
+def probe(codec: VideoCodec, keyframe: bytes) -> PictureFormat:
+    return probe_format(codec.ffmpeg_name, keyframe)
 
 
 def cuts_of(units: list[AccessUnit], target: float = 1.0) -> list[MediaFragment]:
@@ -40,7 +47,7 @@ def add(film: CaptureFile, fragment: MediaFragment) -> None:
 
 def capture(fragments: list[MediaFragment], *, finish: bool = True) -> bytes:
     file = io.BytesIO()
-    film = CaptureFile(file, probe_format)
+    film = CaptureFile(file, probe)
     for fragment in fragments:
         add(film, fragment)
     if finish:
@@ -123,13 +130,13 @@ def complaints(data: bytes, path: Path) -> str:
 def reel(film: Film, sound: Film, camera) -> Callable[..., list[AccessUnit]]:
     """Four seconds of a camera: 100 pictures, 25 to the key frame, and AAC."""
 
-    def made(coding: Coding = Coding.H264) -> list[AccessUnit]:
+    def made(coding: Coding = H264) -> list[AccessUnit]:
         return camera(film(coding, 100, 25), sound("aac", 4), coding=coding)
 
     return made
 
 
-@pytest.mark.parametrize(("coding", "tag"), [(Coding.H264, "avc1 h264"), (Coding.H265, "hvc1 hevc")])
+@pytest.mark.parametrize(("coding", "tag"), [(H264, "avc1 h264"), (H265, "hvc1 hevc")])
 def test_pictures_and_aac_frames_are_those_that_were_sent_in_order(
     coding: Coding, tag: str, film: Film, sound: Film, reel, tmp_path: Path
 ) -> None:
@@ -158,7 +165,7 @@ def test_a_whole_file_tells_its_length_and_can_be_sought(reel) -> None:
 
 def test_it_plays_while_it_grows(reel) -> None:
     file = io.BytesIO()
-    film = CaptureFile(file, probe_format)
+    film = CaptureFile(file, probe)
     for number, fragment in enumerate(cuts_of(reel()), 1):
         add(film, fragment)
         assert len(Read(file.getvalue()).pictures) == 25 * number
@@ -167,7 +174,7 @@ def test_it_plays_while_it_grows(reel) -> None:
 
 def test_nothing_is_written_before_there_is_something_whole() -> None:
     file = io.BytesIO()
-    film = CaptureFile(file, probe_format)
+    film = CaptureFile(file, probe)
     add(film, MediaFragment(START, START + 1, None, (), (), False, True, 0.0))
     film.finish()
     assert (file.getvalue(), film.size, film.duration) == (b"", 0, 0.0)
@@ -176,7 +183,7 @@ def test_nothing_is_written_before_there_is_something_whole() -> None:
 @pytest.fixture(scope="module")
 def crashed(reel) -> Crashed:
     file = io.BytesIO()
-    film = CaptureFile(file, probe_format)
+    film = CaptureFile(file, probe)
     ends = []
     for fragment in cuts_of(reel()):
         add(film, fragment)
@@ -208,7 +215,7 @@ def test_what_is_no_unfinished_capture_is_not_touched(content: bytes, reel) -> N
 
 @pytest.mark.parametrize(
     ("coding", "codec"),
-    [(Coding.G711A, "pcm_alaw"), (Coding.G711U, "pcm_mulaw"), (Coding.G726, "g726le")],
+    [(AudioCoding.G711A, "pcm_alaw"), (AudioCoding.G711U, "pcm_mulaw"), (AudioCoding.G726, "g726le")],
 )
 def test_telephone_sound_becomes_aac_in_full(
     coding: Coding, codec: str, film: Film, sound: Film, camera, tmp_path: Path
@@ -216,7 +223,7 @@ def test_telephone_sound_becomes_aac_in_full(
     payload = b"".join(sound(codec, 4))
     size = len(payload) // 100
     units_of_sound = tuple(payload[start : start + size] for start in range(0, 100 * size, size))
-    units = camera(film(Coding.H264, 100, 25), units_of_sound, sound_coding=coding, sound_ms=40)
+    units = camera(film(H264, 100, 25), units_of_sound, sound_coding=coding, sound_ms=40)
     data = capture(cuts_of(units))
     sizes, samples = decoded(data)
     assert len(sizes) == 100
@@ -231,10 +238,10 @@ def test_sound_that_comes_late_gets_its_track_in_the_file_that_stands(
     film: Film, sound: Film, camera, tmp_path: Path
 ) -> None:
     later = [
-        AccessUnit(1, Coding.AAC, False, unit.timestamp + 2_000, unit.payload)
+        AccessUnit(1, AudioCoding.AAC, False, unit.timestamp + 2_000, unit.payload)
         for unit in camera(sounds=sound("aac", 2))
     ]
-    units = sorted(camera(film(Coding.H264, 100, 25)) + later, key=lambda unit: unit.timestamp)
+    units = sorted(camera(film(H264, 100, 25)) + later, key=lambda unit: unit.timestamp)
     fragments = cuts_of(units)
     assert Read(capture(fragments[:2], finish=False)).tracks == ["avc1 h264"]
     data = capture(fragments)
@@ -247,7 +254,7 @@ def test_sound_that_comes_late_gets_its_track_in_the_file_that_stands(
 
 
 def test_pictures_that_come_after_sound_alone_get_their_track(film: Film, sound: Film, camera) -> None:
-    units = camera(sounds=sound("aac", 2)) + camera(film(Coding.H264, 50, 25), start=3_200)
+    units = camera(sounds=sound("aac", 2)) + camera(film(H264, 50, 25), start=3_200)
     read = Read(capture(cuts_of(units)))
     assert read.tracks == ["mp4a aac", "avc1 h264"]
     assert len(read.pictures) == 50
@@ -262,7 +269,7 @@ def test_sound_alone_is_a_file_too(sound: Film, camera) -> None:
     assert decoded(data)[1] == 1024 * len(read.frames)
 
 
-@pytest.mark.parametrize("coding", [Coding.H264, Coding.H265])
+@pytest.mark.parametrize("coding", [H264, H265])
 def test_pictures_of_another_size_play_on_in_the_same_track(
     coding: Coding, film: Film, camera, tmp_path: Path
 ) -> None:
@@ -276,10 +283,8 @@ def test_pictures_of_another_size_play_on_in_the_same_track(
 
 
 def test_another_coding_gets_a_track_of_its_own(film: Film, sound: Film, camera) -> None:
-    units = camera(film(Coding.H264, 50, 25), sound("aac", 2))
-    units += camera(
-        film(Coding.H265, 50, 25), sound("aac", 2, 16_000), coding=Coding.H265, sound_ms=64, start=3_300
-    )
+    units = camera(film(H264, 50, 25), sound("aac", 2))
+    units += camera(film(H265, 50, 25), sound("aac", 2, 16_000), coding=H265, sound_ms=64, start=3_300)
     read = Read(capture(cuts_of(units)))
     assert sorted(read.tracks) == ["avc1 h264", "hvc1 hevc", "mp4a aac", "mp4a aac"]
     assert len(read.pictures) == 100
@@ -288,8 +293,8 @@ def test_another_coding_gets_a_track_of_its_own(film: Film, sound: Film, camera)
 
 
 def test_a_clock_that_jumps_makes_no_hole(film: Film, camera) -> None:
-    units = camera(film(Coding.H264, 50, 25)) + camera(film(Coding.H264, 50, 25), start=50_000_000)
-    units += camera(film(Coding.H264, 50, 25), start=2_000)
+    units = camera(film(H264, 50, 25)) + camera(film(H264, 50, 25), start=50_000_000)
+    units += camera(film(H264, 50, 25), start=2_000)
     read = Read(capture(cuts_of(units)))
     assert len(read.pictures) == 150
     assert all(3_600 <= after - before <= SECOND for before, after in pairwise(read.picture_times))
@@ -298,10 +303,10 @@ def test_a_clock_that_jumps_makes_no_hole(film: Film, camera) -> None:
 
 @pytest.mark.parametrize("code", [b"\0\0\1", b"\0\0\0\1"])
 def test_a_picture_of_several_slices_keeps_them_all(code: bytes, film: Film) -> None:
-    key = film(Coding.H264, 25, 25)[0]
+    key = film(H264, 25, 25)[0]
     several = code + b"\x41first" + code + b"\x41second\0" + b"\0\0\1\x41third\0\0"
     pictures = (TimedPicture(START, key, True), TimedPicture(START + 3600, several, False))
-    read = Read(capture([MediaFragment(START, START + 7200, Coding.H264, pictures, (), False, True, 0.0)]))
+    read = Read(capture([MediaFragment(START, START + 7200, H264, pictures, (), False, True, 0.0)]))
     assert read.pictures[1] == [b"\x41first", b"\x41second", b"\x41third"]
 
 
@@ -316,8 +321,8 @@ def test_several_frames_in_one_unit_and_checksums_are_taken_apart(sound: Film) -
         + checked[6:]
     )
     sounds = (
-        AudioFrame(START, Coding.AAC, b"".join(frames[:3]), 3072),
-        AudioFrame(START + 3 * 11_520, Coding.AAC, checked, 1024),
+        AudioFrame(START, AudioCoding.AAC, b"".join(frames[:3]), 3072),
+        AudioFrame(START + 3 * 11_520, AudioCoding.AAC, checked, 1024),
     )
     read = Read(capture([MediaFragment(START, START + 4 * 11_520, None, (), sounds, False, True, 0.0)]))
     assert read.frames == [frame[7:] for frame in frames]
@@ -327,15 +332,17 @@ def test_several_frames_in_one_unit_and_checksums_are_taken_apart(sound: Film) -
 def test_pictures_that_no_decoder_takes_are_written_all_the_same() -> None:
     broken = b"\0\0\0\1\x67\x42" + b"\0\0\0\1\x68x" + b"\0\0\0\1\x65nothing"
     pictures = (TimedPicture(START, broken, True),)
-    data = capture([MediaFragment(START, START + 3600, Coding.H264, pictures, (), False, True, 0.0)])
+    data = capture([MediaFragment(START, START + 3600, H264, pictures, (), False, True, 0.0)])
     assert b"nothing" in data[HEADER_BYTES:]
 
 
 def test_more_tracks_than_a_camera_has_are_left_out_and_counted(film: Film) -> None:
     file = io.BytesIO()
-    capture_file = CaptureFile(file, probe_format)
+    capture_file = CaptureFile(file, probe)
     for number, rate in enumerate(adts.SAMPLE_RATES):
-        sounds = (AudioFrame(START + number * SECOND, Coding.AAC, adts.header(100, rate) + bytes(100), 1024),)
+        sounds = (
+            AudioFrame(START + number * SECOND, AudioCoding.AAC, adts.header(100, rate) + bytes(100), 1024),
+        )
         start = START + number * SECOND
         add(capture_file, MediaFragment(start, start + 1, None, (), sounds, False, True, 0.0))
     capture_file.finish()
@@ -344,14 +351,12 @@ def test_more_tracks_than_a_camera_has_are_left_out_and_counted(film: Film) -> N
 
 
 def test_the_index_of_a_long_film_stays_within_its_room(film: Film) -> None:
-    key = film(Coding.H264, 25, 25)[0]
+    key = film(H264, 25, 25)[0]
     fragments = []
     for number in range(2_500):
         start = START + number * 2 * SECOND
         pictures = (TimedPicture(start, key, True),)
-        fragments.append(
-            MediaFragment(start, start + 2 * SECOND, Coding.H264, pictures, (), False, True, 0.0)
-        )
+        fragments.append(MediaFragment(start, start + 2 * SECOND, H264, pictures, (), False, True, 0.0))
     data = capture(fragments)
     assert data[HEADER_BYTES + 4 : HEADER_BYTES + 8] == b"moof"
     with av.open(io.BytesIO(data)) as container:
@@ -380,7 +385,7 @@ def test_a_full_disk_leaves_what_is_whole(reel) -> None:
     fragments = cuts_of(reel())
     size = len(capture(fragments[:3], finish=False))
     disk = SmallDisk(size + 500)
-    film = CaptureFile(disk, probe_format)
+    film = CaptureFile(disk, probe)
     for fragment in fragments[:3]:
         add(film, fragment)
     with pytest.raises(OSError, match="No space left"):

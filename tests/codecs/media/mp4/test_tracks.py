@@ -2,19 +2,20 @@
 
 from collections.abc import Callable
 
-from motorpool.codecs.media.mp4.decoder_configuration import PictureFormat
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.mp4.tracks import audio_track, video_track
 from motorpool.codecs.media.snapshot import probe_format
-from motorpool.codecs.media.units import Coding
+from motorpool.codecs.media.video_codec import PictureFormat
 
 Film = Callable[..., tuple[bytes, ...]]
 
 
 def test_h264_is_described_by_its_parameter_sets(film: Film) -> None:
-    keyframe = film(Coding.H264, 25, 25)[0]
+    keyframe = film(H264, 25, 25)[0]
     sequence, picture = (unit.rstrip(b"\0") for unit in keyframe.split(b"\0\0\0\1")[1:3])
     picture = picture.split(b"\0\0\1")[0].rstrip(b"\0")
-    track = video_track(Coding.H264, keyframe, probe_format(Coding.H264, keyframe))
+    track = video_track(H264, keyframe, probe_format(H264.ffmpeg_name, keyframe))
     assert (track.kind, track.width, track.height) == (b"vide", 256, 64)
     assert track.entry[4:8] == b"avc1"
     assert track.entry[32:36] == b"\x01\0\0\x40"
@@ -26,9 +27,9 @@ def test_h264_is_described_by_its_parameter_sets(film: Film) -> None:
 
 
 def test_h265_is_described_by_profile_and_parameter_sets(film: Film) -> None:
-    keyframe = film(Coding.H265, 25, 25)[0]
+    keyframe = film(H265, 25, 25)[0]
     units = [unit.rstrip(b"\0") for unit in keyframe.replace(b"\0\0\0\1", b"\0\0\1").split(b"\0\0\1")[1:4]]
-    track = video_track(Coding.H265, keyframe, probe_format(Coding.H265, keyframe))
+    track = video_track(H265, keyframe, probe_format(H265.ffmpeg_name, keyframe))
     assert (track.width, track.height, track.entry[4:8]) == (256, 64, b"hvc1")
     described = track.entry.split(b"hvcC")[1]
     assert described[0] == 1
@@ -41,7 +42,7 @@ def test_h265_is_described_by_profile_and_parameter_sets(film: Film) -> None:
 
 
 def test_a_key_frame_that_no_decoder_takes_is_described_all_the_same() -> None:
-    for coding in (Coding.H264, Coding.H265):
+    for coding in (H264, H265):
         track = video_track(coding, b"\0\0\0\1\x01nothing", PictureFormat())
         assert (track.width, track.height) == (0, 0)
 
