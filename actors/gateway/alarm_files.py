@@ -46,18 +46,21 @@ class AlarmFiles:
 
     __slots__ = ("_codec", "_context", "_database", "_open", "_socket", "_storage")
 
-    def __init__(self, database: Database, storage: UploadStorage | None) -> None:
-        """Without `storage`, refuse every upload."""
+    def __init__(
+        self,
+        context: Context[ConnectionMessage],
+        socket: PeerSocket,
+        codec: DeviceCodec,
+        database: Database,
+        storage: UploadStorage | None,
+    ) -> None:
+        """Take context, socket and codec of the connection. Without `storage`, refuse every upload."""
+        self._context = context
+        self._socket = socket
+        self._codec = codec
         self._database = database
         self._storage = storage
         self._open: _Open | None = None
-        self._context: Context[ConnectionMessage]
-        self._socket: PeerSocket
-        self._codec: DeviceCodec
-
-    def bind(self, context: Context[ConnectionMessage], socket: PeerSocket, codec: DeviceCodec) -> None:
-        """Set the connection's context, socket and codec; called once, before the first report."""
-        self._context, self._socket, self._codec = context, socket, codec
 
     @property
     def is_open(self) -> bool:

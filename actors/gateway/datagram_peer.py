@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
-from motorpool.codecs.devices import DeviceCodec
-from motorpool.codecs.reports import Report
 
 MAX_QUEUED: Final = 32
 """Datagrams of one address that wait while earlier ones are processed; more are dropped."""
@@ -152,18 +150,3 @@ class DatagramPeer:
             on_close(self)
         if on_ended is not None:
             on_ended()
-
-
-class DatagramDecoder:
-    """Decodes datagrams with a codec."""
-
-    __slots__ = ("_codec", "receive")
-
-    def __init__(self, codec: DeviceCodec) -> None:
-        self._codec = codec
-        self.receive: Callable[[bytes], list[Report]] = codec.receive_datagram
-
-    @property
-    def buffered(self) -> int:
-        """Bytes held for incomplete messages."""
-        return self._codec.buffered

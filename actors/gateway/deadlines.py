@@ -2,6 +2,8 @@
 
 from motorpool.actors.gateway.settings import DeviceSettings
 
+CHECK_SECONDS = 10.0
+"""Longest time between two checks, and so their precision."""
 UPLOAD_IDLE_SECONDS = 60.0
 """Idle time after which a connection that only uploads files is closed."""
 UPLOAD_SECONDS = 3600.0
@@ -11,27 +13,31 @@ STALL_SECONDS = 60.0
 
 
 class Deadlines:
-    """Checks the deadlines of one connection."""
+    """Checks the deadlines of one connection. Times are monotonic, in seconds."""
 
-    __slots__ = ("_settings", "_stalled_at")
+    __slots__ = ("_active_at", "_opened_at", "_settings", "_stalled_at", "is_active")
 
-    def __init__(self, settings: DeviceSettings) -> None:
+    def __init__(self, settings: DeviceSettings, now: float) -> None:
+        """`now` is when the connection was opened."""
         self._settings = settings
+        self._opened_at = self._active_at = now
         self._stalled_at: float | None = None
+        self.is_active = True
+        """A whole message came since the last check. Set by the connection: no message reads the clock."""
 
-    def check(
-        self, *, now: float, age: float, idle: float, backlog: int, is_identified: bool, is_uploading: bool
-    ) -> str:
+    def check(self, now: float, *, backlog: int, is_identified: bool, is_uploading: bool) -> str:
         """Return why the connection is to be closed, or an empty string.
 
         Args:
-            now: seconds, of the monotonic clock.
-            age: seconds since the connection was opened.
-            idle: seconds since the last complete message, to the precision of the checks.
+            now: the present time.
             backlog: bytes that were not sent yet.
             is_identified: whether a device has logged in.
             is_uploading: whether an upload is in progress.
         """
+        if self.is_active:
+            self.is_active = False
+            self._active_at = now
+        age, idle = now - self._opened_at, now - self._active_at
         if not backlog:
             self._stalled_at = None
         elif self._stalled_at is None:

@@ -1,7 +1,12 @@
-"""The actor of one device connection: decodes reports for the device actor, encodes commands and replies.
+"""The actor of one device connection: decodes reports for the device's actor, encodes commands and replies.
 
-Reading is in `base_connection.py`, logins are in `identified_connection.py`. Messages to the connection
-(acknowledgements after the commit, commands) are handled at once in the sender's task.
+The hub (or, without one, the connection's own task) reads the socket and passes the bytes on; they are
+decoded and forwarded at once where nothing must be waited for. The rest is left to `run`, and the socket is
+not read meanwhile. With a hub there is a task only while something is left: it would be a third of the memory
+of an idle connection. A peer that stalls, floods or sends garbage costs its own connection and nothing else.
+
+Messages to the connection (acknowledgements after the commit, commands) are handled at once in the sender's
+task.
 """
 
 import logging
@@ -11,9 +16,8 @@ from typing import assert_never
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.files.uploads import UploadStorage
 from motorpool.actors.gateway.alarm_files import AlarmFiles
-from motorpool.actors.gateway.datagram_peer import DatagramDecoder
-from motorpool.actors.gateway.deadlines import Deadlines
-from motorpool.actors.gateway.identified_connection import IdentifiedConnection
+from motorpool.actors.gateway.connection_devices import ConnectionDevices
+from motorpool.actors.gateway.deadlines import CHECK_SECONDS, Deadlines
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.gateway.settings import DeviceSettings
@@ -23,6 +27,7 @@ from motorpool.actors.messages.counters import (
     MESSAGES_RECEIVED,
 )
 from motorpool.actors.messages.downlink import (
+    NOT_KNOWN,
     AcknowledgeStored,
     CheckDeadlines,
     Close,
@@ -37,22 +42,23 @@ from motorpool.actors.messages.downlink import (
     Transmitted,
 )
 from motorpool.actors.messages.uplink import (
-    CheckRules,
     CommandAnswered,
     DeviceMessage,
     DeviceSeen,
-    Disconnected,
     MediaUploaded,
     PositionReported,
     RecordingListReceived,
 )
+from motorpool.actors.work.connection_limits import MemoryShare
 from motorpool.codecs import reports as kinds
 from motorpool.codecs.devices import DeviceCodec
-from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import PositionReport, Receipt, Report
-from motorpool.runtime import MailboxFull
+from motorpool.codecs.errors import CodecError, UnsupportedCommand
+from motorpool.codecs.reports import PositionReport, Receipt, Report, UploadReport
+from motorpool.runtime import Actor, MailboxFull, Ref
 from motorpool.storage.database.database import Database
 
+REFUSALS = 3
+"""Messages of an unknown device that are refused before its connection is closed."""
 REJECTIONS = 100
 """Consecutive invalid frames after which the connection is closed."""
 MAX_RAW_BYTES = 1024
@@ -65,18 +71,32 @@ ANSWER_SECONDS = 0.5
 """For answers to requests that came before the device lost the right to report."""
 
 
-class DeviceConnection(IdentifiedConnection):
-    """A TCP connection to the port of a device protocol, or an address that sends datagrams to it."""
+class DeviceConnection(Actor[ConnectionMessage]):
+    """A TCP connection to the port of a device protocol, or an address that sends datagrams to it.
+
+    Started by the listener, gone with its socket.
+    """
 
     __slots__ = (
+        "_codec",
         "_database",
         "_deadlines",
+        "_devices",
+        "_failure",
         "_files",
         "_generation",
-        "_keeps_unknown",
-        "_login_seconds",
+        "_is_open",
+        "_is_processing",
+        "_memory",
+        "_pending",
+        "_ref",
+        "_refusals",
         "_rejected",
         "_rule_cache",
+        "_settings",
+        "_socket",
+        "_tap",
+        "_uploads",
     )
 
     def __init__(
@@ -91,76 +111,158 @@ class DeviceConnection(IdentifiedConnection):
         tap: Tap | None = None,
     ) -> None:
         """Without `uploads`, alarm files are refused."""
-        super().__init__(device_socket, codec, idle_seconds=settings.idle_seconds, tap=tap)
+        self._socket = device_socket
+        self._codec = codec
+        codec.keeps_unknown = settings.keep_unknown_messages
+        if settings.strict_checksums:
+            codec.strict_checksums = True
         self._database = database
         self._rule_cache = rule_cache
         self._generation = -1
         """Of the rule cache, when the devices were last asked to follow it."""
-        self._login_seconds = settings.login_seconds
-        self._keeps_unknown = settings.keep_unknown_messages
-        codec.keeps_unknown = settings.keep_unknown_messages
-        if settings.strict_checksums:
-            codec.strict_checksums = True
+        self._settings = settings
+        self._uploads = uploads
+        self._tap = tap
+        self._memory = MemoryShare(device_socket.guard.memory, device_socket.peer)
+        self._files: AlarmFiles | None = None
+        """Made when a device uploads some, which most never do."""
+        self._refusals = 0
         self._rejected = 0
-        self._deadlines = Deadlines(settings)
-        self._files = AlarmFiles(database, uploads)
+        self._pending: Sequence[Report] = ()
+        """What was decoded and needs waiting."""
+        self._failure: Exception | None = None
+        """A crash of `_on_data`, raised in the connection's own task."""
+        self._is_processing = False
+        self._is_open = False
+        """Whether these were made, by `_open`."""
+        self._ref: Ref[ConnectionMessage]
+        self._devices: ConnectionDevices
+        self._deadlines: Deadlines
+
+    # Reading
+
+    @property
+    def outlives_run(self) -> bool:
+        """Whether there is no task while the connection is idle: the hub reads for it."""
+        return self._socket.has_hub
 
     async def run(self) -> None:
-        """Serve the connection."""
-        if not self._is_serving:
-            self._codec.utc_now = self.context.clock.now
-            self._files.bind(self.context, self._socket, self._codec)
-        decoder = DatagramDecoder(self._codec) if self._socket.is_datagram else self._codec
-        await self._serve(decoder, self._login_seconds)
+        """Read until the end, or with a hub until nothing is pending."""
+        socket = self._socket
+        if not self._is_open:
+            self._open()
+        if socket.has_hub:
+            await self._process_pending()
+            if socket.closed:
+                self.context.leave()
+        else:
+            while data := await socket.receive():
+                self._on_data(data)
+                await self._process_pending()
 
-    def _on_closed(self) -> None:
-        self._files.discard()
-        self._count_checksum_errors()
-        self._detach()
-        for _, device in self._gateway or ():
-            device.offer(Disconnected(self._ref))
-        self._socket.guard.traffic.identify(self._ref, 0, "", self._socket.reason)
+    def _open(self) -> None:
+        context, socket = self.context, self._socket
+        self._is_open = True
+        self._ref = context.ref
+        self._codec.utc_now = context.clock.now
+        self._devices = ConnectionDevices(context, self._ref, socket, self._codec)
+        self._deadlines = Deadlines(self._settings, context.clock.monotonic())
+        context.every(min(CHECK_SECONDS, self._settings.login_seconds / 2), CheckDeadlines())
+        if socket.has_hub:
+            socket.watch(self._on_data, self._on_ended)
+
+    def release(self) -> None:
+        """Close the socket if it is still open, and report the end."""
+        socket = self._socket
+        socket.close("the server stops")
+        if self._tap is not None:
+            self._tap.closed()
+        was_identified = False
+        if self._is_open:
+            was_identified = self._devices.present is not None
+            if self._files is not None:
+                self._files.discard()
+            self._count_checksum_errors()
+            self._devices.leave()
+            socket.guard.traffic.identify(self._ref, 0, "", socket.reason)
+        self._memory.hold(0)
+        peer = socket.peer or "an unknown address"
+        line = ("%s connection from %s ended: %s", self._codec.name, peer, socket.reason)
+        if was_identified:
+            self.context.log.info(*line)
+        else:
+            self._log_peer(*line)
 
     def _on_data(self, data: bytes) -> None:
+        """Decode and forward what was read; in the hub's task, so nothing may be raised."""
         if self._rule_cache.generation != self._generation:
-            self._check_rules()
-        super()._on_data(data)
-        traffic = self._socket.guard.traffic
+            self._generation = self._rule_cache.generation
+            self._devices.check_rules()
+        codec, socket = self._codec, self._socket
+        try:
+            if self._tap is not None:
+                self._tap.received(data)
+            reports = codec.receive_datagram(data) if socket.is_datagram else codec.receive(data)
+            if reports:
+                self._pending = self._forward(reports)
+            if (self._memory.held or not reports) and not self._memory.hold(codec.buffered):
+                socket.close("incomplete messages hold too much memory")
+        except CodecError as error:
+            socket.close(f"cannot be decoded: {error}")
+        except Exception as error:
+            self._failure = error
+        if self._pending or self._failure is not None:
+            socket.pause_reading()
+            if socket.has_hub:
+                self.context.begin_run()
+        traffic = socket.guard.traffic
         if traffic.is_followed:
-            codec, device = self._codec, self._device
-            traffic.note(self._ref, self._socket.peer, codec.name, data, device, self._unique_ids)
+            devices = self._devices
+            traffic.note(self._ref, socket.peer, codec.name, data, devices.present, devices.unique_ids)
 
-    def _check_rules(self) -> None:
-        """Have the devices configure decoding anew before the next message: their groups may have changed."""
-        self._generation = self._rule_cache.generation
-        if self._device is not None:
-            self._device.offer(CheckRules())
-        for _, device in self._gateway or ():
-            device.offer(CheckRules())
+    def _on_ended(self) -> None:
+        """Leave once what is pending was processed: `run` does it if it is still at work."""
+        if not (self._is_processing or self._pending or self._failure is not None):
+            self.context.leave()
 
-    def _process_now(self, reports: Sequence[Report]) -> Sequence[Report]:
-        """Forward the leading position reports of a known device; return the rest."""
-        device = self._device
+    async def _process_pending(self) -> None:
+        self._is_processing = True
+        try:
+            while self._pending or self._failure is not None:
+                if self._failure is not None:
+                    raise self._failure
+                pending, self._pending = self._pending, ()
+                await self._process(pending)
+                self._socket.resume_reading()
+        finally:
+            self._is_processing = False
+
+    # Reports
+
+    def _forward(self, reports: Sequence[Report]) -> Sequence[Report]:
+        """Forward the leading position reports of a known device; return the rest, which needs waiting."""
+        device = self._devices.present
         if device is None:
             return reports
-        for place, report in enumerate(reports):
+        forwarded = 0
+        for report in reports:
             if report.__class__ is not PositionReport:
-                MESSAGES_RECEIVED.value += place
-                return reports[place:]
+                break
             try:
                 device.tell_nowait(PositionReported(report, self._codec.name, self._ref))
             except MailboxFull:
-                MESSAGES_RECEIVED.value += place
-                return reports[place:]
-            self._is_active = True
+                break
+            forwarded += 1
+        if forwarded:
+            MESSAGES_RECEIVED.value += forwarded
+            self._deadlines.is_active = True
             self._rejected = 0
-        MESSAGES_RECEIVED.value += len(reports)
-        return ()
+        return reports[forwarded:]
 
     async def _process(self, reports: Sequence[Report]) -> None:
         for report in reports:
             if report.__class__ is PositionReport:
-                device = self._device
+                device = self._devices.present
                 if device is None:
                     self._refuse(report.receipt)
                     continue
@@ -175,20 +277,22 @@ class DeviceConnection(IdentifiedConnection):
             else:
                 await self._dispatch_report(report)
             self._rejected = 0
-            self._is_active = True
+            self._deadlines.is_active = True
             if not isinstance(report, UNCOUNTED):
                 MESSAGES_RECEIVED.value += 1
 
     async def _dispatch_report(self, report: Report) -> None:
         match report:
             case kinds.Login():
-                await self._identify(report)
+                await self._log_in(report)
             case kinds.ImmediateReply():
                 self._socket.send(report.data)
             case kinds.DeviceInformation():
                 position = PositionReport(report.attributes, located=False, receipt=report.receipt)
                 await self._process([position])
-            case kinds.UnknownMessage() if self._keeps_unknown and self._device is not None:
+            case kinds.UnknownMessage() if (
+                self._settings.keep_unknown_messages and self._devices.present is not None
+            ):
                 attributes = {"raw": report.content[:MAX_RAW_BYTES].hex()}
                 if report.kind:
                     attributes["type"] = report.kind
@@ -198,41 +302,79 @@ class DeviceConnection(IdentifiedConnection):
                 await self._acknowledge_without_storing(report.receipt)
             case kinds.RecordingList():
                 listed = RecordingListReceived(report, self._codec.name, self._ref)
-                await self._forward(listed, report.receipt)
+                await self._tell_device(listed, report.receipt)
             case kinds.Logout():
                 await self._acknowledge_without_storing(report.receipt)
-                self._detach()
+                self._devices.log_out()
             case kinds.CommandResult():
-                await self._forward(CommandAnswered(report, self._codec.name, self._ref), report.receipt)
+                await self._tell_device(CommandAnswered(report, self._codec.name, self._ref), report.receipt)
             case kinds.MediaFile():
-                await self._forward(MediaUploaded(report, self._codec.name, self._ref), report.receipt)
+                await self._tell_device(MediaUploaded(report, self._codec.name, self._ref), report.receipt)
             case PositionReport() | kinds.FrameRejected():
                 raise AssertionError(report)  # handled in _process
             case _:
-                accepted = await self._files.process(report, self._device, self._unique_ids)
-                if not accepted and self._device is None:
-                    self._count_refusal()
+                await self._take_file(report)
 
-    async def _forward(self, message: DeviceMessage, receipt: Receipt | None) -> None:
-        if self._device is None:
+    async def _log_in(self, login: kinds.Login) -> None:
+        if not await self._devices.log_in(login.unique_ids):
+            self._refuse(login.receipt)  # without effect if the socket was closed instead
+            return
+        self._refusals = 0
+        if login.receipt is not None:
+            self._acknowledge((login.receipt,))
+
+    async def _take_file(self, report: UploadReport) -> None:
+        devices = self._devices
+        if self._files is None:
+            self._files = AlarmFiles(self.context, self._socket, self._codec, self._database, self._uploads)
+        accepted = await self._files.process(report, devices.present, devices.unique_ids)
+        if not accepted and devices.present is None:
+            self._count_refusal()
+
+    async def _tell_device(self, message: DeviceMessage, receipt: Receipt | None) -> None:
+        if self._devices.present is None:
             self._refuse(receipt)
         else:
-            await self._device.tell(message)
+            await self._devices.present.tell(message)
 
     async def _acknowledge_without_storing(self, receipt: Receipt | None) -> None:
         """Acknowledge a message of which only its time is noted."""
-        device = self._device
+        device = self._devices.present
         if device is not None:
             await device.tell(DeviceSeen(self._codec.name, self._ref))
-        if device is None or self._device != device:  # it may not report any more
+        if device is None or self._devices.present != device:  # it may not report any more
             self._refuse(receipt)
         elif receipt is not None:
             self._acknowledge((receipt,))
+
+    def _acknowledge(self, receipts: tuple[Receipt, ...]) -> None:
+        codec = self._codec
+        if self._socket.is_datagram:
+            for receipt in receipts:
+                self._socket.send(codec.acknowledge((receipt,)))
+        else:
+            self._socket.send(codec.acknowledge(receipts))
+        if codec.closing:
+            self._socket.close("the device asked to close after the answer")
+
+    def _refuse(self, receipt: Receipt | None) -> None:
+        self._socket.send(self._codec.refuse(receipt))
+        if self._codec.closing:
+            self._socket.close("refused")
+        self._count_refusal()
+
+    def _count_refusal(self) -> None:
+        self._refusals += 1
+        # An address that sends datagrams costs nothing to serve again.
+        if self._refusals >= REFUSALS or self._socket.is_datagram:
+            self._socket.close(NOT_KNOWN)
 
     # Messages to the connection
 
     def handle(self, message: ConnectionMessage) -> object:
         """Handle one message, in the sender's task and without waiting."""
+        if not self._is_open:
+            self._open()
         match message:
             case AcknowledgeStored():
                 return self._acknowledge(message.receipts)
@@ -241,9 +383,9 @@ class DeviceConnection(IdentifiedConnection):
             case DeliverInResponse():
                 return self._codec.deliver(message.text)
             case Reannounce():
-                return self._announce()
+                return self._devices.announce()
             case ConfigureDecoder():
-                return self._configure(message)
+                return self._devices.configure(message)
             case CheckDeadlines():
                 return self._check_deadlines()
             case Close():
@@ -255,7 +397,7 @@ class DeviceConnection(IdentifiedConnection):
 
     def _stop_serving(self, message: StopServing) -> None:
         """Refuse, and close: a request-response connection after its last answers, which may be refusals."""
-        self._device, self._unique_ids = None, ()
+        self._devices.forget()
         self._socket.send(self._codec.refuse(message.receipt))
         if self._codec.request_response:
             self.context.after(ANSWER_SECONDS, Close(message.reason))
@@ -277,12 +419,10 @@ class DeviceConnection(IdentifiedConnection):
         self._count_checksum_errors()
         self._socket.send(self._codec.tick(now))
         reason = self._deadlines.check(
-            now=now,
-            age=now - self._opened_at,
-            idle=self._idle_time(now),
+            now,
             backlog=self._socket.backlog,
-            is_identified=self._device is not None,
-            is_uploading=self._files.is_open,
+            is_identified=self._devices.present is not None,
+            is_uploading=self._files is not None and self._files.is_open,
         )
         if reason:
             self._socket.close(reason)
@@ -296,17 +436,22 @@ class DeviceConnection(IdentifiedConnection):
         self._rejected += 1
         FRAMES_REJECTED.labels(self._codec.name).inc()
         if self._rejected == 1:
-            shown = rejected.frame[:64].hex()
-            self._log_peer(
-                logging.INFO, "dropped bytes from %s: %s: %s", self._socket.peer, rejected.error, shown
-            )
-            self._socket.guard.traffic.reject(
-                self._socket.peer,
+            peer, guard, devices = self._socket.peer, self._socket.guard, self._devices
+            line = ("dropped bytes from %s: %s: %s", peer, rejected.error, rejected.frame[:64].hex())
+            self._log_peer(*line)
+            guard.traffic.reject(
+                peer,
                 self._codec.name,
                 rejected.frame,
                 rejected.error,
-                self._device,
-                self._unique_ids,
+                devices.present,
+                devices.unique_ids,
             )
         if self._rejected >= REJECTIONS:
             self._socket.close("too many invalid frames in a row")
+
+    def _log_peer(self, text: str, *values: object) -> None:
+        """Log a line that any peer can cause; there are only so many for each address."""
+        context, socket = self.context, self._socket
+        now = context.clock.monotonic()
+        socket.guard.log.write(context.log, logging.INFO, now, socket.peer, text, *values)

@@ -33,6 +33,7 @@ class DeviceSocket:
         "_hub",
         "_is_gathering",
         "_is_paused",
+        "_local_host",
         "_on_close",
         "_on_ended",
         "_pause_seconds",
@@ -56,6 +57,7 @@ class DeviceSocket:
         on_close: "Callable[[DeviceSocket], None] | None" = None,
         guard: PortGuard | None = None,
         peer: str | None = None,
+        local_host: str = "",
     ) -> None:
         """Take over `connected`.
 
@@ -68,6 +70,7 @@ class DeviceSocket:
             on_close: called once, when the connection has ended.
             guard: the limits of its port; None: those of a port of its own.
             peer: the address of the peer; None: as the system says.
+            local_host: the address that the peer connected to, if it is a proxy's; empty: as the system says.
         """
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -94,10 +97,16 @@ class DeviceSocket:
                 peer = ""
         # Interned, as is the local host: a fleet behind a gateway has one address.
         self.peer: str = sys.intern(peer)
+        self._local_host = sys.intern(local_host)
 
     @property
     def local_host(self) -> str:
-        """The server's address that the peer connected to; empty once the connection has ended."""
+        """The server's address that the peer connected to, or its proxy's; else empty once it has ended.
+
+        A device reaches the other ports by it too.
+        """
+        if self._local_host:
+            return self._local_host
         try:
             return sys.intern(str(self.raw.getsockname()[0]))
         except OSError:

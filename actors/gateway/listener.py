@@ -5,7 +5,6 @@ import itertools
 import logging
 import socket
 from collections.abc import Callable
-from functools import partial
 from typing import Never
 
 import trio
@@ -14,11 +13,7 @@ from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
-from motorpool.actors.gateway.proxied_socket import (
-    HEADER_SECONDS,
-    ProxiedSocket,
-    receive_proxy_header,
-)
+from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS, receive_proxy_header
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.messages.counters import (
     ACCEPT_FAILURES,
@@ -200,8 +195,7 @@ class Listener(Actor[Never]):
         if refusal:
             self._refuse(accepted, peer, refusal)
             return
-        make_socket = DeviceSocket if header is None else partial(ProxiedSocket, header=header)
-        device_socket = make_socket(
+        device_socket = DeviceSocket(
             socket.socket(fileno=accepted.detach()),
             read_bytes=self._read_bytes,
             pause_seconds=self._pause_seconds,
@@ -209,6 +203,7 @@ class Listener(Actor[Never]):
             on_close=self._on_close,
             guard=self._guard,
             peer=peer,
+            local_host=(header and header.server) or "",
         )
         number = new_connection_number()
         tap = Tap(self.context.system.ref(RECORDER), number, self._name, peer) if self._is_recorded else None

@@ -22,13 +22,13 @@ stream to its sub-stream. Units of numbers that are not PUBLISHING are dropped.
 
 import contextlib
 import enum
-from collections.abc import Sequence
+import logging
 from dataclasses import dataclass
 from typing import assert_never
 
 import trio
 
-from motorpool.actors.gateway.base_connection import BaseConnection
+from motorpool.actors.gateway.deadlines import CHECK_SECONDS
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.messages.counters import MEDIA_UNITS_DROPPED
@@ -55,10 +55,11 @@ from motorpool.actors.messages.playback import (
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, PublisherMessage, UnitsPublished
 from motorpool.actors.messages.uplink import DEVICE, AttachConnection, DetachConnection, SendCommand
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, IdentifyPublisher, PublisherDevice
+from motorpool.actors.work.connection_limits import MemoryShare
+from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
-from motorpool.codecs.reports import FrameRejected
-from motorpool.runtime import ActorError, ActorStopped, Clock, MailboxFull, Ref
+from motorpool.runtime import Actor, ActorError, ActorStopped, Clock, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
 
 IDLE_SECONDS = 30.0
@@ -106,63 +107,72 @@ class _Number:
     """The last units were dropped, as the stream's mailbox was full."""
 
 
-class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
-    """Reads one media peer; may carry several channels."""
+class MediaConnection(Actor[ConnectionMessage]):
+    """Reads one media peer; may carry several channels. Started by the listener, gone with its socket."""
 
     def __init__(
         self, device_socket: PeerSocket, *, kind: str, login_seconds: float, tap: Tap | None = None
     ) -> None:
         """`kind`: "live" or "playback", which the packets do not tell."""
-        self._is_playback = kind == "playback"
-        idle_seconds = PLAYBACK_IDLE_SECONDS if self._is_playback else IDLE_SECONDS
-        super().__init__(device_socket, idle_seconds=idle_seconds, tap=tap)
+        self._socket = device_socket
         self._kind = kind
+        self._is_playback = kind == "playback"
+        self._idle_seconds = PLAYBACK_IDLE_SECONDS if self._is_playback else IDLE_SECONDS
         self._login_seconds = login_seconds
+        self._tap = tap
         self._codec = Jt1078Parser()
+        self._memory = MemoryShare(device_socket.guard.memory, device_socket.peer)
         self._publisher: PublisherDevice | None = None
+        self._ref: Ref[ConnectionMessage]
         self._clock: Clock
+        self._opened_at = self._received_at = 0.0
+        """When it began, and when units last came, in monotonic seconds."""
         self._numbers: dict[int, _Number] = {}
         self._dropped = 0
         """Units, since the last check of deadlines."""
 
     async def run(self) -> None:
         """Read until either side ends it."""
-        self._clock = self.context.clock
-        await self._serve(self._codec, self._login_seconds)
-
-    @property
-    def _log_name(self) -> str:
-        return f"{self._kind} media"
-
-    @property
-    def _is_identified(self) -> bool:
-        return self._publisher is not None
-
-    async def _process_pending(self) -> None:
-        """Identify the device by the first packet: an unknown peer must not collect frames of video."""
-        if self._publisher is None and self._codec.sim is not None and not self._socket.closed:
+        self._ref, self._clock = self.context.ref, self.context.clock
+        self._opened_at = self._received_at = self._clock.monotonic()
+        self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), CheckDeadlines())
+        while data := await self._socket.receive():
+            if self._tap is not None:
+                self._tap.received(data)
             try:
-                await self._identify()
-            except (ActorError, StorageError) as error:
-                self._socket.close(f"cannot be served now: {error}")
-        if self._publisher is None and self._codec.sim is not None:
-            self._pending = ()
-        await super()._process_pending()
+                units = [unit for unit in self._codec.receive(data) if isinstance(unit, AccessUnit)]
+            except CodecError as error:
+                self._socket.close(f"cannot be decoded: {error}")
+                return
+            if not self._memory.hold(self._codec.buffered):
+                self._socket.close("incomplete messages hold too much memory")
+            # By the first packet: an unknown peer must not collect frames of video.
+            if self._publisher is None and self._codec.sim is not None and not self._socket.closed:
+                await self._identify(self._codec.sim)
+            if units and self._publisher is not None:
+                await self._process(units)
 
-    def _on_closed(self) -> None:
-        if self._publisher is not None:
-            device = self.context.system.ref(DEVICE, self._publisher.device_id)
-            device.offer(DetachConnection(self._ref))
+    def release(self) -> None:
+        """Close the socket if it is still open, and report the end."""
+        socket, publisher = self._socket, self._publisher
+        socket.close("the server stops")
+        if self._tap is not None:
+            self._tap.closed()
+        self._memory.hold(0)
+        peer = socket.peer or "an unknown address"
+        line = ("%s media connection from %s ended: %s", self._kind, peer, socket.reason)
+        if publisher is None:
+            now = self.context.clock.monotonic()
+            socket.guard.log.write(self.context.log, logging.INFO, now, socket.peer, *line)
+            return
+        self.context.system.ref(DEVICE, publisher.device_id).offer(DetachConnection(self._ref))
         for number in self._numbers.values():
             if number.stream is not None:
                 number.stream.offer(PublisherLeft(self._ref))
+        self.context.log.info(*line)
 
-    async def _process(self, found: Sequence[AccessUnit | FrameRejected]) -> None:
-        units = [unit for unit in found if isinstance(unit, AccessUnit)]
-        if not units:
-            return
-        self._is_active = True
-        now = self._clock.monotonic()
+    async def _process(self, units: list[AccessUnit]) -> None:
+        now = self._received_at = self._clock.monotonic()
         first = units[0].channel
         if all(unit.channel == first for unit in units):
             await self._send_units(first, units, now)
@@ -208,15 +218,14 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
             return None
         if sum([other.state is _PUBLISHING for other in self._numbers.values()]) >= MAX_CHANNELS:
             return None
+        publisher = self._publisher
+        assert publisher is not None
+        channel = publisher.channels.channel_of(channel_number)
+        if not self._take_over(channel, now):
+            return None
+        stream: Ref[PublisherMessage] = self._stream_of((publisher.device_id, channel))
+        number.state = _REQUESTED
         try:
-            publisher = self._publisher or await self._identify()
-            if publisher is None:
-                return None
-            channel = publisher.channels.channel_of(channel_number)
-            if not self._take_over(channel, now):
-                return None
-            stream: Ref[PublisherMessage] = self._stream_of((publisher.device_id, channel))
-            number.state = _REQUESTED
             accepted = await stream.ask(Publish(self._ref, refused_at is not None), seconds=PUBLISH_SECONDS)
         except (ActorError, StorageError) as error:
             self._socket.close(f"cannot be served now: {error}")
@@ -262,22 +271,24 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
         system = self.context.system
         return system.ref(PLAYBACK, key) if self._is_playback else system.ref(STREAM, key)
 
-    async def _identify(self) -> PublisherDevice | None:
-        finder = self.context.system.ref(MEDIA_REQUESTS)
-        sim = self._codec.sim or ""
-        publisher = await finder.ask(IdentifyPublisher(sim, self._socket.peer, self._kind))
-        if publisher is None:
-            self._socket.close(f"media of an unknown SIM {sim}")
-            return None
-        device = self.context.system.ref(DEVICE, publisher.device_id)
-        if not await device.ask(AttachConnection(self._ref, (publisher.unique_id,))):
-            return None  # the device closes the connection
+    async def _identify(self, sim: str) -> None:
+        finder, peer = self.context.system.ref(MEDIA_REQUESTS), self._socket.peer
+        try:
+            publisher = await finder.ask(IdentifyPublisher(sim, peer, self._kind))
+            if publisher is None:
+                self._socket.close(f"media of an unknown SIM {sim}")
+                return
+            device = self.context.system.ref(DEVICE, publisher.device_id)
+            if not await device.ask(AttachConnection(self._ref, (publisher.unique_id,))):
+                return  # the device closes the connection
+        except (ActorError, StorageError) as error:
+            self._socket.close(f"cannot be served now: {error}")
+            return
         if self._socket.closed:
             device.offer(DetachConnection(self._ref))
-            return None
+            return
         self._publisher = publisher
-        self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, self._socket.peer)
-        return publisher
+        self.context.log.info("%s media of %s from %s", self._kind, publisher.unique_id, peer)
 
     async def _order_stop(self, publisher: PublisherDevice, channel: int) -> None:
         """Send the stop command and close: a terminal that is merely disconnected comes back at once."""
@@ -334,5 +345,5 @@ class MediaConnection(BaseConnection[AccessUnit | FrameRejected]):
             self._dropped = 0
         if self._publisher is None and now - self._opened_at >= self._login_seconds:
             self._socket.close("no valid media packet")
-        elif self._is_idle(now):
+        elif now - self._received_at >= self._idle_seconds:
             self._socket.close("no media for too long")

@@ -10,7 +10,7 @@ import trio
 import trio.testing
 
 from motorpool.actors.devices.rule_cache import RuleCache
-from motorpool.actors.gateway import gateway_devices
+from motorpool.actors.gateway import connection_devices
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, hub_spec
@@ -299,7 +299,7 @@ class TestIdentity:
     async def test_a_connection_has_only_so_many_devices(
         self, make_device, line, neighbours, time, monkeypatch
     ):
-        monkeypatch.setattr(gateway_devices, "MAX_OTHERS", 1)
+        monkeypatch.setattr(connection_devices, "MAX_OTHERS", 1)
         rows = [await make_device(f"1390000000{number}") for number in range(3)]
         async with line(phone="13900000000") as peer:
             for number in range(3):

@@ -6,7 +6,7 @@ import pytest
 
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.port_guard import PortGuard
-from motorpool.actors.gateway.proxied_socket import HEADER_SECONDS
+from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS
 from motorpool.actors.gateway.recorder import RECORDER
 from motorpool.actors.messages.counters import PROXY_HEADERS_REJECTED
 from motorpool.actors.messages.downlink import CONNECTION
