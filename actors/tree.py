@@ -178,7 +178,6 @@ def fleet_tree(
                     text_channel=outgoing.sms.enabled,
                     latest=latest,
                     node=node,
-                    clustered=clustered,
                     cluster_statuses=cluster_statuses,
                 ),
                 rule_cache,

@@ -6,13 +6,12 @@ must survive is in the database.
 
 from typing import assert_never
 
-from motorpool.actors.devices.base_device import LOAD_SECONDS, RELOAD_SECONDS, BaseDevice
 from motorpool.actors.devices.device_commands import DeviceCommands
-from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice
+from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, RELOAD_SECONDS, LoadDevice
+from motorpool.actors.devices.device_positions import DevicePositions
+from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.device_uploads import DeviceUploads
-from motorpool.actors.devices.open_connections import OpenConnections
 from motorpool.actors.devices.options import DeviceOptions
-from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.devices.presence import Presence
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
@@ -45,11 +44,10 @@ from motorpool.actors.messages.uplink import (
     SetAccumulators,
     StoredElsewhere,
 )
-from motorpool.actors.rules.fold_state import NOTHING_STORED
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
-from motorpool.runtime import DynamicSpec, Restart
+from motorpool.runtime import Actor, DynamicSpec, Restart
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -59,59 +57,60 @@ UNUSED_FIELDS = frozenset({"name", "model", "contact", "category"})
 """Fields of the row that the actor does not use: a change of only these does not make it reload the row."""
 
 
-class DeviceActor(BaseDevice):
-    """Keeps the state of one device between messages; `fold` computes the positions."""
+class DeviceActor(Actor[DeviceMessage]):
+    """Keeps the state of one device between messages, in parts that each own some of it."""
 
-    __slots__ = ("_commands", "_database", "_options", "_uploads")
+    __slots__ = (
+        "_commands",
+        "_database",
+        "_device_id",
+        "_options",
+        "_positions",
+        "_presence",
+        "_rule_cache",
+        "_session",
+        "_uploads",
+    )
 
     def __init__(
         self, device_id: int, database: Database, options: DeviceOptions, rule_cache: RuleCache
     ) -> None:
-        super().__init__(device_id, rule_cache)
+        self._device_id = device_id
         self._database = database
         self._options = options
+        self._rule_cache = rule_cache
+        # Made by `start`.
+        self._session: DeviceSession
+        self._presence: Presence
+        self._positions: DevicePositions
+        self._commands: DeviceCommands
+        self._uploads: DeviceUploads
 
     async def start(self) -> None:
         """Load the row, the latest position and the queued commands."""
-        context, session = self.context, self._session
-        self._writer = context.system.ref(POSITION_WRITER)
-        self._latest = self._options.latest
+        device_id, context, options, database = self._device_id, self.context, self._options, self._database
+        stored = await context.system.ref(DEVICE_LOADER).ask(LoadDevice(device_id), LOAD_SECONDS)
+        session = self._session = DeviceSession(context, self._rule_cache)
         self._presence = Presence(
-            self._device_id, context, self._options.status_timeout_seconds, self._status_changed
+            device_id, context, options.status_timeout_seconds, self._status_changed, stored.last_update
+        )
+        positions = self._positions = DevicePositions(
+            device_id, context, session, self._presence, self._rule_cache, options.latest, stored.state
         )
         self._commands = DeviceCommands(
-            self._device_id,
-            session,
-            self._database,
-            self._options,
-            context,
-            self._publish_event,
+            device_id, session, database, options, context, positions.publish_event
         )
-        self._uploads = DeviceUploads(
-            self._device_id,
-            session,
-            self._commands,
-            self._database,
-            options=self._options,
-            context=context,
-            store=self._store,
-        )
-        self._connections = OpenConnections(session, context)
-        stored = await context.system.ref(DEVICE_LOADER).ask(LoadDevice(self._device_id), LOAD_SECONDS)
-        session.row = None if stored is None else stored.row
-        self._refresh_rules()
-        self._connections.row_read(None, self._now())
-        if stored is None:
-            return
         self._commands.queue.waiting = stored.has_queue
-        self._presence.last_update = stored.last_update
-        self._state = stored.state
-        if self._state.latest is not None:
-            session.protocol = self._state.latest.protocol
+        self._uploads = DeviceUploads(
+            device_id, session, self._commands, positions, database, options=options, context=context
+        )
+        if stored.state.latest is not None:
+            session.protocol = stored.state.latest.protocol
+        session.follow_row(stored.row, context.clock.now())
 
     def may_leave(self) -> bool:
         """Not while the device is connected or counts as online."""
-        return not self._connections.any_open and self._presence.status != "online"
+        return not self._session.any_open and self._presence.status != "online"
 
     def handle(self, message: DeviceMessage) -> object:
         """Handle one message; the frequent ones come first and mostly do not wait."""
@@ -125,11 +124,11 @@ class DeviceActor(BaseDevice):
             case Disconnected():
                 return self._disconnected(message)
             case AttachConnection():
-                return self._connections.attach(message.connection, message.unique_ids)
+                return self._session.attach(message.connection, message.unique_ids)
             case DetachConnection():
-                return self._connections.detach(message.connection)
+                return self._session.detach(message.connection)
             case SendCommand():
-                self._check_rules()
+                self._session.current_rules()
                 return self._commands.send(message)
             case DeliverQueued():
                 self._commands.queue.waiting = True
@@ -143,11 +142,12 @@ class DeviceActor(BaseDevice):
             case DeviceChanged():
                 return None if message.only(UNUSED_FIELDS) else self._read_row(message)
             case PositionsDeleted():
-                return self._reload_latest(message)
+                return self._positions.reload()
             case SetAccumulators():
-                return self._set_accumulators(message)
+                return self._positions.set_accumulators(message)
             case CheckRules():
-                return self._check_rules()
+                self._session.current_rules()
+                return None
             case CheckStatus():
                 return self._presence.check()
             case CheckExpiration():
@@ -163,15 +163,15 @@ class DeviceActor(BaseDevice):
 
     def _position_reported(self, message: PositionReported) -> object:
         session = self._session
-        if not self._connections.is_served:
-            return self._connections.refuse(message.connection, message.report.receipt)
+        if not session.is_served:
+            return session.refuse(message.connection, message.report.receipt)
         if session.connection is None:
             if not CODECS[message.protocol].request_response:
                 message.connection.offer(Reannounce())
             elif self._commands.queue.waiting:
                 return self._deliver_then_store(message)
         report = message.report
-        waits = self._store(report, message.protocol, message.connection)
+        waits = self._positions.store(report, message.protocol, message.connection)
         if ALARM_LABEL in report.attributes and self._uploads.requests_alarm_files:
             return self._uploads.request_alarm_files(report, message.connection, waits)
         return waits
@@ -187,47 +187,39 @@ class DeviceActor(BaseDevice):
                 is_accepted = message.connection.offer(DeliverInResponse(text))
                 refused = "" if is_accepted else "the connection has ended"
             await self._commands.queue.settle(claimed, refused)
-        waits = self._store(message.report, message.protocol, message.connection)
+        waits = self._positions.store(message.report, message.protocol, message.connection)
         if waits is not None:
             await waits
 
     # Connection
 
     def _device_seen(self, message: DeviceSeen) -> None:
-        if not self._connections.is_served:
-            return self._connections.refuse(message.connection)
-        if self._session.connection is None and not CODECS[message.protocol].request_response:
+        session = self._session
+        if not session.is_served:
+            return session.refuse(message.connection)
+        if session.connection is None and not CODECS[message.protocol].request_response:
             message.connection.offer(Reannounce())
-        return self._presence.mark_seen(self._now())
+        return self._presence.mark_seen(self.context.clock.now())
 
     def _connected(self, message: Connected) -> None:
-        if not self._connections.may_serve(message.unique_ids):
-            self._connections.refuse(message.connection)
+        if not self._session.connect(message):
             return
-        self._session.protocol = message.protocol
-        self._check_rules()
-        if CODECS[message.protocol].request_response:
-            self._connections.attach(message.connection, message.unique_ids)
-            return
-        self._connections.connect(message)
         if self._options.clustered:
             self.context.system.ref(HOMES).offer(DeviceConnected(self._device_id))
         self._commands.connection_changed()
-        self._presence.mark_seen(self._now())
+        self._presence.mark_seen(self.context.clock.now())
         if self._commands.queue.waiting:
             self.context.ref.offer(DeliverQueued())
 
     def _disconnected(self, message: Disconnected) -> None:
-        self._connections.detach(message.connection)
-        if self._session.connection == message.connection:
-            self._session.connection = None
+        if self._session.disconnect(message.connection):
             if self._options.clustered:
                 self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
                 self._presence.announce("offline")
 
     def _connected_elsewhere(self) -> None:
-        if self._connections.replaced():
+        if self._session.close_replaced():
             if self._options.clustered:
                 self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
@@ -237,8 +229,8 @@ class DeviceActor(BaseDevice):
         if self._session.connection is not None:
             # The server that it was at before stores what it still had.
             return None
-        if self._connections.any_open:
-            return self._reload_latest(PositionsDeleted(self._device_id))
+        if self._session.any_open:
+            return self._positions.reload()
         if self._presence.status != "offline":
             self._presence.leave()
         # The next message finds an actor that has read the position.
@@ -246,40 +238,37 @@ class DeviceActor(BaseDevice):
 
     def _status_changed(self, status: str) -> None:
         elsewhere = self._options.cluster_statuses
-        # A device that is online at another server has moved, or reports to both.
-        if elsewhere is None or not elsewhere.is_online(self._device_id):
-            super()._status_changed(status)
+        if elsewhere is not None and elsewhere.is_online(self._device_id):
+            return  # it has moved, or reports to both
+        if self._session.current_rules().settings.event_status_enable:
+            self._positions.publish_event(f"device{status.capitalize()}", {})
 
     async def _read_row(self, change: DeviceChanged) -> None:
-        old = self._session.row
         try:
             row = await devices.TABLE.fetch(self._database, self._device_id)
             if row is not None:
-                await self._rule_cache.require((row,), self._now())
+                await self._rule_cache.require((row,), self.context.clock.now())
         except StorageError as error:
             self.context.log.warning("cannot reload the device, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)
             return
-        self._session.row = row
         if row is None:
-            self._state = NOTHING_STORED
+            self._positions.clear()
             self._commands.queue.waiting = False
-        self._refresh_rules()
-        self._follow_row(old)
+        self._follow_row(row)
 
-    def _follow_row(self, old: Device | None) -> None:
-        """Follow the row, which was `old` before: it may have ended the right to report."""
-        if self._connections.row_read(old, self._now()) and self._session.row is not None:
+    def _follow_row(self, row: Device | None) -> None:
+        """Follow the row: it may have ended the right to report."""
+        if self._session.follow_row(row, self.context.clock.now()) and row is not None:
             self._presence.mark_offline()
-        self._connections.configure()
 
     # Other reports, and events without a position
 
     def _other_report(
         self, message: CommandAnswered | MediaUploaded | AlarmFileStored | RecordingListReceived
     ) -> object:
-        if not self._connections.is_served:
-            return self._connections.refuse(message.connection)
+        if not self._session.is_served:
+            return self._session.refuse(message.connection)
         match message:
             case CommandAnswered():
                 return self._command_answered(message)
@@ -288,7 +277,7 @@ class DeviceActor(BaseDevice):
             case AlarmFileStored():
                 return self._uploads.alarm_file_stored(message)
             case RecordingListReceived():
-                self._presence.mark_seen(self._now())
+                self._presence.mark_seen(self.context.clock.now())
                 return self._uploads.recording_list_received(message)
             case _:
                 assert_never(message)
@@ -297,19 +286,19 @@ class DeviceActor(BaseDevice):
         unique_id = self._uploads.authorize(message)
         if message.connection == self._session.connection or not unique_id:
             return unique_id
-        is_attached = self._connections.attach(message.connection, message.upload.unique_ids)
+        is_attached = self._session.attach(message.connection, message.upload.unique_ids)
         return unique_id if is_attached else ""
 
     def _command_answered(self, message: CommandAnswered) -> object:
         result = message.result
         if self._commands.answered(result) and result.ok and result.receipt is None:
             # A stream began or ended with its readers, who see that.
-            self._presence.mark_seen(self._now())
+            self._presence.mark_seen(self.context.clock.now())
             return None
         text = result.text or ("ok" if result.ok else "failed")
         report = PositionReport({"result": text}, located=False, receipt=result.receipt)
-        event = self._event("commandResult", {"result": text})
-        return self._store(report, message.protocol, message.connection, (event,))
+        event = self._positions.event("commandResult", {"result": text})
+        return self._positions.store(report, message.protocol, message.connection, (event,))
 
 
 def device_spec(

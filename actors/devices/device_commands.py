@@ -1,6 +1,6 @@
 """The commands of one device: validation, transmission to its connection, and the queue.
 
-Part of the device actor, with which it shares the session of the device.
+Part of the device's actor.
 """
 
 import contextlib

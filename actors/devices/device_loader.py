@@ -16,20 +16,27 @@ from motorpool.storage.records import Device
 from motorpool.storage.rules import fold_rows
 from motorpool.storage.rules.fold_rows import Wanted
 
+LOAD_SECONDS = 30.0
+"""For the rows of a device to be read."""
+RELOAD_SECONDS = 5.0
+"""Delay before they are read again after the database was unavailable."""
+
 
 class StoredDevice(msgspec.Struct, NodeLocal, frozen=True):
-    """The rows of a device that its actor holds in memory."""
+    """What the actor of a device holds of its rows in memory."""
 
-    row: Device
-    state: FoldState
+    row: Device | None = None
+    """None if there is no such device."""
+    state: FoldState = NOTHING_STORED
     """What the rules remember, as it was after the last stored position."""
-    has_queue: bool
+    has_queue: bool = False
     """Whether commands are queued for it."""
-    last_update: datetime | None
+    last_update: datetime | None = None
+    """Server time of its last message."""
 
 
-class LoadDevice(msgspec.Struct, Request[StoredDevice | None], frozen=True, gc=False):
-    """Return the rows of a device; None if there is none. The ask raises StorageError in an outage."""
+class LoadDevice(msgspec.Struct, Request[StoredDevice], frozen=True, gc=False):
+    """Return the rows of a device. The ask raises StorageError in an outage."""
 
     device_id: int
 
@@ -37,7 +44,7 @@ class LoadDevice(msgspec.Struct, Request[StoredDevice | None], frozen=True, gc=F
 DEVICE_LOADER: Kind[None, LoadDevice] = Kind("device_loader")
 
 
-class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
+class DeviceLoader(BatchingActor[LoadDevice, StoredDevice]):
     """Answers the devices that start, and has the rule cache loaded that they get their rules from."""
 
     def __init__(self, database: Database, rule_cache: RuleCache) -> None:
@@ -45,7 +52,7 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
         self._database = database
         self._rule_cache = rule_cache
 
-    async def answer_all(self, requests: Sequence[LoadDevice]) -> list[StoredDevice | None]:
+    async def answer_all(self, requests: Sequence[LoadDevice]) -> list[StoredDevice]:
         """Read the rows of all."""
         ids = [request.device_id for request in requests]
         rows = {row.id: row for row in await devices.TABLE.fetch_many(self._database, ids)}
@@ -54,7 +61,7 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice | None]):
         with_queue = await commands.devices_with_queue(self._database, list(rows))
         last_updates = await device_states.last_updates(self._database, list(rows))
         return [
-            None
+            StoredDevice()
             if (row := rows.get(device_id)) is None
             else StoredDevice(row, states[row.id], device_id in with_queue, last_updates.get(device_id))
             for device_id in ids

@@ -1,22 +1,197 @@
-"""What the parts of a device's actor share: its row, and the connection that takes commands."""
+"""What serves a device at present: its row, the rules that follow from it, and its connections.
 
-from motorpool.actors.messages.downlink import ConnectionMessage
-from motorpool.runtime import Ref
+Part of the device's actor. A device has one connection that takes commands (`DeviceSession.connection`), and
+others: those of request-response protocols, of its media and of its files. All end when it may not report any
+more.
+"""
+
+from datetime import datetime
+
+from motorpool.actors.devices.eligibility import may_report
+from motorpool.actors.devices.protocol_attributes import attributes_of_protocols
+from motorpool.actors.devices.rule_cache import RuleCache
+from motorpool.actors.messages.downlink import Close, ConfigureDecoder, ConnectionMessage, StopServing
+from motorpool.actors.messages.uplink import CheckExpiration, Connected, DeviceMessage
+from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
+from motorpool.codecs.devices import CODECS
+from motorpool.codecs.reports import Receipt
+from motorpool.runtime import Context, Ref, Timer
 from motorpool.storage.records import Device
+
+REPLACED = "replaced by a newer connection of the same device"
+REASON = "the device was deleted, renamed or disabled, or has expired"
+
+
+_PROTOCOL_NEUTRAL = ConfigureDecoder("")
+"""What a connection begins with."""
+_NONE: frozenset[Ref[ConnectionMessage]] = frozenset()
+"""Shared by the devices that have no others, which most have not: an empty set takes 216 bytes."""
 
 
 class DeviceSession:
-    """The row of the device and its current connection."""
+    """Row, rules and connections of one device. The parts of its actor read them; the methods change them."""
 
-    __slots__ = ("connection", "local_host", "peer", "protocol", "row")
+    __slots__ = (
+        "_context",
+        "_generation",
+        "_others",
+        "_rule_cache",
+        "_rules",
+        "_sent",
+        "_timer",
+        "connection",
+        "is_served",
+        "local_host",
+        "peer",
+        "protocol",
+        "row",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context[DeviceMessage], rule_cache: RuleCache) -> None:
+        self._context = context
+        self._rule_cache = rule_cache
+        self._rules = UNCONFIGURED
+        self._generation = -1
+        """Of the rule cache, when the rules were last asked for."""
+        self._others = _NONE
+        self._timer: Timer | None = None
+        self._sent = _PROTOCOL_NEUTRAL
+        """What was last sent to the connection."""
         self.row: Device | None = None
         """None if there is no such device."""
+        self.is_served = False
+        """Whether the device exists and may report, as of the row last read."""
         self.connection: Ref[ConnectionMessage] | None = None
+        """The one that takes commands."""
         self.protocol = ""
-        """Protocol of the connection or of the latest position; empty if unknown."""
+        """Of the latest login or report; empty if unknown. Set with each report by who stores it."""
         self.peer = ""
         """Address from which the device is connected."""
         self.local_host = ""
         """The server's address to which the device connected."""
+
+    @property
+    def any_open(self) -> bool:
+        """Whether any connection is open."""
+        return bool(self._others) or self.connection is not None
+
+    # The row and its rules
+
+    def follow_row(self, row: Device | None, now: datetime) -> bool:
+        """Take the row that was just read; return whether it ended the right to report."""
+        old, self.row = self.row, row
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.is_served = row is not None and may_report(row, now)
+        is_renamed = row is not None and old is not None and row.unique_id != old.unique_id
+        is_ended = not self.is_served or is_renamed
+        if is_ended:
+            self._close_all()
+        if self.is_served and row is not None and row.expiration_time is not None:
+            self._timer = self._context.at(row.expiration_time, CheckExpiration())
+        self._refresh_rules()
+        return is_ended
+
+    def current_rules(self) -> DeviceRules:
+        """Return the rules; where they have changed, the connection is told what affects decoding."""
+        if self._rule_cache.generation != self._generation:
+            self._refresh_rules()
+        return self._rules
+
+    def _refresh_rules(self) -> None:
+        """Ask for the rules anew: the row or something else that they are made of has changed."""
+        self._generation = self._rule_cache.generation
+        self._rules = UNCONFIGURED if self.row is None else self._rule_cache.rules_of(self.row)
+        self._configure()
+
+    # Connections
+
+    def may_serve(self, unique_ids: tuple[str, ...]) -> bool:
+        """Whether a connection that was identified by these names may serve the device.
+
+        The device may have been renamed since it was looked up.
+        """
+        return self.is_served and self.row is not None and self.row.unique_id in unique_ids
+
+    def connect(self, message: Connected) -> bool:
+        """Take a connection that has logged in; return whether it takes commands from now on.
+
+        It takes the place of an older one, unless its protocol only answers requests. It is closed if it may
+        not serve the device.
+        """
+        if not self.may_serve(message.unique_ids):
+            self.refuse(message.connection)
+            return False
+        self.protocol = message.protocol
+        self.current_rules()
+        if CODECS[message.protocol].request_response:
+            self._others |= {message.connection}
+            return False
+        older, self.connection = self.connection, message.connection
+        self.peer, self.local_host = message.peer, message.local_host
+        self._sent = _PROTOCOL_NEUTRAL
+        if older is not None and older != message.connection:
+            older.offer(Close(REPLACED))
+        self._configure()
+        return True
+
+    def disconnect(self, connection: Ref[ConnectionMessage]) -> bool:
+        """Remove a connection that has ended; return whether it was the one that takes commands."""
+        self.detach(connection)
+        if self.connection != connection:
+            return False
+        self.connection = None
+        return True
+
+    def close_replaced(self) -> bool:
+        """Close the connection that takes commands, if there is one; return whether there was."""
+        older, self.connection = self.connection, None
+        if older is not None:
+            older.offer(Close(REPLACED))
+        return older is not None
+
+    def attach(self, connection: Ref[ConnectionMessage], unique_ids: tuple[str, ...]) -> bool:
+        """Add a connection besides the one that takes commands; close it if it may not serve the device."""
+        if not self.may_serve(unique_ids):
+            self.refuse(connection)
+            return False
+        self._others |= {connection}
+        return True
+
+    def detach(self, connection: Ref[ConnectionMessage]) -> None:
+        """Remove a connection besides the one that takes commands, which has ended."""
+        if connection in self._others:
+            self._others = (self._others - {connection}) or _NONE
+
+    def refuse(self, connection: Ref[ConnectionMessage], receipt: Receipt | None = None) -> None:
+        """Close a connection whose message is not accepted; `receipt` is that of the message."""
+        self.detach(connection)
+        connection.offer(StopServing(REASON, receipt))
+
+    def _configure(self) -> None:
+        """Send the connection what affects decoding if it changed; empty values restore the protocol's
+        own.
+        """
+        if self.connection is None:
+            return
+        row, rules = self.row, self._rules
+        timezone = rules.settings.decoder_timezone or ""
+        model = (row.model or "") if row is not None else ""
+        attributes = rules.protocol_attributes
+        if row is not None and row.attributes and (own := attributes_of_protocols(row.attributes)):
+            attributes = {**attributes, **own}
+        if self._sent is _PROTOCOL_NEUTRAL and not (timezone or model or attributes):
+            return
+        wanted = ConfigureDecoder(timezone, model, attributes, row.id if row is not None else 0)
+        if wanted != self._sent:
+            self._sent = wanted
+            self.connection.offer(wanted)
+
+    def _close_all(self) -> None:
+        connections = self._others
+        if self.connection is not None:
+            connections |= {self.connection}
+        self._others, self.connection = _NONE, None
+        for connection in connections:
+            connection.offer(StopServing(REASON))

@@ -1,15 +1,15 @@
 """What a device uploads besides positions: media files, files of alarms, lists of recordings.
 
-Part of the device actor, with which it shares the session, the commands and the function that stores reports.
+Part of the device's actor.
 """
 
 from collections.abc import Awaitable
-from typing import Protocol
 
 import msgspec
 
 from motorpool.actors.devices.alarm_file_requests import AlarmFileRequests
 from motorpool.actors.devices.device_commands import DeviceCommands
+from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
@@ -28,20 +28,6 @@ from motorpool.storage.records import Event
 from motorpool.storage.video import recordings
 
 
-class StoreReport(Protocol):
-    """The device actor's function that stores a report as a position."""
-
-    def __call__(
-        self,
-        report: PositionReport,
-        protocol: str,
-        connection: Ref[ConnectionMessage],
-        events: tuple[Event, ...] = (),
-    ) -> Awaitable[None] | None:
-        """Store the report; return an awaitable if the mailbox of the writer is full."""
-        ...
-
-
 class DeviceUploads:
     """Stores uploaded files, and requests those of alarms."""
 
@@ -52,8 +38,8 @@ class DeviceUploads:
         "_database",
         "_device_id",
         "_options",
+        "_positions",
         "_session",
-        "_store",
         "requests_alarm_files",
     )
 
@@ -62,19 +48,19 @@ class DeviceUploads:
         device_id: int,
         session: DeviceSession,
         commands: DeviceCommands,
+        positions: DevicePositions,
         database: Database,
         *,
         options: DeviceOptions,
         context: Context[DeviceMessage],
-        store: StoreReport,
     ) -> None:
         self._device_id = device_id
         self._session = session
         self._commands = commands
+        self._positions = positions
         self._database = database
         self._options = options
         self._context = context
-        self._store = store
         self._alarms = AlarmFileRequests()
         self.requests_alarm_files = options.requests_alarm_files
         """Whether the device is asked to upload the files of its alarms."""
@@ -101,7 +87,7 @@ class DeviceUploads:
             receipt=media.receipt,
         )
         event = self._media_event(media.kind, name)
-        waits = self._store(report, message.protocol, message.connection, (event,))
+        waits = self._positions.store(report, message.protocol, message.connection, (event,))
         if waits is not None:
             await waits
 
@@ -135,7 +121,7 @@ class DeviceUploads:
         report = self._alarms.report_of(message.name, message.file, message.upload)
         kind = message.file.kind
         events = () if kind == "file" else (self._media_event(kind, message.name),)
-        return self._store(report, message.protocol, message.connection, events)
+        return self._positions.store(report, message.protocol, message.connection, events)
 
     async def recording_list_received(self, message: RecordingListReceived) -> None:
         """Replace the stored list by this one; acknowledged once it is stored."""
@@ -154,9 +140,4 @@ class DeviceUploads:
             message.connection.offer(AcknowledgeStored((message.list.receipt,)))
 
     def _media_event(self, kind: str, name: str) -> Event:
-        return Event(
-            type="media",
-            event_time=self._context.clock.now(),
-            device_id=self._device_id,
-            attributes={"media": kind, "file": name},
-        )
+        return self._positions.event("media", {"media": kind, "file": name})

@@ -25,9 +25,12 @@ class DeviceOptions(msgspec.Struct, frozen=True):
     """Whether commands can be sent as text messages."""
     node: int = 0
     """The number of this server in the database."""
-    clustered: bool = False
-    """Whether there may be other servers."""
     latest: Mapping[int, Position | None] = {}
     """The directory's table of the latest positions of devices that were requested."""
     cluster_statuses: ClusterStatuses | None = None
-    """The directory's table of the status of devices at other servers; None: there are none."""
+    """The directory's table of the status of devices at other servers; None: there are no other servers."""
+
+    @property
+    def clustered(self) -> bool:
+        """Whether there may be other servers."""
+        return self.cluster_statuses is not None

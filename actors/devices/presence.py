@@ -27,10 +27,10 @@ class Presence:
         "_device_id",
         "_is_timer_set",
         "_on_change",
+        "_seen",
         "_seen_at",
         "_timeout_seconds",
         "last_update",
-        "seen",
         "status",
     )
 
@@ -40,35 +40,41 @@ class Presence:
         context: Context[DeviceMessage],
         timeout_seconds: float,
         on_change: Callable[[str], None],
+        last_update: datetime | None,
     ) -> None:
-        """Take the seconds without a message after which an online device is `unknown`.
+        """Take what was stored as `last_update`, the server time of the last message.
 
-        `on_change` is called with each new status.
+        A device without a message for `timeout_seconds` is `unknown`; `on_change` is called with each new
+        status.
         """
         self._device_id = device_id
         self._context = context
         self._timeout_seconds = timeout_seconds
         self._on_change = on_change
         self._is_timer_set = False
+        self._seen = False
+        """A message came since the last check."""
         self._seen_at = 0.0
         self._announced_at = 0.0
         self.status = "offline"
         """"online", "offline" or "unknown"."""
-        self.last_update: datetime | None = None
-        """Server time of the last message."""
-        self.seen = False
-        """A message came since the last check. Set, with `last_update`, by the actor: see `mark_online`."""
+        self.last_update = last_update
 
     def mark_seen(self, now: datetime) -> None:
         """Note a message at `now`, and announce it, a mere new last update once a second at most."""
-        self.seen = True
-        self.last_update = now
-        if self.status != "online":
-            self.mark_online()
-        elif self._context.clock.monotonic() - self._announced_at >= LAST_UPDATE_SECONDS:
+        was_online = self.status == "online"
+        self.note_position(now)
+        if was_online and self._context.clock.monotonic() - self._announced_at >= LAST_UPDATE_SECONDS:
             self.announce("online")
 
-    def mark_online(self) -> None:
+    def note_position(self, now: datetime) -> None:
+        """Note a position at `now`; that it is stored announces the new last update."""
+        self._seen = True
+        self.last_update = now
+        if self.status != "online":
+            self._mark_online()
+
+    def _mark_online(self) -> None:
         """Announce that the device is online, and begin to check whether it stays so."""
         self.announce("online")
         if not self._is_timer_set:
@@ -86,8 +92,8 @@ class Presence:
         if self.status != "online":
             return
         now = self._context.clock.monotonic()
-        if self.seen:
-            self.seen = False
+        if self._seen:
+            self._seen = False
             self._seen_at = now
         if now - self._seen_at >= self._timeout_seconds:
             self.announce("unknown")

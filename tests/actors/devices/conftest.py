@@ -13,6 +13,7 @@ from motorpool.actors.devices.position_writer import Append, AppendEvents
 from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
 from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.messages.homes import HOMES
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL
@@ -148,6 +149,7 @@ def device_harness(database, neighbours, tree, tmp_path):
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
             neighbours.connections_spec,
             ChildSpec(kind=TEXT_CHANNEL, factory=lambda: texts, resident=False),
+            ChildSpec(kind=HOMES, factory=Probe, resident=False),
             ChildSpec(kind=TICKET_COMMANDS, factory=lambda: ticket_commands, resident=False),
         )
         around = {

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import trio
 
-from motorpool.actors.devices.open_connections import REASON
+from motorpool.actors.devices.device_session import REASON
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.directory import DeviceStatusChanged

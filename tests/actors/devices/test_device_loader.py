@@ -41,7 +41,7 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
             for device_id in (999, plain.id, busy.id):
                 nursery.start_soon(load, device_id)
     assert found == {
-        999: None,
+        999: StoredDevice(),
         plain.id: StoredDevice(plain, FoldState(), False, None),
         busy.id: StoredDevice(busy, state, True, NOW),
     }

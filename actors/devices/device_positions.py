@@ -1,0 +1,168 @@
+"""What a device's actor makes of reports: positions and events, by the rules of the device.
+
+Part of the device's actor. Everything goes to the position writer, which stores, acknowledges and publishes
+it.
+"""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, RELOAD_SECONDS, LoadDevice
+from motorpool.actors.devices.device_session import DeviceSession
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
+from motorpool.actors.devices.presence import Presence
+from motorpool.actors.devices.rule_cache import RuleCache
+from motorpool.actors.messages.changes import PositionsDeleted
+from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
+from motorpool.actors.messages.downlink import ConnectionMessage
+from motorpool.actors.messages.uplink import DeviceMessage, SetAccumulators
+from motorpool.actors.rules.fold import FoldContext, fold
+from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
+from motorpool.codecs.reports import PositionReport
+from motorpool.runtime import ActorError, Context, Deferred, MailboxFull, Ref
+from motorpool.storage.errors import StorageError
+from motorpool.storage.records import Event, Position
+
+
+class DevicePositions:
+    """Folds reports onto the state of a device, and sends what comes of them to the position writer."""
+
+    __slots__ = (
+        "_context",
+        "_device_id",
+        "_latest",
+        "_presence",
+        "_rule_cache",
+        "_session",
+        "_state",
+        "_writer",
+    )
+
+    def __init__(
+        self,
+        device_id: int,
+        context: Context[DeviceMessage],
+        session: DeviceSession,
+        presence: Presence,
+        rule_cache: RuleCache,
+        latest: Mapping[int, Position | None],
+        state: FoldState,
+    ) -> None:
+        """`latest` is the directory's table of latest positions, `state` what `fold` applies reports to."""
+        self._device_id = device_id
+        self._context = context
+        self._session = session
+        self._presence = presence
+        self._rule_cache = rule_cache
+        self._latest = latest
+        self._state = state
+        self._writer = context.system.ref(POSITION_WRITER)
+
+    def store(
+        self,
+        report: PositionReport,
+        protocol: str,
+        connection: Ref[ConnectionMessage],
+        events: tuple[Event, ...] = (),
+    ) -> Awaitable[None] | None:
+        """Store a report as a position, with `events` that it comes with and those that rules make of it.
+
+        The `connection` acknowledges it after the commit. Return an awaitable if the writer has no room now.
+        """
+        now = self._context.clock.now()
+        session = self._session
+        session.protocol = protocol
+        rules = session.current_rules()
+        linked = self._linked_positions(rules.linked_devices) if rules.linked_devices else ()
+        result = fold(
+            report,
+            self._state,
+            FoldContext(self._device_id, protocol, now, events, rules, session.row, linked),
+        )
+        self._state = result.state
+        for failure in result.failures:
+            if self._rule_cache.is_new(failure):
+                self._context.log.warning("computed attribute %d has failed: %s", *failure)
+        if result.position is None:
+            self._presence.mark_seen(now)
+            return self._append(AppendEvents(result.events, connection, report.receipt))
+        self._presence.note_position(now)
+        return self._append(
+            Append(
+                result.position,
+                result.events,
+                connection,
+                report.receipt,
+                result.point,
+                result.dated_back,
+            )
+        )
+
+    def _linked_positions(self, device_ids: Sequence[int]) -> tuple[Position, ...] | None:
+        """Return the latest positions of devices, of those that have one; None until they are loaded.
+
+        The directory's table is read without waiting, and the directory loads what is missing.
+        """
+        latest = self._latest
+        missing = tuple(device_id for device_id in device_ids if device_id not in latest)
+        if missing:
+            self._context.system.ref(DIRECTORY).offer(GetLatestPositions(missing))
+            return None
+        found = (latest[device_id] for device_id in device_ids)
+        return tuple(position for position in found if position is not None)
+
+    def _append(self, append: Append | AppendEvents) -> Awaitable[None] | None:
+        try:
+            self._writer.tell_nowait(append)
+        except MailboxFull:
+            return self._writer.tell(append)
+        return None
+
+    def set_accumulators(self, message: SetAccumulators) -> object:
+        """Store the latest position again with these totals, from which the next report continues."""
+        state = self._state
+        latest = state.latest
+        if self._session.row is None or latest is None:
+            return None
+        values = {"totalDistance": message.total_distance, "hours": message.hours}
+        attributes = latest.attributes | {name: value for name, value in values.items() if value is not None}
+        now = self._context.clock.now()
+        position = msgspec.structs.replace(latest, id=0, server_time=now, attributes=attributes)
+        self._state = msgspec.structs.replace(
+            state, latest=position, stored_that_day=state.stored_that_day + 1
+        )
+        reply: Deferred[Position] = Deferred()
+        waits = self._append(Append(position, reply=reply))
+        return reply if waits is None else _reply_after(waits, reply)
+
+    def clear(self) -> None:
+        """Forget what was stored: the device was deleted."""
+        self._state = NOTHING_STORED
+
+    async def reload(self) -> None:
+        """Read the latest position again; later, if the database is unavailable."""
+        context, device_id = self._context, self._device_id
+        try:
+            stored = await context.system.ref(DEVICE_LOADER).ask(LoadDevice(device_id), LOAD_SECONDS)
+        except (StorageError, ActorError) as error:
+            context.log.warning("cannot reload the latest position, will retry: %s", error)
+            context.after(RELOAD_SECONDS, PositionsDeleted(device_id))
+        else:
+            self._state = stored.state
+
+    def event(self, kind: str, attributes: dict[str, Any]) -> Event:
+        """Return an event of the device, at present."""
+        now = self._context.clock.now()
+        return Event(type=kind, event_time=now, device_id=self._device_id, attributes=attributes)
+
+    def publish_event(self, kind: str, attributes: dict[str, Any]) -> None:
+        """Store an event that belongs to no position."""
+        if not self._writer.offer(AppendEvents((self.event(kind, attributes),))):
+            self._context.log.warning("dropped an event: the writer is full")
+
+
+async def _reply_after(waits: Awaitable[None], reply: Deferred[Position]) -> Deferred[Position]:
+    await waits
+    return reply

@@ -1,0 +1,214 @@
+"""The devices that a connection reports for: who logs in, and what configures the codec for each.
+
+Most connections have one device. A gateway reports for many in turn: a device that another one takes the
+place of stays connected, so that it does not go offline between two messages and is not looked up again for
+each.
+"""
+
+import logging
+from collections.abc import Iterator
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from motorpool.actors.devices.eligibility import may_report
+from motorpool.actors.gateway.identity import IDENTIFICATION, Identify
+from motorpool.actors.gateway.peer_socket import PeerSocket
+from motorpool.actors.messages.counters import DEVICES_REFUSED
+from motorpool.actors.messages.downlink import ConfigureDecoder, ConnectionMessage
+from motorpool.actors.messages.uplink import DEVICE, CheckRules, Connected, DeviceMessage, Disconnected
+from motorpool.codecs.devices import DeviceCodec
+from motorpool.runtime import ActorError, Context, Ref
+from motorpool.storage.errors import StatementRejected, StorageError
+
+IDENTIFY_SECONDS = 30.0
+"""A connection is closed if its device was not looked up within this time."""
+MAX_OTHERS = 255
+"""Devices of one connection besides the present one; the one that was silent longest leaves for another."""
+REFUSED = "not known, disabled or expired"
+"""Why a device is refused."""
+
+_NEUTRAL = ConfigureDecoder("")
+"""The decoding of the protocol itself."""
+
+UniqueIds = tuple[str, ...]
+
+
+class ConnectionDevices:
+    """The present device, the others of a gateway, and the codec that decodes for each."""
+
+    __slots__ = (
+        "_codec",
+        "_configuration",
+        "_configurations",
+        "_context",
+        "_others",
+        "_ref",
+        "_socket",
+        "_was_identified",
+        "present",
+        "unique_ids",
+    )
+
+    def __init__(
+        self,
+        context: Context[ConnectionMessage],
+        ref: Ref[ConnectionMessage],
+        socket: PeerSocket,
+        codec: DeviceCodec,
+    ) -> None:
+        """`ref` is the connection's own."""
+        self._context = context
+        self._ref = ref
+        self._socket = socket
+        self._codec = codec
+        self.present: Ref[DeviceMessage] | None = None
+        """The device of the latest login; None before it is known."""
+        self.unique_ids: UniqueIds = ()
+        """The identities of that login."""
+        self._configuration = _NEUTRAL
+        """What the codec is configured for."""
+        self._others: dict[UniqueIds, Ref[DeviceMessage]] | None = None
+        """Those of a gateway, the one that was silent longest first; None until a second device logs in."""
+        self._configurations: dict[object, ConfigureDecoder]
+        """What each device of a gateway wants, by its key; made with `_others`."""
+        self._was_identified = False
+
+    def __iter__(self) -> Iterator[tuple[UniqueIds, Ref[DeviceMessage]]]:
+        """Iterate over the identities and refs of all devices, the present one first."""
+        if self.present is not None:
+            yield self.unique_ids, self.present
+        yield from tuple((self._others or {}).items())
+
+    async def log_in(self, unique_ids: UniqueIds) -> bool:
+        """Make the device with these identities the present one; return whether it is served.
+
+        If it cannot be looked up or asked now, close the socket.
+        """
+        if self.present is not None and unique_ids == self.unique_ids:
+            return True
+        if self._switch(unique_ids):
+            return True
+        context, socket, traffic = self._context, self._socket, self._socket.guard.traffic
+        try:
+            device = await context.system.ref(IDENTIFICATION).ask(
+                Identify(unique_ids), seconds=IDENTIFY_SECONDS
+            )
+        except StatementRejected:
+            device = None  # no device can have such an identity
+        except (StorageError, ActorError) as error:
+            socket.close(f"cannot be looked up now: {error}")
+            return False
+        if device is None or not may_report(device, context.clock.now()):
+            traffic.identify(self._ref, 0, unique_ids[0], REFUSED)
+            DEVICES_REFUSED.labels(self._codec.name).inc()
+            text = "refused the %s device %s from %s: %s"
+            self._log_peer(logging.WARNING, text, self._codec.name, unique_ids[0], socket.peer, REFUSED)
+            return False
+        line = ("%s device %s from %s", self._codec.name, device.unique_id, socket.peer)
+        if self._was_identified:
+            # A peer can log in again and again under names of one device.
+            self._log_peer(logging.INFO, *line)
+        else:
+            self._was_identified = True
+            context.log.info(*line)
+        traffic.identify(self._ref, device.id, unique_ids[0])
+        self.unique_ids = unique_ids
+        self.present = actor = context.system.ref(DEVICE, device.id)
+        if self._others is not None:
+            self._others = {ids: other for ids, other in self._others.items() if other != actor}
+            self._apply(self._configurations.get(actor.key, _NEUTRAL))
+        try:
+            # What follows is not decoded before: an actor that is being loaded takes some milliseconds.
+            await actor.ask(self._connected(unique_ids), seconds=IDENTIFY_SECONDS)
+        except ActorError as error:
+            socket.close(f"cannot be served now: {error}")
+            return False
+        return self.present == actor  # else it may not report any more
+
+    def _switch(self, unique_ids: UniqueIds) -> bool:
+        """Set the present device aside; go on with the one that logs in if the connection had it before."""
+        if self.present is None and self._others is None:
+            return False
+        others = self._open_gateway()
+        if self.present is not None:
+            others[self.unique_ids] = self.present
+            if len(others) > MAX_OTHERS:
+                left = others.pop(next(iter(others)))
+                self._configurations.pop(left.key, None)
+                left.offer(Disconnected(self._ref))
+        self.present = others.pop(unique_ids, None)
+        if self.present is None:
+            self.unique_ids = ()
+            return False
+        self.unique_ids = unique_ids
+        self._apply(self._configurations.get(self.present.key, _NEUTRAL))
+        return True
+
+    def _open_gateway(self) -> dict[UniqueIds, Ref[DeviceMessage]]:
+        """Return the other devices of this connection; from now on each has its own configuration."""
+        if self._others is None:
+            self._others, self._configurations = {}, {}
+            self._codec.on_login = self._follow_login
+            if self.present is not None:
+                configuration = msgspec.structs.replace(self._configuration, device_id=self.present.key)
+                self._configurations[self.present.key] = configuration
+        return self._others
+
+    def _follow_login(self, unique_ids: UniqueIds) -> None:
+        """Configure the codec for a device whose message it is about to decode."""
+        others = self._open_gateway()
+        device = self.present if unique_ids == self.unique_ids else others.get(unique_ids)
+        self._apply(_NEUTRAL if device is None else self._configurations.get(device.key, _NEUTRAL))
+
+    def configure(self, wanted: ConfigureDecoder) -> None:
+        """Note what a device wants, and follow it if that is the present one."""
+        if self._others is not None:
+            self._configurations[wanted.device_id] = wanted
+            if self.present is None or wanted.device_id not in (0, self.present.key):
+                return
+        self._apply(wanted)
+
+    def _apply(self, wanted: ConfigureDecoder) -> None:
+        self._configuration = wanted
+        self._codec.on_login = self._follow_login
+        self._codec.configure(wanted.model, wanted.attributes)
+        try:
+            zone = ZoneInfo(wanted.timezone) if wanted.timezone else None
+        except (KeyError, ValueError, OSError):  # unknown; malformed; names a directory
+            self._context.log.warning("decoder.timezone %r is not a time zone", wanted.timezone)
+        else:
+            self._codec.set_timezone(zone)
+
+    def announce(self) -> None:
+        """Tell all devices again that they are connected."""
+        for unique_ids, device in self:
+            device.offer(self._connected(unique_ids))
+
+    def check_rules(self) -> None:
+        """Have all devices configure decoding anew before the next message: groups may have changed."""
+        for _, device in self:
+            device.offer(CheckRules())
+
+    def log_out(self) -> None:
+        """Leave the present device."""
+        if self.present is not None:
+            self.present.offer(Disconnected(self._ref))
+            self.forget()
+
+    def forget(self) -> None:
+        """Report for the present device no more, as it has asked for."""
+        self.present, self.unique_ids = None, ()
+
+    def leave(self) -> None:
+        """Leave all devices: the connection has ended."""
+        for _, device in self:
+            device.offer(Disconnected(self._ref))
+
+    def _log_peer(self, level: int, text: str, *values: object) -> None:
+        context, socket = self._context, self._socket
+        socket.guard.log.write(context.log, level, context.clock.monotonic(), socket.peer, text, *values)
+
+    def _connected(self, unique_ids: UniqueIds) -> Connected:
+        socket = self._socket
+        return Connected(self._ref, self._codec.name, socket.peer, socket.local_host, unique_ids)
