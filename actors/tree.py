@@ -70,7 +70,6 @@ from motorpool.actors.upkeep.statistics import statistics_spec
 from motorpool.actors.video.capture import capture_spec
 from motorpool.actors.video.capture_records import capture_records_spec
 from motorpool.actors.video.capture_retention import capture_retention_spec
-from motorpool.actors.video.cluster_stream import cluster_stream_spec
 from motorpool.actors.video.decoders import decoders_spec
 from motorpool.actors.video.media_requests import media_requests_spec
 from motorpool.actors.video.playback import playback_spec
@@ -195,7 +194,7 @@ def fleet_tree(
                     capture_spec(database, files.store, settings.captures),
                 ),
             ),
-            (cluster_stream_spec if clustered else stream_spec)(database, settings.video),
+            stream_spec(database, settings.video, clustered=clustered),
             snapshot_spec(),
             segment_store_spec(
                 settings.data, settings.video.playback_quota_bytes, settings.files.reserve_bytes

@@ -16,11 +16,11 @@ RELOAD_TARGETS = 3
 """A reader waits at most this many target durations for what comes next (rfc8216bis, 6.2.5.2)."""
 
 
-class LiveReads(PendingReads):
+class LiveReads:
     """The readers of one stream that wait: for its first segment, for what comes next, for a key frame."""
 
     def __init__(self, context: Context[Any], is_published: Callable[[], bool]) -> None:
-        super().__init__()
+        self.pending = PendingReads()
         self._context = context
         self._is_published = is_published
         # Made by `begin`.
@@ -37,8 +37,8 @@ class LiveReads(PendingReads):
     def expire(self) -> None:
         """Answer reads that are timed out, and look again when the next one is."""
         now = self._context.clock.monotonic()
-        self.settle(now)
-        earliest = self.earliest_timeout()
+        self.pending.settle(now)
+        earliest = self.pending.earliest_timeout()
         self._expire_at = inf if earliest is None else earliest
         if earliest is not None:
             self._context.after(earliest - now, ExpireReads())
@@ -50,10 +50,10 @@ class LiveReads(PendingReads):
         playlist.append(segment, started_at)
         if playlist.next_index > index:
             self._pacing.note_listed(playlist.last_seconds, now, first=not count)
-            if not count and self.waiting and not playlist.has_parts:
+            if not count and self.pending and not playlist.has_parts:
                 self._expire_in(self._pacing.start_hold(now))
-        if self.waiting:
-            self.settle(now)
+        if self.pending:
+            self.pending.settle(now)
 
     def read_playlist(self, start_seconds: float) -> object:
         """Return the playlist once it has enough to begin with, after `start_seconds` as it is.
@@ -129,7 +129,7 @@ class LiveReads(PendingReads):
 
         Without `on_timeout` also then with `answer()`.
         """
-        return self.add(self._expire_in(seconds), is_ready, answer, on_timeout=on_timeout)
+        return self.pending.add(self._expire_in(seconds), is_ready, answer, on_timeout=on_timeout)
 
     def _expire_in(self, seconds: float) -> float:
         """See that `expire` is called after `seconds` at the latest; return when that is."""

@@ -21,11 +21,10 @@ class PendingReads:
     """Reads with their conditions and timeouts. Answering one whose asker is gone does nothing."""
 
     def __init__(self) -> None:
-        self.waiting: deque[_Read] = deque()
-        """Not answered yet; looked at from outside to see whether there are any."""
+        self._waiting: deque[_Read] = deque()
 
     def __len__(self) -> int:
-        return len(self.waiting)
+        return len(self._waiting)
 
     def add(
         self,
@@ -40,26 +39,26 @@ class PendingReads:
         Without `on_timeout` also then with `answer()`.
         """
         reply: Deferred[Any] = Deferred()
-        self.waiting.append(_Read(until, is_ready, answer, on_timeout or answer, reply))
+        self._waiting.append(_Read(until, is_ready, answer, on_timeout or answer, reply))
         return reply
 
     def settle(self, now: float) -> None:
         """Answer the reads that are ready or timed out."""
-        for _ in range(len(self.waiting)):
-            read = self.waiting.popleft()
+        for _ in range(len(self._waiting)):
+            read = self._waiting.popleft()
             if read.is_ready():
                 read.reply.answer(read.answer())
             elif read.until <= now:
                 read.reply.answer(read.on_timeout())
             else:
-                self.waiting.append(read)
+                self._waiting.append(read)
 
     def earliest_timeout(self) -> float | None:
         """Return when the first read times out, in monotonic seconds; None where there is none."""
-        return min((read.until for read in self.waiting), default=None)
+        return min((read.until for read in self._waiting), default=None)
 
     def answer_all(self) -> None:
         """Answer all reads with what there is: nothing more comes."""
-        while self.waiting:
-            read = self.waiting.popleft()
+        while self._waiting:
+            read = self._waiting.popleft()
             read.reply.answer(read.answer())

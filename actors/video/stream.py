@@ -4,7 +4,8 @@ A publisher (the media connection) sends access units, readers ask for the playl
 never ends segments or moves the window (docs/decisions/0024). The first reader of an online device's playlist
 may start the camera, which stops when nobody has read for a while; `videoStart` holds it until `videoStop`.
 
-The file is longer than others because one actor serves device, viewers and captures of a stream.
+In a cluster the device may have streamed at another server meanwhile: a stream that begins anew there begins
+above the numbers of the other one, since playlists only grow.
 """
 
 from collections.abc import Callable, Coroutine
@@ -54,15 +55,20 @@ CLOSE_SECONDS = 5.0
 """For a device to close its media connection by itself after `videoStop`."""
 CHECK_SECONDS = 5.0
 """Between two checks of what ends by time."""
+MayBegin = Publish | HoldStream | Subscribe | ReadPlaylist | ReadKeyframe
+"""What may begin the stream."""
 
 
 class Stream(Actor[StreamMessage]):
     """One channel of one device."""
 
-    def __init__(self, key: tuple[int, int], database: Database, settings: VideoSettings) -> None:
+    def __init__(
+        self, key: tuple[int, int], database: Database, settings: VideoSettings, *, clustered: bool
+    ) -> None:
         self._device_id, self._channel = key
         self._database = database
         self._settings = settings
+        self._clustered = clustered
         # Made by `start`; the numbers continue those in the database.
         self._clock: Clock
         self._camera: CameraControl
@@ -113,15 +119,30 @@ class Stream(Actor[StreamMessage]):
 
     async def stop(self) -> None:
         """Answer readers, end subscriptions and save the numbers."""
-        self._reads.answer_all()
+        self._reads.pending.answer_all()
         self._end_subscriptions(SERVER_STOPPED, interrupted=True)
         await self._numbers.save(self._playlist.next_index, self._playlist.next_discontinuity)
 
     def may_leave(self) -> bool:
         """Not while anybody publishes, holds, subscribes or waits."""
-        return self._publisher is None and not (self._camera.is_held or self._subscribers or self._reads)
+        is_wanted = self._camera.is_held or self._subscribers or self._reads.pending
+        return self._publisher is None and not is_wanted
 
     def handle(self, message: StreamMessage) -> object:
+        """Handle a message; in a cluster the numbers are checked before one that may begin the stream."""
+        if self._clustered and self._publisher is None and isinstance(message, MayBegin):
+            return self._handle_above_others(message)
+        return self._handle(message)
+
+    async def _handle_above_others(self, message: StreamMessage) -> object:
+        if not await self._numbers.are_latest():
+            if self._has_published:
+                self._reads.pending.answer_all()
+            await self._begin_playlist()
+        outcome = self._handle(message)
+        return await outcome if isinstance(outcome, Coroutine) else outcome
+
+    def _handle(self, message: StreamMessage) -> object:
         """Handle a message; media first, as most are."""
         match message:
             case UnitsPublished():
@@ -185,7 +206,7 @@ class Stream(Actor[StreamMessage]):
         self._publisher_left_at = self._clock.monotonic()
         self.context.log.info("the publisher has left")
         appending = self._append(self._segmenter.flush())
-        self._reads.settle(self._publisher_left_at)
+        self._reads.pending.settle(self._publisher_left_at)
         return appending
 
     def _units_published(self, message: UnitsPublished) -> object:
@@ -195,8 +216,8 @@ class Stream(Actor[StreamMessage]):
         fragments = [segmenter.discontinuity()] if message.lossy else []
         now = self._clock.monotonic()
         fragments += [segmenter.push(unit, now) for unit in message.units]
-        if self._reads.waiting:
-            self._reads.settle(now)
+        if self._reads.pending:
+            self._reads.pending.settle(now)
         return self._append(*fragments)
 
     # Segments
@@ -346,12 +367,17 @@ class Stream(Actor[StreamMessage]):
             publisher.offer(Close(reason, self._channel))
 
 
-def stream_spec(database: Database, settings: VideoSettings) -> DynamicSpec[tuple[int, int], StreamMessage]:
-    """Return the spec of the live streams: an actor for each channel, started by the first message to it."""
+def stream_spec(
+    database: Database, settings: VideoSettings, *, clustered: bool = False
+) -> DynamicSpec[tuple[int, int], StreamMessage]:
+    """Return the spec of the live streams: an actor for each channel, started by the first message to it.
+
+    `clustered` says whether devices may have streamed at other servers.
+    """
     return DynamicSpec(
         kind=STREAM,
         name="streams",
-        factory=lambda key: Stream(key, database, settings),
+        factory=lambda key: Stream(key, database, settings, clustered=clustered),
         restart=Restart.TRANSIENT,
         mailbox_size=1_000,
         idle_seconds=300.0,

@@ -18,6 +18,10 @@ ESCAPES = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code
 ESCAPES |= {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t"}
 
 
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
 class TextLines(logging.Formatter):
     """Formats records for people: time, severity, logger, message."""
 
@@ -27,7 +31,7 @@ class TextLines(logging.Formatter):
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
         """Format the time of the record, in UTC."""
         del datefmt
-        return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+        return _time(record)
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """Format the line with control characters escaped: much of what is logged was sent by strangers."""
@@ -40,19 +44,19 @@ class TextLines(logging.Formatter):
         return "\n".join("    " + line.translate(ESCAPES) for line in lines)
 
 
-class JsonLines(TextLines):
+class JsonLines(logging.Formatter):
     """Formats records for machines: one JSON object on each line."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Encode a record; a traceback is one string."""
         line: dict[str, str] = {
-            "time": self.formatTime(record),
+            "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
         if record.exc_info:
-            line["traceback"] = logging.Formatter.formatException(self, record.exc_info)
+            line["traceback"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()
 
 

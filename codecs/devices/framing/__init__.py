@@ -11,13 +11,13 @@ from motorpool.codecs.devices.framing.framer import Framer, Framing
 from motorpool.codecs.devices.framing.rejection import MAX_REJECTED_BYTES, rejected
 from motorpool.codecs.devices.framing.shapes import (
     Fixed,
-    LengthField,
     Line,
     Marked,
     Measured,
     Nested,
     Shape,
     TextLength,
+    length_field,
 )
 from motorpool.codecs.devices.framing.stuffing import ByteStuffing
 
@@ -28,12 +28,12 @@ __all__ = [
     "Fixed",
     "Framer",
     "Framing",
-    "LengthField",
     "Line",
     "Marked",
     "Measured",
     "Nested",
     "Shape",
     "TextLength",
+    "length_field",
     "rejected",
 ]

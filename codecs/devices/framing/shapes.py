@@ -193,40 +193,37 @@ class Measured(Shape):
         return _find(self._end, data, content, stop)
 
 
-class LengthField(Measured):
-    """A length as a binary number: `LengthField(offset=0, size=2, adjustment=2)` is a length of two bytes
-    that counts neither itself nor the two bytes of a check value.
+def length_field(
+    start: bytes = b"",
+    *,
+    offset: int,
+    size: int,
+    adjustment: int = 0,
+    byte_order: Literal["big", "little"] = "big",
+    end: bytes = b"",
+    accepts: Accepts | None = None,
+) -> Measured:
+    """Return the shape of frames with their length as a binary number.
+
+    `length_field(offset=0, size=2, adjustment=2)` is a length of two bytes that counts neither itself nor the
+    two bytes of a check value.
+
+    Args:
+        start: the mark at the beginning; empty: any.
+        offset: of the length field, from the beginning of the frame.
+        size: bytes of the length field.
+        adjustment: what the length does not count of the bytes after it, such as a check value and the end;
+            negative where it counts bytes before its own end.
+        byte_order: of the length field.
+        end: as of `Measured`.
+        accepts: as of `Shape`.
     """
+    fixed = offset + size + adjustment
 
-    def __init__(
-        self,
-        start: bytes = b"",
-        *,
-        offset: int,
-        size: int,
-        adjustment: int = 0,
-        byte_order: Literal["big", "little"] = "big",
-        end: bytes = b"",
-        accepts: Accepts | None = None,
-    ) -> None:
-        """Take where the length is and what it counts.
+    def measure(header: bytes) -> int:
+        return int.from_bytes(header[offset : offset + size], byte_order) + fixed
 
-        Args:
-            start: the mark at the beginning; empty: any.
-            offset: of the length field, from the beginning of the frame.
-            size: bytes of the length field.
-            adjustment: what the length does not count of the bytes after it, such as a check value and the
-                end; negative where it counts bytes before its own end.
-            byte_order: of the length field.
-            end: as of `Measured`.
-            accepts: as of `Shape`.
-        """
-        fixed = offset + size + adjustment
-
-        def measure(header: bytes) -> int:
-            return int.from_bytes(header[offset : offset + size], byte_order) + fixed
-
-        super().__init__(start, offset + size, measure, end=end, accepts=accepts)
+    return Measured(start, offset + size, measure, end=end, accepts=accepts)
 
 
 class TextLength(Shape):

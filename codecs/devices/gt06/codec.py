@@ -7,7 +7,7 @@ from typing import Final
 
 from motorpool.codecs.checksums import crc16_x25
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
-from motorpool.codecs.devices.framing import Framing, LengthField, rejected
+from motorpool.codecs.devices.framing import Framing, length_field, rejected
 from motorpool.codecs.devices.gt06 import cells, extended, locations, states
 from motorpool.codecs.devices.gt06.command_texts import TEXT_COMMANDS, command_text
 from motorpool.codecs.devices.gt06.record import Message, Record
@@ -71,8 +71,8 @@ class Gt06(FramedCodec):
     port = 5023
     commands = frozenset(("custom", *TEXT_COMMANDS))
     framing = Framing(
-        LengthField(_SHORT, offset=2, size=1, adjustment=2, end=_END),
-        LengthField(_LONG, offset=2, size=2, adjustment=2, end=_END),
+        length_field(_SHORT, offset=2, size=1, adjustment=2, end=_END),
+        length_field(_LONG, offset=2, size=2, adjustment=2, end=_END),
         max_frame_bytes=MAX_FRAME_BYTES,
         ignored=_END,
     )

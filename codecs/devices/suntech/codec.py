@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from motorpool.codecs.devices.framed_codec import FramedCodec
-from motorpool.codecs.devices.framing import Framing, LengthField
+from motorpool.codecs.devices.framing import Framing, length_field
 from motorpool.codecs.devices.suntech.legacy import LEGACY_TYPES, read_legacy, read_st4, read_st9, read_travel
 from motorpool.codecs.devices.suntech.packed import PACKED_TYPE, read_packed
 from motorpool.codecs.devices.suntech.record import Fields
@@ -51,8 +51,8 @@ class Suntech(FramedCodec):
     port = 5011
     commands = frozenset(("outputControl", *_COMMANDS))
     framing = Framing(
-        LengthField(_PACKED, offset=1, size=2, adjustment=1),
-        *(LengthField(bytes((kind, 0)), offset=1, size=2) for kind in _BINARY_TYPES),
+        length_field(_PACKED, offset=1, size=2, adjustment=1),
+        *(length_field(bytes((kind, 0)), offset=1, size=2) for kind in _BINARY_TYPES),
         Text(),
         max_frame_bytes=MAX_FRAME_BYTES,
         ignored=b"\r\n",

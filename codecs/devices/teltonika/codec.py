@@ -7,7 +7,7 @@ import msgspec
 
 from motorpool.codecs.checksums import crc16_arc
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
-from motorpool.codecs.devices.framing import Fixed, Framing, LengthField, rejected
+from motorpool.codecs.devices.framing import Fixed, Framing, length_field, rejected
 from motorpool.codecs.devices.teltonika.elements import family_of
 from motorpool.codecs.devices.teltonika.messages import (
     COMMANDS,
@@ -54,8 +54,8 @@ class Teltonika(FramedCodec):
     commands = frozenset(("custom", *COMMANDS))
     framing = Framing(
         Fixed(_PING, 1),
-        LengthField(_PREAMBLE, offset=4, size=4, adjustment=4),
-        LengthField(b"\x00", offset=0, size=2, accepts=_is_identification),
+        length_field(_PREAMBLE, offset=4, size=4, adjustment=4),
+        length_field(b"\x00", offset=0, size=2, accepts=_is_identification),
         max_frame_bytes=MAX_FRAME_BYTES,
     )
 

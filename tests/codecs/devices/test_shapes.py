@@ -10,12 +10,12 @@ from motorpool.codecs.devices.framing import (
     Fixed,
     Framer,
     Framing,
-    LengthField,
     Line,
     Marked,
     Measured,
     Nested,
     TextLength,
+    length_field,
 )
 from motorpool.codecs.reports import FrameRejected
 
@@ -71,9 +71,9 @@ CASES = {
         lambda content: b"X" + content.ljust(21, b"."),
         b"",
     ),
-    "length": (Framing(LengthField(offset=0, size=2, adjustment=2), max_frame_bytes=LONGEST), chunked, b""),
+    "length": (Framing(length_field(offset=0, size=2, adjustment=2), max_frame_bytes=LONGEST), chunked, b""),
     "ended length": (
-        Framing(LengthField(b"xx", offset=2, size=1, adjustment=2, end=b"\r\n"), max_frame_bytes=LONGEST),
+        Framing(length_field(b"xx", offset=2, size=1, adjustment=2, end=b"\r\n"), max_frame_bytes=LONGEST),
         gt06,
         b"",
     ),
@@ -157,7 +157,7 @@ def test_after_noise_the_stream_is_resumed(name, noise):
 @pytest.mark.parametrize("unit", [b"*", b"(", b"a", b"*" + b"a" * 3000, b"\0", b"$" * 100])
 def test_a_stream_without_ends_costs_little_and_leaves_little(unit):
     framing = Framing(
-        Line(b"#", start=b"*"), Marked(b"(", b")"), LengthField(b"$", offset=1, size=4), max_frame_bytes=4096
+        Line(b"#", start=b"*"), Marked(b"(", b")"), length_field(b"$", offset=1, size=4), max_frame_bytes=4096
     )
     framer, rejected = Framer(framing), 0
     for _ in range(16):
@@ -190,7 +190,7 @@ def test_a_wrong_length_is_replaced_by_the_next_end():
 
 
 def test_a_length_that_no_frame_has_is_no_frame():
-    framer = Framer(Framing(LengthField(b"$", offset=1, size=4), max_frame_bytes=LONGEST))
+    framer = Framer(Framing(length_field(b"$", offset=1, size=4), max_frame_bytes=LONGEST))
     assert framer.receive(b"$\xff\xff\xff\xff$\0\0\0\x01a")[-1] == b"$\0\0\0\x01a"
 
 
@@ -201,8 +201,8 @@ def test_a_frame_that_is_not_accepted_is_none():
 
 def test_the_order_of_shapes_decides_where_both_begin_alike():
     framing = Framing(
-        LengthField(b"\0\0\0\0", offset=4, size=4, adjustment=4),
-        LengthField(b"\0", offset=0, size=2),
+        length_field(b"\0\0\0\0", offset=4, size=4, adjustment=4),
+        length_field(b"\0", offset=0, size=2),
         max_frame_bytes=LONGEST,
         ignored=b"\xff",
     )

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from motorpool.codecs.checksums import xor8
-from motorpool.codecs.devices.framing import Framer, Framing, Line, Shape
+from motorpool.codecs.devices.framing import Framer, Framing, Shape
 from motorpool.codecs.devices.framing.shapes import INCOMPLETE, NO_FRAME
 from motorpool.codecs.devices.jt808.frames import MAX_FRAME_BYTES, unescape_e7
 from motorpool.codecs.reports import FrameRejected
@@ -81,11 +81,11 @@ class _E7Shape(Shape):
         return INCOMPLETE if len(content) <= longest else NO_FRAME
 
 
-class _Text(Line):
+class _Text(Shape):
     """From `(` to `)`, without control characters: frames of the other forms begin with some."""
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
-        end = super()._find_end(data, start, stop)
+        end = data.find(b")", start, stop) + 1 or INCOMPLETE
         searched = data[start : end if end > 0 else stop]
         return end if _TEXT_CONTROLS.isdisjoint(searched) else NO_FRAME
 
@@ -93,7 +93,7 @@ class _Text(Line):
 _FRAMING = Framing(
     _Standard(b"~"),
     _E7Shape(b"\xe7"),
-    _Text(b")", start=b"("),
+    _Text(b"("),
     max_frame_bytes=MAX_FRAME_BYTES,
     ignored=b"\r\n",
 )
