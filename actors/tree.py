@@ -2,8 +2,7 @@
 
 Children start from top to bottom and stop from bottom to top; a crash restarts the children below it. Actors
 on which no others depend are in supervisors that never give up (`intensity=None`), so that their crash costs
-nothing else and never ends the program (docs/supervision.md). The file is longer than others because it
-names every actor of the server.
+nothing else and never ends the program (docs/supervision.md).
 """
 
 from datetime import timedelta

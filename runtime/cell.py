@@ -15,8 +15,6 @@ is a crash of the actor and never reaches the sender.
 A life ends in two steps. `ending` is set, once; from then on no message is begun. When the last task has
 ended, or the inline turn where there was none, the life is closed and the group decides what comes next:
 `launch` again, now or after a while, or `retire`.
-
-The file is longer than others because all that it holds is one state machine.
 """
 
 import logging

@@ -4,8 +4,6 @@ API.
 References are 0 if unset, `attributes` is never None, times are aware UTC datetimes. Password hashes are not
 fields, so that they never appear in JSON. The secret of one-time codes is a field (`User.totp_key`) because
 users set it through the API, which hides it on output.
-
-Longer than other files because it is a plain list of structs, one for each table.
 """
 
 from datetime import datetime

@@ -23,7 +23,6 @@ PACKAGES = ("runtime", "codecs", "storage", "actors", "api", "bench")
 TREE = re.compile(r"(?<=```\n)system .*?(?=\n```)", re.DOTALL)
 NAME_WIDTH = 26
 POLICY_WIDTH = 24
-MAX_LINES = 350
 
 
 def _rows(spec: Any, first: str = "", rest: str = "") -> list[tuple[str, str]]:
@@ -124,17 +123,6 @@ def test_every_folder_of_the_code_is_listed():
     folders = {path.parent for top in PACKAGES for path in (ROOT / top).rglob("*.py")}
     names = sorted(folder.relative_to(ROOT).as_posix() + "/" for folder in folders)
     assert not [name for name in names if "/vendor/" not in name and f"`{name}`" not in text]
-
-
-def test_files_of_more_than_350_lines_say_why_in_their_docstring():
-    silent = []
-    for path in (path for top in PACKAGES for path in (ROOT / top).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if text.count("\n") > MAX_LINES and "/node_modules/" not in path.as_posix():
-            docstring = ast.get_docstring(ast.parse(text)) or ""
-            if not re.search(r"longer\s+than\s+other.*because", docstring, re.IGNORECASE | re.DOTALL):
-                silent.append(path.relative_to(ROOT).as_posix())
-    assert not silent
 
 
 def _write_tree() -> None:

@@ -30,6 +30,7 @@ class DevicePositions:
     """Folds reports onto the state of a device, and sends what comes of them to the position writer."""
 
     __slots__ = (
+        "_clock",
         "_context",
         "_device_id",
         "_latest",
@@ -52,6 +53,7 @@ class DevicePositions:
     ) -> None:
         """`latest` is the directory's table of latest positions, `state` what `fold` applies reports to."""
         self._device_id = device_id
+        self._clock = context.clock
         self._context = context
         self._session = session
         self._presence = presence
@@ -71,7 +73,7 @@ class DevicePositions:
 
         The `connection` acknowledges it after the commit. Return an awaitable if the writer has no room now.
         """
-        now = self._context.clock.now()
+        now = self._clock.now()
         session = self._session
         session.protocol = protocol
         rules = session.current_rules()
@@ -128,7 +130,7 @@ class DevicePositions:
             return None
         values = {"totalDistance": message.total_distance, "hours": message.hours}
         attributes = latest.attributes | {name: value for name, value in values.items() if value is not None}
-        now = self._context.clock.now()
+        now = self._clock.now()
         position = msgspec.structs.replace(latest, id=0, server_time=now, attributes=attributes)
         self._state = msgspec.structs.replace(
             state, latest=position, stored_that_day=state.stored_that_day + 1
@@ -154,7 +156,7 @@ class DevicePositions:
 
     def event(self, kind: str, attributes: dict[str, Any]) -> Event:
         """Return an event of the device, at present."""
-        now = self._context.clock.now()
+        now = self._clock.now()
         return Event(type=kind, event_time=now, device_id=self._device_id, attributes=attributes)
 
     def publish_event(self, kind: str, attributes: dict[str, Any]) -> None:

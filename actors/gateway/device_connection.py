@@ -49,7 +49,6 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     RecordingListReceived,
 )
-from motorpool.actors.work.connection_limits import MemoryShare
 from motorpool.codecs import reports as kinds
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -79,6 +78,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
 
     __slots__ = (
         "_codec",
+        "_counted_bytes",
         "_database",
         "_deadlines",
         "_devices",
@@ -87,7 +87,6 @@ class DeviceConnection(Actor[ConnectionMessage]):
         "_generation",
         "_is_open",
         "_is_processing",
-        "_memory",
         "_pending",
         "_ref",
         "_refusals",
@@ -123,7 +122,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._settings = settings
         self._uploads = uploads
         self._tap = tap
-        self._memory = MemoryShare(device_socket.guard.memory, device_socket.peer)
+        self._counted_bytes = 0
+        """What the codec holds of incomplete messages, as counted in the memory of the port."""
         self._files: AlarmFiles | None = None
         """Made when a device uploads some, which most never do."""
         self._refusals = 0
@@ -185,7 +185,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             self._count_checksum_errors()
             self._devices.leave()
             socket.guard.traffic.identify(self._ref, 0, "", socket.reason)
-        self._memory.hold(0)
+        socket.guard.memory.take(socket.peer, -self._counted_bytes)
         peer = socket.peer or "an unknown address"
         line = ("%s connection from %s ended: %s", self._codec.name, peer, socket.reason)
         if was_identified:
@@ -205,8 +205,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
             reports = codec.receive_datagram(data) if socket.is_datagram else codec.receive(data)
             if reports:
                 self._pending = self._forward(reports)
-            if (self._memory.held or not reports) and not self._memory.hold(codec.buffered):
-                socket.close("incomplete messages hold too much memory")
+            if self._counted_bytes or not reports:
+                self._count_memory()
         except CodecError as error:
             socket.close(f"cannot be decoded: {error}")
         except Exception as error:
@@ -219,6 +219,14 @@ class DeviceConnection(Actor[ConnectionMessage]):
         if traffic.is_followed:
             devices = self._devices
             traffic.note(self._ref, socket.peer, codec.name, data, devices.present, devices.unique_ids)
+
+    def _count_memory(self) -> None:
+        """Count what the codec holds of incomplete messages; close the connection if that is too much."""
+        held, socket = self._codec.buffered, self._socket
+        if socket.guard.memory.take(socket.peer, held - self._counted_bytes):
+            self._counted_bytes = held
+        else:
+            socket.close("incomplete messages hold too much memory")
 
     def _on_ended(self) -> None:
         """Leave once what is pending was processed: `run` does it if it is still at work."""

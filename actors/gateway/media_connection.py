@@ -55,7 +55,6 @@ from motorpool.actors.messages.playback import (
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, PublisherMessage, UnitsPublished
 from motorpool.actors.messages.uplink import DEVICE, AttachConnection, DetachConnection, SendCommand
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, IdentifyPublisher, PublisherDevice
-from motorpool.actors.work.connection_limits import MemoryShare
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
 from motorpool.codecs.media.units import AccessUnit
@@ -121,7 +120,8 @@ class MediaConnection(Actor[ConnectionMessage]):
         self._login_seconds = login_seconds
         self._tap = tap
         self._codec = Jt1078Parser()
-        self._memory = MemoryShare(device_socket.guard.memory, device_socket.peer)
+        self._counted_bytes = 0
+        """What the parser holds of incomplete units, as counted in the memory of the port."""
         self._publisher: PublisherDevice | None = None
         self._ref: Ref[ConnectionMessage]
         self._clock: Clock
@@ -133,21 +133,25 @@ class MediaConnection(Actor[ConnectionMessage]):
 
     async def run(self) -> None:
         """Read until either side ends it."""
+        socket = self._socket
         self._ref, self._clock = self.context.ref, self.context.clock
         self._opened_at = self._received_at = self._clock.monotonic()
         self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), CheckDeadlines())
-        while data := await self._socket.receive():
+        while data := await socket.receive():
             if self._tap is not None:
                 self._tap.received(data)
             try:
                 units = [unit for unit in self._codec.receive(data) if isinstance(unit, AccessUnit)]
             except CodecError as error:
-                self._socket.close(f"cannot be decoded: {error}")
+                socket.close(f"cannot be decoded: {error}")
                 return
-            if not self._memory.hold(self._codec.buffered):
-                self._socket.close("incomplete messages hold too much memory")
+            held = self._codec.buffered
+            if socket.guard.memory.take(socket.peer, held - self._counted_bytes):
+                self._counted_bytes = held
+            else:
+                socket.close("incomplete messages hold too much memory")
             # By the first packet: an unknown peer must not collect frames of video.
-            if self._publisher is None and self._codec.sim is not None and not self._socket.closed:
+            if self._publisher is None and self._codec.sim is not None and not socket.closed:
                 await self._identify(self._codec.sim)
             if units and self._publisher is not None:
                 await self._process(units)
@@ -158,7 +162,7 @@ class MediaConnection(Actor[ConnectionMessage]):
         socket.close("the server stops")
         if self._tap is not None:
             self._tap.closed()
-        self._memory.hold(0)
+        socket.guard.memory.take(socket.peer, -self._counted_bytes)
         peer = socket.peer or "an unknown address"
         line = ("%s media connection from %s ended: %s", self._kind, peer, socket.reason)
         if publisher is None:

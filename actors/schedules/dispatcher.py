@@ -6,8 +6,7 @@ committed in batches, with the times of the steps that follow. Edges wait while 
 that a user asks for does not: it fails with StorageUnavailable.
 
 In a cluster every server has one, for the runs that its users ask for. Edges, what a dead server left, and
-what is overdue are the matter of the one that holds the duty `schedule` (docs/servers.md#duties). The file is
-longer than others because one task decides all of this in turn.
+what is overdue are the matter of the one that holds the duty `schedule` (docs/servers.md#duties).
 """
 
 from collections.abc import Awaitable, Callable, Sequence

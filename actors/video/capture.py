@@ -3,8 +3,6 @@
 It subscribes to the stream or playback of its channel before any command is sent, and writes fragments in a
 thread as they come: kept for longer, pictures leave the processor's cache and cost more than the switch to a
 thread. After a crash what was not written is lost; the restarted actor closes the record and leaves.
-
-The file is longer than others because every deadline and end of a capture is decided by one actor.
 """
 
 from collections.abc import Sequence

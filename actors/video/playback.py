@@ -2,8 +2,6 @@
 
 Independent of the channel's live stream. A terminal sends as fast as it can, and nothing is dropped: the
 publisher waits. Reading starts nothing. Each command begins a session with a new playlist and higher numbers.
-
-The file is longer than others because one actor serves device, viewers and captures of a playback.
 """
 
 from typing import assert_never

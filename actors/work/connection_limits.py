@@ -113,22 +113,3 @@ class MemoryBudget:
         else:
             del self._held[client]
         return True
-
-
-class MemoryShare:
-    """What one connection holds of a budget."""
-
-    __slots__ = ("_address", "_budget", "held")
-
-    def __init__(self, budget: MemoryBudget, address: str) -> None:
-        self._budget = budget
-        self._address = address
-        self.held = 0
-        """Bytes."""
-
-    def hold(self, size: int) -> bool:
-        """Hold this many bytes from now on; return False, and change nothing, where that is too much."""
-        if not self._budget.take(self._address, size - self.held):
-            return False
-        self.held = size
-        return True

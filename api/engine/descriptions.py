@@ -1,8 +1,6 @@
 """Descriptions of fields and parameters for the OpenAPI document.
 
 Units throughout: knots, metres, milliseconds, litres, degrees, UTC.
-
-The file is longer than others because it is a plain list of what every field and parameter means.
 """
 
 import inspect

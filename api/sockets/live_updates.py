@@ -3,8 +3,6 @@
 It keeps only the newest state of each device that was not sent yet, and a bounded number of events: a slow
 client gets fewer and newer messages, and uses memory only in proportion to its devices. A client that falls
 so far behind that events would be lost is asked to connect again.
-
-The file is longer than others because all of it is the state of one socket.
 """
 
 from collections.abc import Callable, Iterable

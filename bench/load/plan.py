@@ -1,7 +1,4 @@
-"""Messages of load programs: one JSON line to standard input (a load), a few from standard output.
-
-The file is longer than others because it describes what every load program takes and returns.
-"""
+"""Messages of load programs: one JSON line to standard input (a load), a few from standard output."""
 
 from datetime import datetime
 

@@ -7,8 +7,6 @@
 A message is committed in the same transaction as its cause; the outbox actor then sends it at least once.
 Before it does, it claims the message for a while, so that of several servers one sends it
 (docs/decisions/0210).
-
-The file is longer than others because it holds every statement on one table.
 """
 
 import secrets

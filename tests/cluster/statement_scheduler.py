@@ -3,8 +3,6 @@
 A server's task waits for a turn before each statement, and between the last one of a transaction and its
 commit. A server that is frozen gets none: what it knew may be outdated when it goes on. One that is cut off
 gets no answers, and when its connections are lost, some statements are executed all the same.
-
-The file is longer than others because a database in each of its forms waits for the same scheduler.
 """
 
 import copy
