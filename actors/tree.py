@@ -36,10 +36,8 @@ from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
 from motorpool.actors.gateway.identity import identification_spec
 from motorpool.actors.gateway.listener import listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
-from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
-from motorpool.actors.gateway.recorder import Tap, recorder_spec
-from motorpool.actors.gateway.settings import DeviceSettings
+from motorpool.actors.gateway.recorder import recorder_spec
 from motorpool.actors.geocoding.position_addresses import position_addresses_spec
 from motorpool.actors.helpdesk.batches import TicketBatches
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
@@ -56,7 +54,7 @@ from motorpool.actors.helpdesk.zone_follower import ticket_zones_spec
 from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
 from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
 from motorpool.actors.mailings.ticket_mails import TicketMails
-from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
+from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.reports.mailer import report_mailer_spec
 from motorpool.actors.schedules.dispatcher import dispatcher_spec
 from motorpool.actors.schedules.timetable import timetable_spec
@@ -77,11 +75,11 @@ from motorpool.actors.video.snapshot import snapshot_spec
 from motorpool.actors.video.sound import sound_spec
 from motorpool.actors.video.stream import stream_spec
 from motorpool.actors.work.networks import Networks
-from motorpool.codecs.devices import CODECS, DeviceCodec
+from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
 from motorpool.codecs.reports import MediaAddress
-from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec, TaskSpec
+from motorpool.runtime import ChildSpec, DynamicSpec, Restart, Strategy, SupervisorSpec, TaskSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
 
@@ -333,36 +331,6 @@ def _media_pause(kind: str, part_seconds: float) -> float:
     return min(LIVE_PAUSE_SECONDS, part_seconds / 2) if part_seconds else LIVE_PAUSE_SECONDS
 
 
-def _device_connection(
-    codec_type: type[DeviceCodec],
-    server_key: bytes | None,
-    database: Database,
-    rule_cache: RuleCache,
-    settings: DeviceSettings,
-    uploads: UploadStorage | None,
-    device_socket: PeerSocket,
-    tap: Tap | None,
-) -> Actor[ConnectionMessage]:
-    codec = codec_type()
-    if server_key is not None:
-        codec.server_key = server_key
-    return DeviceConnection(
-        device_socket,
-        codec,
-        database=database,
-        rule_cache=rule_cache,
-        settings=settings,
-        uploads=uploads,
-        tap=tap,
-    )
-
-
-def _media_connection(
-    kind: str, login_seconds: float, device_socket: PeerSocket, tap: Tap | None
-) -> Actor[ConnectionMessage]:
-    return MediaConnection(device_socket, kind=kind, login_seconds=login_seconds, tap=tap)
-
-
 def _listeners(
     database: Database,
     rule_cache: RuleCache,
@@ -388,7 +356,13 @@ def _listeners(
             continue
         port = codec.port + settings.port.offset
         connection = partial(
-            _device_connection, codec, server_key, database, rule_cache, settings.device, uploads
+            DeviceConnection,
+            codec_type=codec,
+            database=database,
+            rule_cache=rule_cache,
+            settings=settings.device,
+            uploads=uploads,
+            server_key=server_key,
         )
         specs.append(
             listener_spec(
@@ -407,7 +381,11 @@ def _listeners(
                 f"jt1078-{kind}",
                 settings.device.host,
                 port + settings.port.offset,
-                partial(_media_connection, kind, min(settings.device.login_seconds, MEDIA_LOGIN_SECONDS)),
+                partial(
+                    MediaConnection,
+                    kind=kind,
+                    login_seconds=min(settings.device.login_seconds, MEDIA_LOGIN_SECONDS),
+                ),
                 guard=media_ports,
                 is_recorded=settings.record is not None,
                 read_bytes=MEDIA_READ_BYTES,

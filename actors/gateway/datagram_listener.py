@@ -12,12 +12,10 @@ from typing import Never
 import trio
 
 from motorpool.actors.gateway.datagram_peer import Address, DatagramPeer
-from motorpool.actors.gateway.listener import ConnectionFactory, new_connection_number
-from motorpool.actors.gateway.peer_socket import PeerSocket
+from motorpool.actors.gateway.listener import ConnectionFactory, start_connection
 from motorpool.actors.gateway.port_guard import PortGuard
-from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.messages.counters import CONNECTIONS_REFUSED, DATAGRAMS_DROPPED, FRAMES_REJECTED
-from motorpool.actors.messages.downlink import CONNECTION, NOT_KNOWN, ConnectionMessage
+from motorpool.actors.messages.downlink import NOT_KNOWN
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import CodecError
@@ -130,17 +128,8 @@ class DatagramListener(Actor[Never]):
         peer = DatagramPeer(listening, address, self._name, self._guard, self._forget)
         self._peers[address] = peer
         peer.received(datagram)
-        number = new_connection_number()
-        tap = Tap(self.context.system.ref(RECORDER), number, self._name, host) if self._is_recorded else None
-
-        def make_connection(peer: PeerSocket = peer) -> Actor[ConnectionMessage]:
-            return self._make_connection(peer, tap)
-
-        try:
-            await self.context.system.start(CONNECTION, number, make_connection)
-        except BaseException:
-            peer.close("not admitted")
-            raise
+        protocol = self._name if self._is_recorded else None
+        await start_connection(self.context.system, peer, self._make_connection, protocol)
 
     def _names_a_device(self, datagram: bytes) -> bool:
         """Whether the datagram holds an identity: an actor is not started for noise."""

@@ -101,17 +101,20 @@ class DeviceConnection(Actor[ConnectionMessage]):
     def __init__(
         self,
         device_socket: PeerSocket,
-        codec: DeviceCodec,
+        tap: Tap | None = None,
         *,
+        codec_type: type[DeviceCodec],
         database: Database,
         rule_cache: RuleCache,
         settings: DeviceSettings,
         uploads: UploadStorage | None = None,
-        tap: Tap | None = None,
+        server_key: bytes | None = None,
     ) -> None:
-        """Without `uploads`, alarm files are refused."""
+        """`server_key` is that of the codec, None its own. Without `uploads`, alarm files are refused."""
         self._socket = device_socket
-        self._codec = codec
+        self._codec = codec = codec_type()
+        if server_key is not None:
+            codec.server_key = server_key
         codec.keeps_unknown = settings.keep_unknown_messages
         if settings.strict_checksums:
             codec.strict_checksums = True

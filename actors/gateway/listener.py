@@ -25,7 +25,7 @@ from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.actors.work.networks import Networks
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
-from motorpool.runtime import Actor, TaskSpec
+from motorpool.runtime import Actor, System, TaskSpec
 
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
@@ -43,9 +43,22 @@ ConnectionFactory = Callable[[PeerSocket, Tap | None], Actor[ConnectionMessage]]
 _numbers = itertools.count(1)
 
 
-def new_connection_number() -> int:
-    """Return a key for the actor of a new connection, of whatever port."""
-    return next(_numbers)
+async def start_connection(
+    system: System, peer_socket: PeerSocket, make_connection: ConnectionFactory, recorded_as: str | None
+) -> None:
+    """Start the actor of a new connection, of whatever port; close the socket if that fails.
+
+    What it receives is recorded as of the protocol `recorded_as`; None: not at all.
+    """
+    number = next(_numbers)
+    tap = None
+    if recorded_as is not None:
+        tap = Tap(system.ref(RECORDER), number, recorded_as, peer_socket.peer)
+    try:
+        await system.start(CONNECTION, number, lambda: make_connection(peer_socket, tap))
+    except BaseException:
+        peer_socket.close("not admitted")
+        raise
 
 
 class Listener(Actor[Never]):
@@ -205,15 +218,8 @@ class Listener(Actor[Never]):
             peer=peer,
             local_host=(header and header.server) or "",
         )
-        number = new_connection_number()
-        tap = Tap(self.context.system.ref(RECORDER), number, self._name, peer) if self._is_recorded else None
-        try:
-            await self.context.system.start(
-                CONNECTION, number, lambda: self._make_connection(device_socket, tap)
-            )
-        except BaseException:
-            device_socket.close("not admitted")
-            raise
+        protocol = self._name if self._is_recorded else None
+        await start_connection(self.context.system, device_socket, self._make_connection, protocol)
 
 
 def listener_spec(

@@ -110,7 +110,7 @@ class MediaConnection(Actor[ConnectionMessage]):
     """Reads one media peer; may carry several channels. Started by the listener, gone with its socket."""
 
     def __init__(
-        self, device_socket: PeerSocket, *, kind: str, login_seconds: float, tap: Tap | None = None
+        self, device_socket: PeerSocket, tap: Tap | None = None, *, kind: str, login_seconds: float
     ) -> None:
         """`kind`: "live" or "playback", which the packets do not tell."""
         self._socket = device_socket

@@ -103,7 +103,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
             def make():
                 return DeviceConnection(
                     device_socket,
-                    Jt808(),
+                    codec_type=Jt808,
                     database=database,
                     rule_cache=RuleCache(database),
                     settings=settings,

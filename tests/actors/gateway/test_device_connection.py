@@ -117,7 +117,7 @@ def line(database, tcp, tree, neighbours, read, time):
             def make():
                 return DeviceConnection(
                     device_socket,
-                    codec(),
+                    codec_type=codec,
                     database=database,
                     rule_cache=RuleCache(database),
                     settings=DeviceSettings(**limits),
