@@ -5,6 +5,7 @@ on which no others depend are in supervisors that never give up (`intensity=None
 nothing else and never ends the program (docs/supervision.md).
 """
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -34,7 +35,7 @@ from motorpool.actors.gateway.datagram_listener import datagram_listener_spec
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
 from motorpool.actors.gateway.identity import identification_spec
-from motorpool.actors.gateway.listener import listener_spec
+from motorpool.actors.gateway.listener import DevicePort, listener_spec
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
 from motorpool.actors.gateway.recorder import recorder_spec
@@ -349,49 +350,51 @@ def _listeners(
     datagrams = datagram_guard(settings.device.connections, settings.device.connections_per_address)
     media_ports = media_guard(settings.video.connections, settings.video.connections_per_address)
     proxies = Networks(settings.device.trusted_proxies if settings.device.proxy_protocol else ())
-    host, is_recorded = settings.device.host, settings.record is not None
+    is_recorded = settings.record is not None
     specs = []
     for name, codec in sorted(CODECS.items()):
         if name not in protocols:
             continue
-        port = codec.port + settings.port.offset
-        connection = partial(
-            DeviceConnection,
-            codec_type=codec,
-            database=database,
-            rule_cache=rule_cache,
-            settings=settings.device,
-            uploads=uploads,
-            server_key=server_key,
+        port = DevicePort(
+            name=name,
+            host=settings.device.host,
+            number=codec.port + settings.port.offset,
+            make_connection=partial(
+                DeviceConnection,
+                codec_type=codec,
+                database=database,
+                rule_cache=rule_cache,
+                settings=settings.device,
+                uploads=uploads,
+                server_key=server_key,
+            ),
+            guard=guard,
+            is_recorded=is_recorded,
+            hub=hub,
+            proxies=proxies,
         )
-        specs.append(
-            listener_spec(
-                name, host, port, connection, guard=guard, hub=hub, is_recorded=is_recorded, proxies=proxies
-            )
-        )
+        specs.append(listener_spec(port))
         if codec.udp:
-            specs.append(
-                datagram_listener_spec(
-                    codec, host, port, connection, guard=datagrams, is_recorded=is_recorded
-                )
-            )
+            specs.append(datagram_listener_spec(codec, replace(port, guard=datagrams)))
     if "jt1078" in protocols:
         specs += [
             listener_spec(
-                f"jt1078-{kind}",
-                settings.device.host,
-                port + settings.port.offset,
-                partial(
-                    MediaConnection,
-                    kind=kind,
-                    login_seconds=min(settings.device.login_seconds, MEDIA_LOGIN_SECONDS),
-                ),
-                guard=media_ports,
-                is_recorded=settings.record is not None,
-                read_bytes=MEDIA_READ_BYTES,
-                pause_seconds=_media_pause(kind, settings.video.part_seconds),
-                proxies=proxies,
+                DevicePort(
+                    name=f"jt1078-{kind}",
+                    host=settings.device.host,
+                    number=number + settings.port.offset,
+                    make_connection=partial(
+                        MediaConnection,
+                        kind=kind,
+                        login_seconds=min(settings.device.login_seconds, MEDIA_LOGIN_SECONDS),
+                    ),
+                    guard=media_ports,
+                    is_recorded=is_recorded,
+                    read_bytes=MEDIA_READ_BYTES,
+                    pause_seconds=_media_pause(kind, settings.video.part_seconds),
+                    proxies=proxies,
+                )
             )
-            for kind, port in MEDIA_PORTS.items()
+            for kind, number in MEDIA_PORTS.items()
         ]
     return specs

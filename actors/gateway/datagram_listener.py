@@ -12,8 +12,7 @@ from typing import Never
 import trio
 
 from motorpool.actors.gateway.datagram_peer import Address, DatagramPeer
-from motorpool.actors.gateway.listener import ConnectionFactory, start_connection
-from motorpool.actors.gateway.port_guard import PortGuard
+from motorpool.actors.gateway.listener import DevicePort, start_connection
 from motorpool.actors.messages.counters import CONNECTIONS_REFUSED, DATAGRAMS_DROPPED, FRAMES_REJECTED
 from motorpool.actors.messages.downlink import NOT_KNOWN
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
@@ -36,23 +35,9 @@ MAX_IGNORED = 10_000
 class DatagramListener(Actor[Never]):
     """Receives the datagrams of one port."""
 
-    def __init__(
-        self,
-        codec_type: type[DeviceCodec],
-        host: str,
-        port: int,
-        make_connection: ConnectionFactory,
-        *,
-        guard: PortGuard,
-        is_recorded: bool,
-    ) -> None:
+    def __init__(self, codec_type: type[DeviceCodec], port: DevicePort) -> None:
         self._codec_type = codec_type
-        self._name = codec_type.name
-        self._host = host
         self._port = port
-        self._make_connection = make_connection
-        self._guard = guard
-        self._is_recorded = is_recorded
         self._socket: socket.socket | None = None
         self._peers: dict[Address, DatagramPeer] = {}
         self._ignored: OrderedDict[Address, float] = OrderedDict()
@@ -64,20 +49,21 @@ class DatagramListener(Actor[Never]):
         Raises:
             OSError: the port cannot be bound; the message names it.
         """
-        listening = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET, socket.SOCK_DGRAM)
+        port = self._port
+        listening = socket.socket(port.family, socket.SOCK_DGRAM)
         try:
             listening.setblocking(False)
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-            listening.bind((self._host, self._port))
+            listening.bind((port.host, port.number))
         except OSError as error:
             listening.close()
             raise OSError(
                 error.errno,
-                f"cannot listen for {self._name} on UDP {self._host}:{self._port}: {error.strerror}",
+                f"cannot listen for {port.name} on UDP {port.host}:{port.number}: {error.strerror}",
             ) from error
-        self._guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
+        self._port.guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
         self._socket = listening
-        self.context.log.info("listening for %s on UDP %s:%d", self._name, self._host, self._port)
+        self.context.log.info("listening for %s on UDP %s:%d", port.name, port.host, port.number)
 
     async def run(self) -> None:
         """Receive until stopped; the peers end then too, since answers leave through the same socket."""
@@ -108,28 +94,26 @@ class DatagramListener(Actor[Never]):
 
     async def _admit(self, listening: socket.socket, datagram: bytes, address: Address) -> None:
         """Serve a new address, if its datagram names a device and there is room."""
-        now = self.context.clock.monotonic()
+        context, port, host = self.context, self._port, address[0]
+        now = context.clock.monotonic()
         if self._is_ignored(address, now):
-            DATAGRAMS_DROPPED.labels(self._name).inc()
+            DATAGRAMS_DROPPED.labels(port.name).inc()
             return
         if not self._names_a_device(datagram):
-            FRAMES_REJECTED.labels(self._name).inc()
+            FRAMES_REJECTED.labels(port.name).inc()
             text = "dropped a datagram from %s that names no device: %s"
-            host = address[0]
-            self._guard.log.write(self.context.log, logging.INFO, now, host, text, host, datagram[:64].hex())
+            port.guard.log.write(context.log, logging.INFO, now, host, text, host, datagram[:64].hex())
             return
-        host = address[0]
-        refusal = self._guard.connections.admit(host)
+        refusal = port.guard.connections.admit(host)
         if refusal:
-            CONNECTIONS_REFUSED.labels(self._name).inc()
+            CONNECTIONS_REFUSED.labels(port.name).inc()
             text = "refused datagrams from %s: %s"
-            self._guard.log.write(self.context.log, logging.WARNING, now, host, text, host, refusal)
+            port.guard.log.write(context.log, logging.WARNING, now, host, text, host, refusal)
             return
-        peer = DatagramPeer(listening, address, self._name, self._guard, self._forget)
+        peer = DatagramPeer(listening, address, port.name, port.guard, self._forget)
         self._peers[address] = peer
         peer.received(datagram)
-        protocol = self._name if self._is_recorded else None
-        await start_connection(self.context.system, peer, self._make_connection, protocol)
+        await start_connection(context.system, port, peer)
 
     def _names_a_device(self, datagram: bytes) -> bool:
         """Whether the datagram holds an identity: an actor is not started for noise."""
@@ -147,24 +131,11 @@ class DatagramListener(Actor[Never]):
 
     def _forget(self, peer: DatagramPeer) -> None:
         self._peers.pop(peer.address, None)
-        self._guard.connections.release(peer.peer)
+        self._port.guard.connections.release(peer.peer)
         if peer.reason == NOT_KNOWN and len(self._ignored) < MAX_IGNORED:
             self._ignored[peer.address] = self.context.clock.monotonic() + IGNORED_SECONDS
 
 
-def datagram_listener_spec(
-    codec_type: type[DeviceCodec],
-    host: str,
-    port: int,
-    make_connection: ConnectionFactory,
-    *,
-    guard: PortGuard,
-    is_recorded: bool = False,
-) -> TaskSpec:
-    """Return the child spec of a listener for datagrams; `guard` limits the addresses that it serves."""
-    return TaskSpec(
-        name=f"listener:{codec_type.name}-udp",
-        factory=lambda: DatagramListener(
-            codec_type, host, port, make_connection, guard=guard, is_recorded=is_recorded
-        ),
-    )
+def datagram_listener_spec(codec_type: type[DeviceCodec], port: DevicePort) -> TaskSpec:
+    """Return the child spec of a listener for datagrams; the guard of its port limits the addresses."""
+    return TaskSpec(name=f"listener:{port.name}-udp", factory=lambda: DatagramListener(codec_type, port))

@@ -5,11 +5,12 @@ import itertools
 import logging
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Never
 
 import trio
 
-from motorpool.actors.gateway.device_socket import DeviceSocket
+from motorpool.actors.gateway.device_socket import READ_BYTES, DeviceSocket
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
@@ -43,19 +44,40 @@ ConnectionFactory = Callable[[PeerSocket, Tap | None], Actor[ConnectionMessage]]
 _numbers = itertools.count(1)
 
 
-async def start_connection(
-    system: System, peer_socket: PeerSocket, make_connection: ConnectionFactory, recorded_as: str | None
-) -> None:
-    """Start the actor of a new connection, of whatever port; close the socket if that fails.
+@dataclass(frozen=True, kw_only=True)
+class DevicePort:
+    """A port of devices, and how its connections are served."""
 
-    What it receives is recorded as of the protocol `recorded_as`; None: not at all.
-    """
+    name: str
+    """That of the protocol."""
+    host: str
+    number: int
+    make_connection: ConnectionFactory
+    guard: PortGuard
+    """Limits its connections, together with those of other ports."""
+    is_recorded: bool = False
+    """Whether what is received is sent to the recorder."""
+    read_bytes: int = READ_BYTES
+    """As of `DeviceSocket`, as are the next two."""
+    pause_seconds: float = 0.0
+    hub: Hub | None = None
+    proxies: Networks = field(default_factory=Networks)
+    """Connections from there begin with a PROXY header."""
+
+    @property
+    def family(self) -> socket.AddressFamily:
+        """That of the host."""
+        return socket.AF_INET6 if ":" in self.host else socket.AF_INET
+
+
+async def start_connection(system: System, port: DevicePort, peer_socket: PeerSocket) -> None:
+    """Start the actor of a new connection; close the socket if that fails."""
     number = next(_numbers)
     tap = None
-    if recorded_as is not None:
-        tap = Tap(system.ref(RECORDER), number, recorded_as, peer_socket.peer)
+    if port.is_recorded:
+        tap = Tap(system.ref(RECORDER), number, port.name, peer_socket.peer)
     try:
-        await system.start(CONNECTION, number, lambda: make_connection(peer_socket, tap))
+        await system.start(CONNECTION, number, lambda: port.make_connection(peer_socket, tap))
     except BaseException:
         peer_socket.close("not admitted")
         raise
@@ -64,30 +86,8 @@ async def start_connection(
 class Listener(Actor[Never]):
     """Listens on one port."""
 
-    def __init__(
-        self,
-        name: str,
-        host: str,
-        port: int,
-        make_connection: ConnectionFactory,
-        *,
-        guard: PortGuard,
-        read_bytes: int,
-        pause_seconds: float,
-        hub: Hub | None,
-        is_recorded: bool,
-        proxies: Networks,
-    ) -> None:
-        self._name = name
-        self._host = host
+    def __init__(self, port: DevicePort) -> None:
         self._port = port
-        self._make_connection = make_connection
-        self._guard = guard
-        self._read_bytes = read_bytes
-        self._pause_seconds = pause_seconds
-        self._hub = hub
-        self._is_recorded = is_recorded
-        self._proxies = proxies
         self._socket: trio.socket.SocketType | None = None
         # One object for all sockets, not one for each.
         self._on_close = self._release
@@ -98,27 +98,27 @@ class Listener(Actor[Never]):
         Raises:
             OSError: the port cannot be bound; the message names it.
         """
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        listening = trio.socket.socket(family, socket.SOCK_STREAM)
+        port = self._port
+        listening = trio.socket.socket(port.family, socket.SOCK_STREAM)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            await listening.bind((self._host, self._port))
+            await listening.bind((port.host, port.number))
             listening.listen(BACKLOG)
         except OSError as error:
             listening.close()
             raise OSError(
-                error.errno, f"cannot listen for {self._name} on {self._host}:{self._port}: {error.strerror}"
+                error.errno, f"cannot listen for {port.name} on {port.host}:{port.number}: {error.strerror}"
             ) from error
-        self._guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
+        port.guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
         self._socket = listening
-        self._port = listening.getsockname()[1]
-        self.context.log.info("listening for %s on %s:%d", self._name, self._host, self._port)
+        number = listening.getsockname()[1]
+        self.context.log.info("listening for %s on %s:%d", port.name, port.host, number)
 
     async def run(self) -> None:
         """Accept connections until stopped, then close the port; open connections stay."""
         assert self._socket is not None
         with self._socket as listening:
-            if self._proxies:
+            if self._port.proxies:
                 async with trio.open_nursery() as waiting:
                     await self._accept(listening, waiting)
             else:
@@ -135,7 +135,7 @@ class Listener(Actor[Never]):
                 await self._pause(error, failures)
             else:
                 failures = 0
-                if waiting is not None and address[0] in self._proxies:
+                if waiting is not None and address[0] in self._port.proxies:
                     self._await_header(accepted, address[0], waiting)
                 else:
                     await self._admit(accepted, address[0])
@@ -145,7 +145,7 @@ class Listener(Actor[Never]):
 
         Meanwhile the connection counts as one of the port, but not as one of an address.
         """
-        refusal = self._guard.connections.admit(proxy, is_shared=True)
+        refusal = self._port.guard.connections.admit(proxy, is_shared=True)
         if refusal:
             self._refuse(accepted, proxy, refusal)
         else:
@@ -163,16 +163,16 @@ class Listener(Actor[Never]):
             accepted.close()
             raise
         finally:
-            self._guard.connections.release(proxy)
+            self._port.guard.connections.release(proxy)
         if header is not None:
             await self._admit(accepted, header.client or proxy, header)
             return
         accepted.close()
         if problem:
-            PROXY_HEADERS_REJECTED.labels(self._name).inc()
+            PROXY_HEADERS_REJECTED.labels(self._port.name).inc()
             now = self.context.clock.monotonic()
             text = "closed a connection from the proxy %s: %s"
-            self._guard.log.write(self.context.log, logging.WARNING, now, proxy, text, proxy, problem)
+            self._port.guard.log.write(self.context.log, logging.WARNING, now, proxy, text, proxy, problem)
 
     async def _pause(self, error: OSError, failures: int) -> None:
         """Wait after a failed accept. A single one may concern a peer that has left already.
@@ -180,7 +180,7 @@ class Listener(Actor[Never]):
         Raises:
             OSError: it fails again and again for no passing reason.
         """
-        ACCEPT_FAILURES.labels(self._name).inc()
+        ACCEPT_FAILURES.labels(self._port.name).inc()
         if failures & (failures - 1) == 0:  # at 1, 2, 4, 8 …
             self.context.log.error("cannot accept: %s (%d in a row)", error.strerror or error, failures)
         if failures > MAX_FAILURES and error.errno not in OUT_OF_RESOURCES:
@@ -188,14 +188,14 @@ class Listener(Actor[Never]):
         await trio.sleep(min(PAUSE_SECONDS * 2 ** (failures - 1), MAX_PAUSE_SECONDS))
 
     def _release(self, ended: DeviceSocket) -> None:
-        self._guard.connections.release(ended.peer)
+        self._port.guard.connections.release(ended.peer)
 
     def _refuse(self, accepted: trio.socket.SocketType, peer: str, refusal: str) -> None:
         accepted.close()
-        CONNECTIONS_REFUSED.labels(self._name).inc()
+        CONNECTIONS_REFUSED.labels(self._port.name).inc()
         now = self.context.clock.monotonic()
         text = "refused a connection from %s: %s"
-        self._guard.log.write(self.context.log, logging.WARNING, now, peer, text, peer, refusal)
+        self._port.guard.log.write(self.context.log, logging.WARNING, now, peer, text, peer, refusal)
 
     async def _admit(
         self, accepted: trio.socket.SocketType, peer: str, header: ProxyHeader | None = None
@@ -204,55 +204,24 @@ class Listener(Actor[Never]):
 
         `header` is what its proxy said of it.
         """
-        refusal = self._guard.connections.admit(peer)
+        refusal = self._port.guard.connections.admit(peer)
         if refusal:
             self._refuse(accepted, peer, refusal)
             return
+        port = self._port
         device_socket = DeviceSocket(
             socket.socket(fileno=accepted.detach()),
-            read_bytes=self._read_bytes,
-            pause_seconds=self._pause_seconds,
-            hub=self._hub,
+            read_bytes=port.read_bytes,
+            pause_seconds=port.pause_seconds,
+            hub=port.hub,
             on_close=self._on_close,
-            guard=self._guard,
+            guard=port.guard,
             peer=peer,
             local_host=(header and header.server) or "",
         )
-        protocol = self._name if self._is_recorded else None
-        await start_connection(self.context.system, device_socket, self._make_connection, protocol)
+        await start_connection(self.context.system, port, device_socket)
 
 
-def listener_spec(
-    name: str,
-    host: str,
-    port: int,
-    make_connection: ConnectionFactory,
-    *,
-    guard: PortGuard,
-    is_recorded: bool = False,
-    read_bytes: int = 16 * 1024,
-    pause_seconds: float = 0.0,
-    hub: Hub | None = None,
-    proxies: Networks | None = None,
-) -> TaskSpec:
-    """Return the child spec of a listener.
-
-    `guard` limits its connections, together with those of other ports; `is_recorded` sends what is received
-    to the recorder. `read_bytes`, `pause_seconds` and `hub` are those of `DeviceSocket`. Connections from
-    `proxies` begin with a PROXY header; None: there is no proxy.
-    """
-    return TaskSpec(
-        name=f"listener:{name}",
-        factory=lambda: Listener(
-            name,
-            host,
-            port,
-            make_connection,
-            guard=guard,
-            read_bytes=read_bytes,
-            pause_seconds=pause_seconds,
-            hub=hub,
-            is_recorded=is_recorded,
-            proxies=proxies or Networks(),
-        ),
-    )
+def listener_spec(port: DevicePort) -> TaskSpec:
+    """Return the child spec of a listener."""
+    return TaskSpec(name=f"listener:{port.name}", factory=lambda: Listener(port))

@@ -7,6 +7,7 @@ import trio
 
 from motorpool.actors.gateway.datagram_listener import MAX_IGNORED, datagram_listener_spec
 from motorpool.actors.gateway.datagram_peer import MAX_QUEUED, DatagramPeer
+from motorpool.actors.gateway.listener import DevicePort
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
 from motorpool.actors.messages.downlink import NOT_KNOWN
@@ -16,6 +17,12 @@ from motorpool.runtime import Actor
 
 GPS103 = CODECS["gps103"]
 LOGIN = b"##,imei:353358017784062,A;"
+
+
+def port_of(number, make_connection, guard):
+    return DevicePort(
+        name=GPS103.name, host="127.0.0.1", number=number, make_connection=make_connection, guard=guard
+    )
 
 
 class Recording(Actor):
@@ -62,7 +69,7 @@ def port(tree, neighbours, free_port, until):
             return self.connections[-1]
 
         async def __aenter__(self):
-            spec = datagram_listener_spec(GPS103, "127.0.0.1", self.number, self.connect, guard=self.guard)
+            spec = datagram_listener_spec(GPS103, port_of(self.number, self.connect, self.guard))
             self.running = tree(neighbours.connections_spec, spec)
             await self.running.__aenter__()
             return self
@@ -169,7 +176,7 @@ def test_datagrams_wait_while_others_are_processed_and_too_many_are_dropped(data
 
 async def test_a_port_that_is_taken_is_named(tree, neighbours, datagrams):
     taken = datagrams().getsockname()[1]
-    spec = datagram_listener_spec(GPS103, "127.0.0.1", taken, None, guard=PortGuard())
+    spec = datagram_listener_spec(GPS103, port_of(taken, None, PortGuard()))
     with pytest.raises(BaseException) as failed:
         async with tree(neighbours.connections_spec, spec):
             await trio.sleep_forever()

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from motorpool.actors.gateway import port_guard
-from motorpool.actors.gateway.listener import MAX_FAILURES, Listener, listener_spec
+from motorpool.actors.gateway.listener import MAX_FAILURES, DevicePort, Listener, listener_spec
 from motorpool.actors.gateway.port_guard import (
     DEVICE_SHARE,
     HTTP_SHARE,
@@ -71,7 +71,14 @@ def listening(tree, neighbours, own_port):
                 ConnectionLimits(total=total, per_client=per_address, reserve=reserve)
             )
             self.spec = listener_spec(
-                "jt808", host, self.port, self.make, guard=self.guard, is_recorded=is_recorded
+                DevicePort(
+                    name="jt808",
+                    host=host,
+                    number=self.port,
+                    make_connection=self.make,
+                    guard=self.guard,
+                    is_recorded=is_recorded,
+                )
             )
 
         def make(self, device_socket, tap):

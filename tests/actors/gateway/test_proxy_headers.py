@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from motorpool.actors.gateway.listener import listener_spec
+from motorpool.actors.gateway.listener import DevicePort, listener_spec
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS
 from motorpool.actors.gateway.recorder import RECORDER
@@ -74,13 +74,15 @@ def listening(tree, neighbours, free_port):
             self.connections = []
             self.recorder = Probe()
             self.spec = listener_spec(
-                "jt808",
-                "127.0.0.1",
-                self.number,
-                self.make,
-                guard=self.guard,
-                is_recorded=is_recorded,
-                proxies=Networks(proxies),
+                DevicePort(
+                    name="jt808",
+                    host="127.0.0.1",
+                    number=self.number,
+                    make_connection=self.make,
+                    guard=self.guard,
+                    is_recorded=is_recorded,
+                    proxies=Networks(proxies),
+                )
             )
 
         def make(self, device_socket, tap):
