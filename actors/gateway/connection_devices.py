@@ -74,6 +74,14 @@ class ConnectionDevices:
         """What each device of a gateway wants, by its key; made with `_others`."""
         self._was_identified = False
 
+    @property
+    def shown(self) -> tuple[int, str]:
+        """Id and identity of the present device, for the log of traffic; 0 and empty if there is none."""
+        if self.present is None:
+            return 0, ""
+        assert isinstance(self.present.key, int)
+        return self.present.key, self.unique_ids[0]
+
     def __iter__(self) -> Iterator[tuple[UniqueIds, Ref[DeviceMessage]]]:
         """Iterate over the identities and refs of all devices, the present one first."""
         if self.present is not None:

@@ -220,8 +220,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 self.context.begin_run()
         traffic = socket.guard.traffic
         if traffic.is_followed:
-            devices = self._devices
-            traffic.note(self._ref, socket.peer, codec.name, data, devices.present, devices.unique_ids)
+            traffic.note(self._ref, socket.peer, codec.name, data, *self._devices.shown)
 
     def _count_memory(self) -> None:
         """Count what the codec holds of incomplete messages; close the connection if that is too much."""
@@ -447,17 +446,10 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._rejected += 1
         FRAMES_REJECTED.labels(self._codec.name).inc()
         if self._rejected == 1:
-            peer, guard, devices = self._socket.peer, self._socket.guard, self._devices
-            line = ("dropped bytes from %s: %s: %s", peer, rejected.error, rejected.frame[:64].hex())
-            self._log_peer(*line)
-            guard.traffic.reject(
-                peer,
-                self._codec.name,
-                rejected.frame,
-                rejected.error,
-                devices.present,
-                devices.unique_ids,
-            )
+            peer, frame, error = self._socket.peer, rejected.frame, rejected.error
+            self._log_peer("dropped bytes from %s: %s: %s", peer, error, frame[:64].hex())
+            traffic = self._socket.guard.traffic
+            traffic.reject(peer, self._codec.name, frame, error, *self._devices.shown)
         if self._rejected >= REJECTIONS:
             self._socket.close("too many invalid frames in a row")
 

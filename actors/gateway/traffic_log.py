@@ -6,7 +6,6 @@ then, since only then it is known whose it is.
 
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.topics import DeviceTraffic
-from motorpool.actors.messages.uplink import DeviceMessage
 from motorpool.runtime import Ref, Topic
 
 MAX_BYTES = 2048
@@ -39,14 +38,12 @@ class TrafficLog:
         peer: str,
         protocol: str,
         data: bytes,
-        device: Ref[DeviceMessage] | None,
-        unique_ids: tuple[str, ...],
+        device_id: int,
+        unique_id: str,
     ) -> None:
-        """Publish what was received; without a device hold it until `identify`."""
-        if device is not None:
-            assert isinstance(device.key, int)
-            received = DeviceTraffic(peer, protocol, data[:MAX_BYTES], device.key, unique_ids[0])
-            self._publish(received)
+        """Publish what was received; without a device, its id being 0, hold it until `identify`."""
+        if device_id:
+            self._publish(DeviceTraffic(peer, protocol, data[:MAX_BYTES], device_id, unique_id))
             return
         held = self._held.get(connection)
         if held is None and len(self._held) >= MAX_HELD:
@@ -63,22 +60,11 @@ class TrafficLog:
             self._publish(DeviceTraffic(held.host, held.protocol, held.data, device_id, unique_id, problem))
 
     def reject(
-        self,
-        peer: str,
-        protocol: str,
-        frame: bytes,
-        problem: str,
-        device: Ref[DeviceMessage] | None,
-        unique_ids: tuple[str, ...],
+        self, peer: str, protocol: str, frame: bytes, problem: str, device_id: int, unique_id: str
     ) -> None:
         """Publish a frame that was dropped, whether or not its device is known."""
-        if not self.is_followed:
-            return
-        device_id, unique_id = 0, ""
-        if device is not None:
-            assert isinstance(device.key, int)
-            device_id, unique_id = device.key, unique_ids[0]
-        self._publish(DeviceTraffic(peer, protocol, frame[:MAX_BYTES], device_id, unique_id, problem))
+        if self.is_followed:
+            self._publish(DeviceTraffic(peer, protocol, frame[:MAX_BYTES], device_id, unique_id, problem))
 
     def _publish(self, traffic: DeviceTraffic) -> None:
         if self.topic is not None:
