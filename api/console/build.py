@@ -34,7 +34,8 @@ INPUTS = (
     "public",
     "world",
 )
-GENERATED = ("public/world/",)
+UNREAD = ("public/world/", "src/testing/")
+"""Folders that a build writes, or that only tests read."""
 BUILD_SECONDS = 300
 COMPRESSED = {".css", ".html", ".js", ".json", ".svg", ".txt"}
 
@@ -98,7 +99,11 @@ def digest_of_sources() -> str:
     """Return a digest of everything that Vite reads."""
     places = [HERE / name for name in INPUTS]
     paths = [path for place in places for path in (place.rglob("*") if place.is_dir() else [place])]
-    return _digest(path for path in paths if not path.relative_to(HERE).as_posix().startswith(GENERATED))
+    return _digest(
+        path
+        for path in paths
+        if ".test." not in path.name and not path.relative_to(HERE).as_posix().startswith(UNREAD)
+    )
 
 
 def _digest(paths: Iterable[Path]) -> str:

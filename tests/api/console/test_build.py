@@ -73,7 +73,13 @@ def test_a_changed_source_asks_for_a_build(monkeypatch, tmp_path):
     source.write_text("two")
     second = build.digest_of_sources()
     source.rename(tmp_path / "src" / "other.tsx")
-    assert len({first, second, build.digest_of_sources()}) == 3
+    third = build.digest_of_sources()
+    assert len({first, second, third}) == 3
+    # What only tests read changes nothing.
+    (tmp_path / "src" / "testing").mkdir()
+    for name in ("main.test.tsx", "testing/page.tsx"):
+        (tmp_path / "src" / name).write_text("three")
+    assert build.digest_of_sources() == third
 
 
 @pytest.fixture
