@@ -3,7 +3,7 @@
 Tests that are marked `long` run at length only. Properties (Hypothesis) draw new examples in each run, from a
 seed that the head of its report names: a few at each change, many at length. `@settings(max_examples=…)` says
 how many a property gets in proportion to others; those that say nothing have 100. Hypothesis keeps examples
-that failed in .hypothesis/ and tries these first.
+that failed in .hypothesis/ and tries these first. A test that makes its own random examples takes a `seed`.
 """
 
 import random
@@ -16,6 +16,8 @@ from hypothesis import core, is_hypothesis_test
 EXAMPLES = {"quick": 0.2, "long": 5.0}
 """By profile of Hypothesis: by what the examples of a property are multiplied."""
 FEWEST_EXAMPLES = 5
+LONG_SEEDS = 8
+"""How many seeds a test gets at length that makes its own random examples."""
 
 LONG = "long: is run by `make test-long` only"
 
@@ -58,7 +60,17 @@ SEED = pytest.StashKey[int | str]()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return f"examples of properties: --hypothesis-seed={config.stash[SEED]}"
+    return f"random examples: --hypothesis-seed={config.stash[SEED]}"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test that has an argument `seed` a new one in each run, or several at length."""
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "seed" in metafunc.fixturenames and "seed" not in given:
+        chance = random.Random(str(metafunc.config.stash[SEED]))
+        seeds = [chance.getrandbits(32) for _ in range(LONG_SEEDS if metafunc.config.option.long else 1)]
+        # Failures are run again by their names, which stay the same.
+        metafunc.parametrize("seed", seeds, ids=[str(number) for number in range(1, len(seeds) + 1)])
 
 
 @pytest.fixture(scope="session")

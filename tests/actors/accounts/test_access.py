@@ -147,7 +147,6 @@ class History:
         await publish_changes(self.system, UserChanged(user_id, "deleted"))
 
 
-@pytest.mark.parametrize("seed", range(4))
 async def test_after_any_history_memory_agrees_with_the_tables(database, running_system, seed):
     async with running_system() as system:
         history = History(database, system, seed)

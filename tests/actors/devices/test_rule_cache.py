@@ -199,7 +199,6 @@ def summary(rule_cache, row):
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
 async def test_a_catalog_that_follows_changes_is_as_one_that_is_loaded_afresh(database, make_device, seed):
     source = random.Random(seed)
     made_groups = [await groups.TABLE.insert(database, Group(name=str(n))) for n in range(3)]

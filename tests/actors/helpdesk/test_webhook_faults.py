@@ -120,7 +120,6 @@ def everything(receiver):
     return {(*key, number) for key, numbers in receiver.sent.items() for number in numbers}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 async def test_order_holds_and_nothing_is_lost_on_two_servers(
     database, tree, time, clock, make_company, put, seed
 ):

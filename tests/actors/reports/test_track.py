@@ -133,7 +133,6 @@ async def test_a_day_that_is_not_over_is_not_kept(sources, database):
     assert begun == {NOW - timedelta(days=3), NOW - timedelta(days=2)}
 
 
-@pytest.mark.parametrize("seed", range(4))
 async def test_what_is_kept_never_differs_from_a_fresh_computation(sources, database, seed):
     chance = random.Random(seed)
     waiting = week(seed)

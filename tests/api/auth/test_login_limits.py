@@ -105,7 +105,6 @@ async def test_parallel_guesses_exceed_the_limit_by_one_for_each_further_server(
     assert LIMITS.failures_per_account <= len(begun) <= LIMITS.failures_per_account + len(servers)
 
 
-@pytest.mark.parametrize("seed", range(3))
 async def test_two_servers_refuse_what_one_would(server, clock, seed):
     choose = random.Random(seed)
     servers = [server(), server()]

@@ -256,7 +256,6 @@ async def test_closing_the_loop_ends_what_still_waits():
     assert ended == ["wait"]
 
 
-@pytest.mark.parametrize("seed", range(20))
 async def test_every_call_ends_once_whatever_is_cancelled_meanwhile(loop, autojump_clock, seed):
     chance = random.Random(seed)
     ended = {}

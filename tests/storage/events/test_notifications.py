@@ -3,8 +3,6 @@
 import random
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import devices, groups
@@ -94,7 +92,6 @@ class Fleet:
         ]
 
 
-@pytest.mark.parametrize("seed", range(6))
 async def test_matches_are_those_of_the_model(database, seed):
     fleet = Fleet(seed)
     await fleet.make(database)

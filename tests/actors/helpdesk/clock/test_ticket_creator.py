@@ -5,7 +5,6 @@ import random
 from collections import Counter
 
 import msgspec
-import pytest
 import trio
 from tests.actors.conftest import NOW
 from tests.actors.helpdesk.clock.world import HOUR, World
@@ -100,7 +99,6 @@ async def test_a_ticket_has_due_times_of_a_calendar_that_is_computed_first(tree,
     assert {each.first_response_due - each.created_at for each in tickets} == {HOUR}
 
 
-@pytest.mark.parametrize("seed", range(4))
 async def test_each_request_has_the_outcome_that_it_has_alone(tree, database, seed):
     """Compared with a model that creates one ticket after the other."""
     chance = random.Random(seed)

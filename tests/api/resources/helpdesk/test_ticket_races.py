@@ -151,7 +151,6 @@ async def test_no_cycle_comes_of_parents_set_at_once(world: Any) -> None:
             at = above[at]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 async def test_eight_who_change_tickets_at_once_leave_what_one_after_another_would(
     world: Any, seed: int
 ) -> None:
