@@ -18,10 +18,22 @@ PATIENCE = 120.0
 """Seconds that a test waits for what the server does on a machine that is busy with much else."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(start_server):
-    """One server for the journeys of a module; they use devices of their own."""
+    """One server for all journeys of this process that change no settings; they use devices of their own."""
     with start_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def playback_server(start_server):
+    """One server for all journeys with playbacks whose terminals are waited for briefly, likewise."""
+    settings = {
+        "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
+        "MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "1",
+        "MOTORPOOL_VIDEO_PLAYBACK_SILENCE_SECONDS": "2",
+    }
+    with start_server(settings) as running:
         yield running
 
 

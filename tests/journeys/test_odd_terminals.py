@@ -51,15 +51,9 @@ def film():
     return units
 
 
-@pytest.fixture(scope="module")
-def server(start_server):
-    settings = {
-        "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
-        "MOTORPOOL_VIDEO_PLAYBACK_SILENCE_SECONDS": "2",
-        "MOTORPOOL_VIDEO_PLAYBACK_RETURN_SECONDS": "1",
-    }
-    with start_server(settings) as running:
-        yield running
+@pytest.fixture
+def server(playback_server):
+    return playback_server
 
 
 def device_of(client, phone):

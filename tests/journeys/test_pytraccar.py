@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from motorpool.bench.server import EMAIL
+USER = {"name": "Home", "email": "home@example.org", "password": "correct horse", "deviceLimit": -1}
 
 # A program of its own: pytraccar runs on asyncio. It says what it gets, one line of JSON each.
 CLIENT = """
@@ -54,7 +54,7 @@ asyncio.run(main(int(sys.argv[1]), *sys.argv[2:]))
 def client_of(server):
     """The program; it begins when it is sent a line."""
     port = server.url.rpartition(":")[2]
-    command = [sys.executable, "-c", CLIENT, port, EMAIL, server.password]
+    command = [sys.executable, "-c", CLIENT, port, USER["email"], USER["password"]]
     with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             yield process
@@ -82,9 +82,12 @@ def report(server, unique_id, latitude, second):
 
 def test_it_logs_in_lists_and_hears_of_devices_positions_and_events(server, client_of):
     with server.client() as admin:
-        device = admin.post("/devices", json={"name": "Van", "uniqueId": "osmand-1"}).json()
+        # On a server with vehicles of others.
+        admin.post("/users", json=USER).raise_for_status()
+    with httpx.Client(base_url=f"{server.url}/api", auth=(USER["email"], USER["password"])) as home:
+        device = home.post("/devices", json={"name": "Van", "uniqueId": "osmand-1"}).json()
         fence = {"name": "Yard", "area": "CIRCLE (52.5 13.3, 250)", "attributes": {"color": "#ff0000"}}
-        fence = admin.post("/geofences", json=fence).json()
+        fence = home.post("/geofences", json=fence).json()
         report(server, "osmand-1", 52.25, second=1)
         client_of.stdin.write("begin\n")
         client_of.stdin.flush()
@@ -114,7 +117,7 @@ def test_it_logs_in_lists_and_hears_of_devices_positions_and_events(server, clie
         assert [each["latitude"] for each in seen["positions"]] == [52.5]
         assert {each["uniqueId"] for each in seen["devices"]} == {"osmand-1"}
 
-        assert admin.post("/notifications/test/web").status_code == 204
+        assert home.post("/notifications/test/web").status_code == 204
         told = heard(client_of, "told", lambda data: data["events"])
         (event,) = told["events"]
         assert event["type"] == "test"
