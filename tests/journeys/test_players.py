@@ -26,9 +26,9 @@ from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.runtime.clock import SystemClock
 
-SECONDS = 10
+SECONDS = 6
 """Longer plays are runs of `motorpool bench play`."""
-LOW_LATENCY_SECONDS = 8
+LOW_LATENCY_SECONDS = 5
 FPS = 15
 START = datetime(2026, 5, 1, 10, 0, tzinfo=UTC)
 CLOCK = SystemClock()

@@ -64,7 +64,11 @@ def test_recorded_video_is_listed_watched_and_kept_as_it_is_shown(start_server, 
             "2026-11-21T08:15:00Z", (start + timedelta(seconds=4)).isoformat(timespec="seconds")
         )
         calls = [line for line in script.splitlines() if line]
-        calls = [f"{call}\necho\nsleep 1" if call.startswith("api ") else call for call in calls]
+        # What the vehicle sends after a command is there a moment later.
+        pauses = {True: "\necho\nsleep 1", False: "\necho"}
+        calls = [
+            call + pauses["commands/send" in call] if call.startswith("api ") else call for call in calls
+        ]
         credentials = server.folder / "credentials.json"
         credentials.touch(0o600)
         credentials.write_text(json.dumps({"email": EMAIL, "password": server.password}))
