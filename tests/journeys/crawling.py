@@ -78,7 +78,15 @@ WORDS = {
 """What is known there; anything else is refused before the rest is looked at."""
 UNIQUE = ("email", "uniqueId")
 _numbers = itertools.count()
-_wrong_types = {}
+_tried = {}
+ONE_OF = {
+    CoverageScenario.INCORRECT_TYPE: 5,
+    CoverageScenario.VALUE_BELOW_MINIMUM: 3,
+    CoverageScenario.VALUE_ABOVE_MAXIMUM: 3,
+    CoverageScenario.NEAR_BOUNDARY_NUMBER: 3,
+    CoverageScenario.UNSPECIFIED_HTTP_METHOD: 3,
+}
+"""Kinds of cases of which there are hundreds; of so many that are alike one is tried."""
 
 
 @schemathesis.hook
@@ -105,18 +113,20 @@ def filter_case(context, case):
 
 
 def is_repetition(case):
-    """Whether the same place was sent enough values of a wrong type.
+    """Whether enough like it was tried, unless it is a longer look (CRAWL_EXAMPLES).
 
-    There are four to seven types that are wrong at a place, and many more such cases than of any other kind.
-    Two of five are tried, others at the next place; all of them in a longer look (CRAWL_EXAMPLES).
+    There are four to seven types that are wrong at a place, bounds for every number, and as many methods that
+    no path knows. Of those that are alike every third or fifth is tried, another one at the next place.
     """
     what = case.meta.phase.data if case.meta is not None else None
-    if "CRAWL_EXAMPLES" in os.environ or getattr(what, "scenario", None) != CoverageScenario.INCORRECT_TYPE:
+    one_of = ONE_OF.get(getattr(what, "scenario", None))
+    if "CRAWL_EXAMPLES" in os.environ or one_of is None:
         return False
-    place = f"{case.method} {case.operation.path} {what.parameter_location} {what.parameter} {what.location}"
-    number = _wrong_types.setdefault(place, zlib.crc32(place.encode()))
-    _wrong_types[place] += 1
-    return number % 5 > 1
+    method = "" if what.scenario == CoverageScenario.UNSPECIFIED_HTTP_METHOD else case.method
+    place = f"{method} {case.operation.path} {what.parameter_location} {what.parameter} {what.location}"
+    number = _tried.setdefault((what.scenario, place), zlib.crc32(place.encode()))
+    _tried[what.scenario, place] += 1
+    return number % one_of > 0
 
 
 @schemathesis.hook

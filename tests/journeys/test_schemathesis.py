@@ -1,7 +1,8 @@
 """Schemathesis against a whole server: whatever fits the document is answered as it says, and whatever does
 not is refused (docs/decisions/0031).
 
-`CRAWL_EXAMPLES=100 pytest tests/journeys/test_schemathesis.py` looks longer.
+With `--long`, or as `CRAWL_EXAMPLES=100 pytest tests/journeys/test_schemathesis.py`, it looks longer, and at
+all cases of each kind.
 """
 
 import json
@@ -15,12 +16,12 @@ import pytest
 
 from motorpool.api.engine.examples import BODIES
 
-EXAMPLES = int(os.environ.get("CRAWL_EXAMPLES", "4"))
+EXAMPLES, EXAMPLES_AT_LENGTH = 4, 20
 
 EMAIL, PASSWORD = "crawler@example.org", "correct horse"
 ADDRESS = b'{"display_name": "x", "address": {"road": "Markt", "town": "Bruchsal", "country_code": "de"}}'
 
-CONFIG = f"""
+CONFIG = """
 continue-on-failure = true
 request-timeout = 120
 [cache]
@@ -28,34 +29,34 @@ enabled = false
 [generation]
 mode = "all"
 deterministic = true
-max-examples = {EXAMPLES}
+max-examples = EXAMPLES
 database = "none"
 no-shrink = true
 # What comes must not hang on what was answered before: a run is to find what the last one found.
 [phases.examples]
-extra-data-sources = {{ responses = false }}
+extra-data-sources = { responses = false }
 [phases.coverage]
-extra-data-sources = {{ responses = false }}
+extra-data-sources = { responses = false }
 [phases.fuzzing]
-extra-data-sources = {{ responses = false }}
-error-feedback = {{ enabled = false }}
+extra-data-sources = { responses = false }
+error-feedback = { enabled = false }
 [phases.stateful]
 enabled = false
 [checks]
-not_a_server_error = {{ enabled = true }}
-status_code_conformance = {{ enabled = true }}
-content_type_conformance = {{ enabled = true }}
-response_headers_conformance = {{ enabled = true }}
-response_schema_conformance = {{ enabled = true, validate-formats = true }}
-negative_data_rejection = {{ enabled = true }}
-missing_required_header = {{ enabled = true }}
-unsupported_method = {{ enabled = true }}
-allow_header_conformance = {{ enabled = true }}
-ignored_auth = {{ enabled = true }}
+not_a_server_error = { enabled = true }
+status_code_conformance = { enabled = true }
+content_type_conformance = { enabled = true }
+response_headers_conformance = { enabled = true }
+response_schema_conformance = { enabled = true, validate-formats = true }
+negative_data_rejection = { enabled = true }
+missing_required_header = { enabled = true }
+unsupported_method = { enabled = true }
+allow_header_conformance = { enabled = true }
+ignored_auth = { enabled = true }
 # What is valid may still be taken already, or lie in the past; and who is deleted may be made again.
-positive_data_acceptance = {{ enabled = false }}
-use_after_free = {{ enabled = false }}
-ensure_resource_availability = {{ enabled = false }}
+positive_data_acceptance = { enabled = false }
+use_after_free = { enabled = false }
+ensure_resource_availability = { enabled = false }
 [[operations]]
 # The first ends the program. The second ends a session that the others do not have.
 include-operation-id = ["rebootServer", "deleteSession"]
@@ -63,11 +64,11 @@ enabled = false
 [[operations]]
 # Their bodies are ours, may be missing or are forms, whose "0" is false: "negative" ones are good as well.
 include-operation-id = ["saveDeviceImage", "saveStill", "createToken", "rotateSigningKeys"]
-checks = {{ negative_data_rejection = {{ enabled = false }} }}
+checks = { negative_data_rejection = { enabled = false } }
 [[operations]]
 # "Negative" are headers that no document names: everybody's requests have some.
 include-operation-id = ["createTicket", "commentTicket", "transitionTicket", "assignTicket"]
-checks = {{ negative_data_rejection = {{ enabled = false }} }}
+checks = { negative_data_rejection = { enabled = false } }
 """
 
 FAMILIES = {
@@ -191,17 +192,19 @@ def posted(client, path, body):
 
 
 # Of a run that takes a minute where it is alone.
-@pytest.mark.timeout(840 + 30 * EXAMPLES)
-def test_whatever_comes_is_answered_as_the_document_says(crawled, tmp_path, pytestconfig):
+@pytest.mark.timeout(840 + 30 * int(os.environ.get("CRAWL_EXAMPLES", EXAMPLES_AT_LENGTH)))
+def test_whatever_comes_is_answered_as_the_document_says(crawled, tmp_path, pytestconfig, at_length):
+    longer = {"CRAWL_EXAMPLES": str(EXAMPLES_AT_LENGTH)} if at_length else {}
+    longer |= {name: value for name, value in os.environ.items() if name == "CRAWL_EXAMPLES"}
     with crawled.client() as client:
         own, made = fill(crawled, client)
         described = client.get("/openapi.json").json()["paths"]
     config = tmp_path / "schemathesis.toml"
-    config.write_text(CONFIG)
+    config.write_text(CONFIG.replace("EXAMPLES", longer.get("CRAWL_EXAMPLES", str(EXAMPLES))))
     environment = {
         # No more than it needs: the HTTP client looks at every variable for each of 8,000 requests.
         **{name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "PYTHONPATH") if name in os.environ},
-        **{name: value for name, value in os.environ.items() if name.startswith("CRAWL")},
+        **longer,
         # What it knows of Unicode takes a second to find out.
         "HYPOTHESIS_STORAGE_DIRECTORY": str(pytestconfig.rootpath / ".hypothesis"),
         "CRAWLER_ID": str(own),
