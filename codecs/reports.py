@@ -159,14 +159,17 @@ class Recording(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     channel: int
     start_time: datetime
+    """Where it begins."""
     end_time: datetime
+    """Where it ends."""
     alarm_flag: int
+    """Alarm bits, as the device tells them."""
     type: int
-    """0: audio and video, 1: audio, 2: video."""
+    """0 audio and video, 1 audio, 2 video."""
     stream_type: int
-    """1: main stream, 2: sub-stream."""
+    """1 main stream, 2 sub-stream."""
     memory_type: int
-    """1: primary memory, 2: backup memory."""
+    """1 primary memory, 2 backup memory."""
     size: int
     """Bytes."""
 

@@ -17,33 +17,46 @@ class User(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int = 0
     name: str = ""
+    """Full name."""
     login: str | None = None
     """A name to log in with, beside the e-mail address."""
     email: str = ""
-    """Unique, ignoring case."""
+    """E-mail address, unique whatever its case."""
     phone: str | None = None
+    """Telephone number for text messages."""
     readonly: bool = False
+    """Changes nothing."""
     administrator: bool = False
+    """May do everything."""
     map: str | None = None
     latitude: float = 0.0
+    """Where the map begins, in degrees; 0 is not set."""
     longitude: float = 0.0
+    """Where the map begins, in degrees; 0 is not set."""
     zoom: int = 0
     coordinate_format: str | None = None
     disabled: bool = False
+    """Cannot log in."""
     expiration_time: datetime | None = None
+    """From then on as if disabled; null is never."""
     device_limit: int = 0
-    """Most devices; -1: no limit."""
+    """Devices that the user may add; -1 is no limit."""
     user_limit: int = 0
-    """Most users that they may manage; 0: the user is not a manager, -1: no limit."""
+    """Most users that the user may manage; 0: the user is not a manager, -1: no limit."""
     device_readonly: bool = False
+    """Changes no devices."""
     limit_commands: bool = False
+    """Sends saved commands only."""
     disable_reports: bool = False
+    """Sees no history and no reports."""
     fixed_email: bool = False
+    """Keeps the e-mail address."""
     poi_layer: str | None = None
     totp_key: str | None = None
-    """Base32 secret of the one-time codes; hidden on output."""
+    """Base32 secret of one-time codes. Null in answers; in a body null keeps it and an empty text removes it.
+    """
     temporary: bool = False
-    """Created by sharing a device; deleted on expiration."""
+    """Made by a share link; removed after its expiration."""
     attributes: dict[str, Any] = {}
 
 
@@ -53,7 +66,7 @@ class Group(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     name: str = ""
     group_id: int = 0
-    """The parent group."""
+    """The parent group; 0 is none."""
     attributes: dict[str, Any] = {}
 
 
@@ -63,19 +76,29 @@ class Device(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     name: str = ""
     unique_id: str = ""
-    """The identifier that the hardware reports, such as its IMEI."""
+    """The identifier that the hardware reports, such as its IMEI; unique."""
+    # Not stored in the table of devices, like the next two fields: actors add them.
     status: str = "offline"
-    """Not stored in the table of devices, like the next two fields: actors add them."""
+    """online, offline or unknown."""
     last_update: datetime | None = None
+    """When it last sent anything."""
     position_id: int = 0
+    """Its latest position; 0 is none."""
     group_id: int = 0
     calendar_id: int = 0
+    """Positions are kept only while the calendar has an event; 0 is no such rule."""
     phone: str | None = None
+    """Telephone number, for commands by text message."""
     model: str | None = None
+    """Make and model."""
     contact: str | None = None
+    """Whom to ask."""
     category: str | None = None
+    """Icon on maps: car, truck, bus, …"""
     disabled: bool = False
+    """Its connections are refused."""
     expiration_time: datetime | None = None
+    """From then on as if disabled; null is never."""
     attributes: dict[str, Any] = {}
 
 
@@ -85,6 +108,7 @@ class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     id: int = 0
     device_id: int = 0
     protocol: str = ""
+    """What the device speaks."""
     server_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
     """When the server received it."""
     device_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
@@ -94,6 +118,7 @@ class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     outdated: bool = False
     """Whether the location is repeated from an earlier position."""
     valid: bool = False
+    """The device trusts the place."""
     latitude: float = 0.0
     """Degrees, north positive."""
     longitude: float = 0.0
@@ -105,10 +130,13 @@ class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     course: float = 0.0
     """Degrees from north, clockwise."""
     address: str | None = None
+    """Address of the place, where it was looked up."""
     accuracy: float = 0.0
     """Metres; 0 is unknown."""
     network: dict[str, Any] | None = None
+    """Cell towers and wireless networks around the device."""
     geofence_ids: list[int] | None = None
+    """Geofences that hold the place; null for none."""
     attributes: dict[str, Any] = {}
 
 
@@ -118,10 +146,12 @@ class Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     id: int = 0
     type: str = ""
     event_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    """When it happened."""
     device_id: int = 0
     position_id: int = 0
     geofence_id: int = 0
     maintenance_id: int = 0
+    """The maintenance; 0 is none."""
     attributes: dict[str, Any] = {}
 
 
@@ -130,11 +160,12 @@ class Command(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int = 0
     device_id: int = 0
-    """Not stored: a saved command is not bound to a device."""
+    """0 in a saved command, which is for any device."""
     description: str = ""
     type: str = ""
+    """One of `GET /commands/types`."""
     text_channel: bool = False
-    """Whether it is sent as a text message (SMS)."""
+    """By text message in place of the device's connection."""
     attributes: dict[str, Any] = {}
 
 
@@ -142,8 +173,10 @@ class QueuedCommand(msgspec.Struct, frozen=True, rename="camel"):
     """A command that is queued until its device is online."""
 
     id: int = 0
+    """Its number in the queue."""
     device_id: int = 0
     type: str = ""
+    """One of `GET /commands/types`."""
     text_channel: bool = False
     attributes: dict[str, Any] = {}
 
@@ -154,7 +187,7 @@ class Driver(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     name: str = ""
     unique_id: str = ""
-    """The identifier that devices report as `driverUniqueId`."""
+    """The identifier that devices report as `driverUniqueId`; unique."""
     attributes: dict[str, Any] = {}
 
 
@@ -166,7 +199,9 @@ class Order(msgspec.Struct, frozen=True, rename="camel"):
     """The order number of the client."""
     description: str = ""
     from_address: str | None = None
+    """Where it is picked up."""
     to_address: str | None = None
+    """Where it is brought."""
     attributes: dict[str, Any] = {}
 
 
@@ -176,7 +211,7 @@ class Calendar(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     name: str = ""
     data: str = ""
-    """iCalendar text in base64, exactly as the client sent it."""
+    """Base64 of iCalendar text; comes back as it was sent."""
     attributes: dict[str, Any] = {}
 
 
@@ -189,6 +224,7 @@ class Geofence(msgspec.Struct, frozen=True, rename="camel"):
     area: str = ""
     """`CIRCLE (lat lon, metres)`, `POLYGON ((lat lon, …), …)` or `LINESTRING (lat lon, …)`."""
     calendar_id: int = 0
+    """Entering and leaving count only while the calendar has an event; 0 is always."""
     attributes: dict[str, Any] = {}
 
 
@@ -200,11 +236,11 @@ class Maintenance(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     name: str = ""
     type: str = ""
-    """Name of the attribute, such as totalDistance or hours."""
+    """The attribute of positions that is counted: totalDistance, hours, …"""
     start: float = 0.0
-    """The value at which the first period begins, in the unit of the attribute, like `period`."""
+    """Where it is first due, in the attribute's own unit."""
     period: float = 0.0
-    """0: never due."""
+    """How often it is due again, in the attribute's own unit; 0 is never."""
     attributes: dict[str, Any] = {}
 
 
@@ -214,9 +250,11 @@ class ComputedAttribute(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     description: str = ""
     attribute: str = ""
+    """The attribute of positions that is set."""
     expression: str = ""
+    """What computes it."""
     type: str | None = None
-    """String, Number or Boolean, ignoring case; None means String."""
+    """String, Number or Boolean, whatever the case; null counts as String."""
     priority: int = 0
     """Negative priorities run before everything else; higher priorities run first within each group."""
 
@@ -226,17 +264,22 @@ class Notification(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int = 0
     type: str = ""
+    """One of `GET /notifications/types`."""
     description: str | None = None
     always: bool = False
     """Whether it applies to all devices of the linked users."""
     web: bool = False
+    """To the socket."""
     mail: bool = False
+    """By mail."""
     sms: bool = False
+    """By text message."""
     notificators: str = ""
-    """Comma-separated channels; consistent with the three fields above."""
+    """Comma list of `GET /notifications/notificators`, in step with web, mail and sms."""
     calendar_id: int = 0
+    """Only while the calendar has an event; 0 is always."""
     command_id: int = 0
-    """The saved command that the notificator `command` sends."""
+    """The saved command that the notificator `command` sends; 0 is none."""
     attributes: dict[str, Any] = {}
 
 
@@ -266,17 +309,23 @@ class ScheduledCommandRun(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int
     scheduled_command_id: int
+    """What was run."""
     phase: str
     """start, end or manual."""
     device_id: int
+    """To which device."""
     command_id: int
+    """The saved command of the step."""
     time: datetime
     """When it was sent, queued or skipped; for a pending run, when it is due."""
     status: str
+    """pending, sent, queued, delivered, skipped or failed."""
     reason: str | None = None
-    """Why it was skipped or failed."""
+    """Why it was skipped: offline, queue_expired, superseded, schedule_inactive, missed, no_permission,
+    device_not_found, command_not_found or not_sent; or why it failed; else null.
+    """
     detail: str | None = None
-    """The reply of the device if it rejected the command."""
+    """More about the reason, such as the reply of a device that rejected the command; or null."""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -309,6 +358,7 @@ class ScheduledReport(msgspec.Struct, frozen=True, rename="camel"):
     description: str | None = None
     type: str = ""
     calendar_id: int = 0
+    """The calendar; 0 is none."""
     attributes: dict[str, Any] = {}
     """`daily` (boolean): of a summary, one row for each day."""
 
@@ -320,22 +370,34 @@ class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
     """
 
     id: int = 1
+    """Always 1; absent or 0 in a body counts as that."""
     registration: bool = False
+    """Visitors may create a user for themselves."""
     readonly: bool = False
+    """Users who are no administrators change nothing; new users get the flag."""
     device_readonly: bool = False
+    """Users who are no administrators change no devices; new users get the flag."""
     limit_commands: bool = False
+    """Users who are no administrators send saved commands only; new users get the flag."""
     disable_reports: bool = False
+    """Users who are no administrators see no history; new users get the flag."""
     fixed_email: bool = False
+    """Users who are no administrators keep their e-mail address; new users get the flag."""
     map: str | None = None
     bing_key: str | None = None
+    """Key of a map service."""
     map_url: str | None = None
+    """Address of a map of one's own."""
     overlay_url: str | None = None
+    """Address of map tiles laid over the map."""
     poi_layer: str | None = None
     announcement: str | None = None
+    """Shown on the login page."""
     latitude: float = 0.0
     longitude: float = 0.0
     zoom: int = 0
     force_settings: bool = False
+    """The server's preferences win over those of users."""
     coordinate_format: str | None = None
     attributes: dict[str, Any] = {}
 
@@ -345,14 +407,19 @@ class AuditAction(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int = 0
     action_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    """When it was done."""
     address: str | None = None
-    """The address of the client."""
+    """The client's address."""
     user_id: int = 0
+    """The user who did it; 0 if unknown."""
     user_email: str | None = None
-    """The current address of the user; None if the user has been deleted."""
+    """The user's current e-mail address; null once the user is gone."""
     action_type: str = ""
+    """login, create, edit, link, …"""
     object_type: str | None = None
+    """What it was done to: device, user, …"""
     object_id: int = 0
+    """Its id; 0 is none."""
     attributes: dict[str, Any] = {}
 
 
@@ -361,7 +428,7 @@ class Statistics(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int = 0
     capture_time: datetime = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-    """The time up to which is counted; within the day."""
+    """Until when the day is counted."""
     active_users: int = 0
     """Users who sent at least one request."""
     active_devices: int = 0
@@ -369,11 +436,17 @@ class Statistics(msgspec.Struct, frozen=True, rename="camel"):
     requests: int = 0
     """Requests of logged-in users."""
     messages_received: int = 0
+    """Messages that devices sent."""
     messages_stored: int = 0
+    """Positions stored."""
     mail_sent: int = 0
+    """Mails sent."""
     sms_sent: int = 0
+    """Text messages sent."""
     geocoder_requests: int = 0
+    """Addresses asked for."""
     geolocation_requests: int = 0
+    """Places asked for by cell towers."""
     protocols: dict[str, int] | None = None
     """Number of active devices by protocol."""
     attributes: dict[str, Any] = {}

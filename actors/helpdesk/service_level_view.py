@@ -21,38 +21,51 @@ class TargetView(msgspec.Struct, frozen=True, rename="camel"):
     """One target; minutes are business minutes."""
 
     target_minutes: int
+    """Business minutes; 0 is no target."""
     state: State
+    """How it stands."""
     due: datetime | None
+    """When it is or was due; null without a target and while the clock is paused."""
     done_at: datetime | None
+    """When it was done; null until then."""
     elapsed_minutes: int
-    """Rounded down."""
+    """Business minutes used, rounded down."""
     remaining_minutes: int
-    """Rounded down; negative when it is late."""
+    """Business minutes left, rounded down; negative when it is late."""
     percent: float
-    """Of the budget that has elapsed, to one decimal; 0 without a target."""
+    """How much of the target and its credit has elapsed, to one decimal; 0 without a target."""
     breached: bool
+    """Whether it was breached."""
     breached_at: datetime | None
+    """When: the due time; null if it was not."""
     credit_seconds: int
+    """What changes of the priority or calendar added to the target."""
 
 
 class PauseView(msgspec.Struct, frozen=True, rename="camel"):
     """A pause of the resolution clock."""
 
     from_: datetime = msgspec.field(name="from")
+    """When it began."""
     to: datetime | None
+    """When it ended; null while it lasts."""
     status_id: int
+    """The status in which the ticket waited; 0 with the reason outsideZone."""
     reason: str
-    """`pending` or `outsideZone`."""
+    """pending, or outsideZone: the vehicle was outside of its zone."""
     business_minutes: int
-    """Rounded down; until now, while the pause lasts."""
+    """Business minutes that were not counted, rounded down; until now, while the pause lasts."""
 
 
 class EscalationView(msgspec.Struct, frozen=True, rename="camel"):
     """Where the ticket went when it breached first."""
 
     escalated_at: datetime | None = None
+    """When; null if it was not."""
     team_id: int = 0
+    """The team that it went to; 0 is none."""
     priority_id: int = 0
+    """The priority that it got; 0 is none."""
 
 
 NOT_ESCALATED = EscalationView()
@@ -63,19 +76,27 @@ class ServiceLevelView(msgspec.Struct, frozen=True, rename="camel"):
 
     ticket_id: int
     priority_id: int
+    """Its priority; 0 is none."""
     calendar_id: int
-    """0: every minute counts."""
+    """The calendar of the business hours; 0 counts every minute."""
     status_kind: str
+    """The kind of its status."""
     computed_at: datetime
+    """The instant of this picture."""
     in_business_hours: bool
+    """Whether business minutes are counted now."""
     window_end: datetime | None
-    """Null outside of business hours, and where they do not end."""
+    """When the business hours end; null outside of them, or if never."""
     next_window_start: datetime | None
-    """Null within business hours, and where there are none in reach."""
+    """When business hours begin again; null within them, or if never."""
     first_response: TargetView
+    """The first response."""
     resolution: TargetView
+    """The resolution."""
     pauses: tuple[PauseView, ...]
+    """Pauses of the clock of the resolution."""
     escalation: EscalationView
+    """Where the ticket went when it first breached a target."""
 
 
 def view(

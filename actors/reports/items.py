@@ -18,11 +18,17 @@ class ReportItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     device_id: int
     device_name: str = ""
     distance: float = 0.0
+    """Metres."""
     average_speed: float = 0.0
+    """Knots."""
     max_speed: float = 0.0
+    """Knots."""
     spent_fuel: float = 0.0
+    """Litres."""
     start_odometer: float = 0.0
+    """Metres at the beginning."""
     end_odometer: float = 0.0
+    """Metres at the end."""
     start_time: datetime = _NEVER
     end_time: datetime = _NEVER
 
@@ -31,16 +37,26 @@ class TripItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     """A trip: from the position where the device started to move to that where it stopped."""
 
     start_position_id: int = 0
+    """The position it began with."""
     end_position_id: int = 0
+    """The position it ended with."""
     start_lat: float = 0.0
+    """Degrees, north positive."""
     start_lon: float = 0.0
+    """Degrees, east positive."""
     end_lat: float = 0.0
+    """Degrees, north positive."""
     end_lon: float = 0.0
+    """Degrees, east positive."""
     start_address: str | None = None
+    """Where it began; null if unknown."""
     end_address: str | None = None
+    """Where it ended; null if unknown."""
     duration: int = 0
     driver_unique_id: str | None = None
+    """The driver's unique id; null if unknown."""
     driver_name: str | None = None
+    """The driver's name; null if unknown or not accessible."""
 
 
 class StopItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
@@ -50,6 +66,7 @@ class StopItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     latitude: float = 0.0
     longitude: float = 0.0
     address: str | None = None
+    """Where it was; null if unknown."""
     duration: int = 0
     engine_hours: int = 0
 
@@ -58,7 +75,9 @@ class SummaryItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     """All positions of a device in the span of the report, or in one day of it."""
 
     start_hours: int = 0
+    """Engine hours at the beginning, in milliseconds."""
     end_hours: int = 0
+    """Engine hours at the end, in milliseconds."""
     engine_hours: int = 0
 
 
@@ -76,6 +95,7 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     start_time: datetime
     end_time: datetime
     distance: float
+    """The least distance from the place, in metres."""
 
 
 class CombinedItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -83,5 +103,8 @@ class CombinedItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     device_id: int
     route: list[list[float]] = []
+    """Longitude and latitude of each position, in degrees."""
     events: list[Event] = []
+    """What happened at one of the positions."""
     positions: list[Position] = []
+    """Where the events happened."""

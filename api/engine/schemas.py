@@ -91,7 +91,7 @@ class Schemas:
             self.components[name] = {}
             schema: Json = {"type": "object", "title": name, "description": describe_record(kind.cls)}
             sent = [field for field in kind.fields if rules is None or field.name not in rules.ignored]
-            schema["properties"] = {field.encode_name: self._field(title, field, rules) for field in sent}
+            schema["properties"] = {field.encode_name: self._field(kind.cls, field, rules) for field in sent}
             required = [field.encode_name for field in sent if _is_required(field, rules)]
             if required:
                 schema["required"] = required
@@ -100,7 +100,7 @@ class Schemas:
             self.components[name] = schema
         return {"$ref": _REFERENCE.format(name)}
 
-    def _field(self, record: str, field: inspect.Field, rules: BodyRules | None) -> Json:
+    def _field(self, record: type, field: inspect.Field, rules: BodyRules | None) -> Json:
         schema = self._of(field.type, rules)
         if rules is not None:
             if not _is_required(field, rules):
@@ -111,7 +111,7 @@ class Schemas:
             if field.name in rules.max_lengths:
                 schema["maxLength"] = rules.max_lengths[field.name]
         if "description" not in schema:
-            schema["description"] = describe_field(record, field.encode_name)
+            schema["description"] = describe_field(record, field.name, field.encode_name)
         return schema
 
 

@@ -1,13 +1,10 @@
 """What `motorpool settings` prints: every setting with its default, unit and meaning."""
 
-import ast
-import inspect
-import itertools
 import json
-import typing
 from collections.abc import Iterator
 from pathlib import Path
 
+from motorpool.api.field_docstrings import field_docstrings
 from motorpool.api.program.configuration import Value, keys, sections
 
 
@@ -31,22 +28,7 @@ def sentences() -> dict[tuple[str, str], str]:
     return {
         (section, name): sentence
         for section, struct in sections().items()
-        for name, sentence in _field_docstrings(struct).items()
-    }
-
-
-def _field_docstrings(struct: type[typing.Any]) -> dict[str, str]:
-    """Return the text below each field of a class, on one line; Python does not keep it."""
-    body = ast.parse(inspect.getsource(struct)).body[0]
-    assert isinstance(body, ast.ClassDef)
-    return {
-        item.target.id: " ".join(below.value.value.split())
-        for item, below in itertools.pairwise(body.body)
-        if isinstance(item, ast.AnnAssign)
-        and isinstance(item.target, ast.Name)
-        and isinstance(below, ast.Expr)
-        and isinstance(below.value, ast.Constant)
-        and isinstance(below.value.value, str)
+        for name, sentence in field_docstrings(struct).items()
     }
 
 

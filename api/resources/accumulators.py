@@ -27,8 +27,11 @@ class Accumulators(msgspec.Struct, frozen=True, rename="camel"):
     """What is left out stays as it is."""
 
     device_id: int = 0
+    """Absent, 0, or the id of the path."""
     total_distance: Annotated[Amount, msgspec.Meta(description="Metres.")] | None = None
+    """Metres."""
     hours: Annotated[Amount, msgspec.Meta(description="Milliseconds.")] | None = None
+    """Milliseconds."""
 
 
 @OPERATIONS.operation("PUT", "/devices/{id}/accumulators", body=Accumulators, answers={204: NO_CONTENT})

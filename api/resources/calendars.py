@@ -133,7 +133,9 @@ class CalendarWindow(msgspec.Struct, frozen=True, rename="camel"):
     """A span of time in which a calendar is open."""
 
     start_time: datetime
+    """The calendar opens, or the span begins."""
     end_time: datetime
+    """The calendar closes, or the span ends; excluded."""
 
 
 @OPERATIONS.operation(

@@ -34,22 +34,29 @@ class Capture(msgspec.Struct, rename="camel"):
     """A capture, with the fields of the specification and some of ours."""
 
     id: str
+    """What the capture is asked for by."""
     device_id: int
     channel: int
     file_name: str
+    """Name of the file."""
     url: str | None
-    """Where the file can be fetched; null until it is complete, and again once it was removed."""
+    """Where the file can be fetched; null until it is complete, and once it was removed."""
     started_at: datetime
+    """When it was made."""
     completed_at: datetime | None
+    """When it ended; null while it is recording."""
     status: CaptureStatus
+    """RECORDING, COMPLETE or FAILED."""
     size: int
     """Bytes of the file; while it is recording as of a few seconds ago."""
     reason: str | None
     """Why it has ended; null while it is recording."""
     live: bool
+    """Of the live stream; else of a playback."""
     start_time: datetime | None
-    """When what it holds of a recording was recorded."""
+    """When the earliest of it was recorded; null for live video and where unknown."""
     end_time: datetime | None
+    """The end of the latest of it."""
 
 
 class CapturesQuery(msgspec.Struct, rename="camel"):

@@ -63,18 +63,24 @@ class CommandBody(msgspec.Struct, rename="camel"):
     """An inline command; or with `id` a saved one, to which only the device is added."""
 
     id: int = 0
+    """A saved command, of which all but the device is taken; 0 or absent: this one."""
     device_id: int = 0
+    """The device; not needed with `groupId`."""
     description: str = ""
     type: Annotated[str, msgspec.Meta(max_length=128)] = ""
+    """One of `GET /commands/types`; needed without `id`."""
     text_channel: bool = False
     attributes: dict[str, Any] = {}
+    """What the type asks for, such as `channel`; `noQueue` refuses where the device is offline."""
     ticket_id: Id = 0
+    """The ticket that it is sent for, as in the query; 0 is none."""
 
 
 class CommandType(msgspec.Struct):
     """A type of command."""
 
     type: str
+    """What a command may ask of a device."""
 
 
 class SendQuery(msgspec.Struct, rename="camel"):

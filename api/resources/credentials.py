@@ -38,33 +38,47 @@ class SessionInfo(msgspec.Struct, rename="camel"):
     """A login by cookie."""
 
     id: str
+    """What the session is ended by; it opens nothing."""
     user_id: int
     created: datetime
+    """When the user logged in."""
     last_used: datetime
+    """When it was used last, to a minute."""
     expires: datetime
+    """When it ends if it is not used again."""
     address: str | None
+    """From where the user logged in; null for sessions of earlier versions."""
     user_agent: str | None
+    """What the client called itself; or null."""
     token_id: str | None
+    """The token with which it began and ends; null without one."""
     impersonator_id: int
+    """The user who began it as this one; 0 if it is the user's own."""
     current: bool
+    """Whether it is the session of this request."""
 
 
 class TokenInfo(msgspec.Struct, rename="camel"):
     """A token of `POST /session/token`; its text is shown only when it is issued."""
 
     id: str
+    """What the token is ended by; its text is shown only when it is issued."""
     user_id: int
     issued: datetime
     expires: datetime
     issuer_id: int
+    """The user who issued it in a session as this one; 0 if it is the user's own."""
     current: bool
+    """Whether it is the token of this request, or began its session."""
 
 
 class ShareInfo(msgspec.Struct, rename="camel"):
     """A share link; its text is shown only when it is issued."""
 
     id: str
+    """What the link is ended by; its token is shown only when it is issued."""
     user_id: int
+    """The temporary user as whom its holders see the device or group."""
     device_id: int
     group_id: int
     issued: datetime

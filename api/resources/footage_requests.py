@@ -36,27 +36,42 @@ class Footage(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int
     device_id: int
+    """The device whose recording is wanted."""
     channel: int
     start_time: datetime
+    """Start of the span that is wanted."""
     end_time: datetime
+    """Its end."""
     user_id: int
+    """Who wants it, and whose rights it is fetched with."""
     created: datetime
+    """When it was asked for."""
     until: datetime
+    """When it is given up unless it has been begun."""
     status: Status
+    """WAITING, FETCHING, COMPLETE, FAILED or EXPIRED."""
     reason: str | None
+    """Why it could not be begun last, or how it has ended."""
     capture_id: str | None
+    """The capture, which `/captures` lists until the server is restarted."""
     file_name: str | None
+    """The file of the capture."""
     url: str | None
+    """Where the file can be fetched unless it was removed; null until it is complete."""
 
 
 class NewFootage(msgspec.Struct, frozen=True, rename="camel"):
     """What is wanted."""
 
     device_id: int
+    """The device whose recording is wanted."""
     channel: int
     start_time: Instant
+    """Start of the span that is wanted."""
     end_time: Instant
+    """Its end, which must have passed; at most four hours after the start."""
     until: Instant | None = None
+    """When it is given up, at most 30 days ahead; without it in 7 days."""
 
 
 class FootageQuery(msgspec.Struct, rename="camel"):

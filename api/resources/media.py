@@ -113,13 +113,13 @@ class Still(msgspec.Struct, rename="camel"):
     """A still that is kept as a file of its device."""
 
     file_name: str
-    """Its name, for `files` of a comment."""
+    """Its name, for `files` of a comment on a ticket."""
     url: str
     """Where it is served."""
     size: int
-    """In bytes."""
+    """Of the file, in bytes."""
     sha256: str
-    """Of its content, in hexadecimal digits."""
+    """Of the content, in hexadecimal digits."""
 
 
 @OPERATIONS.operation(

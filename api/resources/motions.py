@@ -23,7 +23,9 @@ class DeviceMotion(msgspec.Struct, frozen=True, rename="camel"):
 
     device_id: int
     moving: bool
+    """Whether it drives, by the events of motion."""
     since: datetime
+    """When it started or stopped."""
 
 
 class MotionQuery(msgspec.Struct):

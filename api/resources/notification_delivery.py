@@ -57,6 +57,7 @@ class NotificatorType(msgspec.Struct):
     """A way that notifications go out by."""
 
     type: str
+    """A way that notifications go out by."""
 
 
 class NotificatorsQuery(msgspec.Struct):
@@ -78,10 +79,13 @@ class Announcement(msgspec.Struct):
     """Words for many."""
 
     body: Annotated[str, msgspec.Meta(min_length=1, max_length=100_000)]
+    """The words."""
     subject: Annotated[str, msgspec.Meta(max_length=500)] | None = None
+    """Their heading."""
     digest: Annotated[str, msgspec.Meta(max_length=10_000)] | None = None
-    """Short form for WebSockets and text messages; by default the body."""
+    """Their short form, for sockets and text messages; without it the body."""
     priority: bool = False
+    """To be sent before others."""
 
 
 @OPERATIONS.operation(

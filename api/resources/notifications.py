@@ -32,6 +32,7 @@ class NotificationType(msgspec.Struct):
     """A type of event that users can be notified of."""
 
     type: str
+    """A type of event."""
 
 
 @OPERATIONS.operation("GET", "/notifications/types", answer=list[NotificationType])

@@ -22,15 +22,24 @@ class Playback(msgspec.Struct, frozen=True, rename="camel"):
     """A playback that runs, or of which segments are kept."""
 
     device_id: int
+    """The device whose recording it is."""
     channel: int
     start_time: datetime | None
+    """The asked start; null where it is unknown."""
     end_time: datetime | None
+    """The asked end; null where none was asked for."""
     arrived_to: datetime | None
+    """Time in the recording up to which it has arrived, after the last seek."""
     seconds: float
+    """Length of what has arrived and is kept."""
     user_id: int
+    """Who began it; 0 if nobody did, or a scheduled command."""
     user_name: str | None
+    """Their name; null for temporary users."""
     status: Literal["WAITING", "RUNNING", "PAUSED", "ENDED"]
+    """WAITING (nothing has arrived), RUNNING, PAUSED or ENDED."""
     reason: str | None
+    """Why it has ended."""
 
 
 class PlaybacksQuery(msgspec.Struct, rename="camel"):

@@ -51,7 +51,9 @@ class ScheduledStep(msgspec.Struct, frozen=True, rename="camel"):
     """A saved command in a list that is sent in order."""
 
     command_id: Reference
+    """The saved command."""
     delay_seconds: Annotated[int, msgspec.Meta(ge=0, le=MAX_DELAY_SECONDS)] = 0
+    """After the step before was sent; of no account for the first."""
 
 
 Steps = Annotated[list[ScheduledStep], msgspec.Meta(max_length=MAX_STEPS)]
@@ -64,19 +66,34 @@ class EditableScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
     name: str = ""
     description: str | None = None
     calendar_id: Id = 0
+    """The calendar whose windows drive it; touching events are one window."""
     active: bool = True
+    """Fires with its calendar; without that only when it is run by hand."""
     on_start: Steps = []
+    """Sent in order when a window starts."""
     on_end: Steps = []
+    """Sent in order when a window ends."""
     attributes: dict[str, Any] = {}
+    """`queueMaxMinutes`: a device that is offline gets its command within so many minutes, 0 to 43200; absent
+    or 0 skips it.
+    """
 
 
 class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
     """Saved commands that are sent at the starts and ends of the windows of a calendar."""
 
     device_ids: list[int] = []
+    """Devices linked to it; changed by `/permissions`."""
     group_ids: list[int] = []
+    """Groups linked to it, of which every device counts, those of groups below too; changed by
+    `/permissions`.
+    """
     last_run: datetime | None = None
+    """When it last ran; null is never."""
     owner_id: int = 0
+    """The user with whose rights its steps are sent; 0 if they were deleted: all steps are skipped then
+    (`no_permission`) until somebody saves it, who becomes its owner.
+    """
 
     @property
     def steps(self) -> dict[str, ScheduledStep]:
@@ -205,6 +222,7 @@ class RunBody(msgspec.Struct):
     """Which of the two lists is sent."""
 
     phase: Literal["start", "end"] = "start"
+    """Which list: start is `onStart`, end is `onEnd`."""
 
 
 @OPERATIONS.operation(

@@ -47,11 +47,17 @@ class Server(ServerSettings, frozen=True, rename="camel"):
     """The settings and what the server tells of itself; the latter is ignored in a body."""
 
     version: str = INTERFACE
+    """Release of this interface."""
     open_id_enabled: bool = False
+    """There is an OpenID Connect provider."""
     open_id_force: bool = False
+    """Users cannot log in by password."""
     email_enabled: bool = False
+    """Mail can be sent."""
     text_enabled: bool = False
+    """Text messages can be sent."""
     geocoder_enabled: bool = False
+    """Addresses can be looked up."""
     new_server: bool = False
     """True for anonymous clients until there has been a user: the client opens its registration page."""
     storage_space: list[int] | None = None
@@ -173,12 +179,19 @@ class Protocol(msgspec.Struct, frozen=True, rename="camel"):
     """How devices of one protocol reach this server."""
 
     name: str
+    """As in the setting `protocols` and in positions."""
     transport: str
+    """tcp, or http for devices that send requests."""
     udp: bool
+    """The port takes datagrams as well."""
     port: int
+    """Number of the port, with `public.port_offset`, else `port.offset`."""
     identity: str
+    """What a `uniqueId` is: phone (a telephone number of up to 20 digits) or text."""
     enabled: bool
+    """This server listens on the port."""
     host: str | None
+    """The setting `public.host`; null: devices use the host of the console."""
 
 
 @OPERATIONS.operation("GET", "/server/protocols", answer=list[Protocol])

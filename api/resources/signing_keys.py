@@ -22,8 +22,11 @@ class SigningKeyInfo(msgspec.Struct, rename="camel"):
     """A key that signs tokens, or did."""
 
     id: int
+    """Its number."""
     created: datetime
+    """When it began to sign."""
     accepted_until: datetime | None
+    """Until when it verifies tokens; null for the key that signs."""
 
 
 class RotateForm(msgspec.Struct, rename="camel"):

@@ -34,7 +34,11 @@ class User(UserRow, frozen=True, rename="camel"):
     """A user in requests and answers; passwords are accepted but never returned."""
 
     password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
+    """Needed for a new user; left out or empty it is kept. Null in answers."""
     current_password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
+    """With a change of one's own password, one-time-code key or e-mail, unless the login is recent. Null in
+    answers. Not in the specification.
+    """
 
 
 def show(user: UserRow) -> User:

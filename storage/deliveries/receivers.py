@@ -15,14 +15,17 @@ class FailingReceiver(msgspec.Struct, frozen=True, rename="camel"):
     """A receiver of a user that the last messages could not be delivered to."""
 
     notificator: str
+    """One of `GET /notifications/notificators`."""
     failures: int
     """Failed attempts since the last success."""
     since: datetime
-    """The first of them."""
+    """The first of these attempts."""
     last_failure: datetime
+    """The latest of them."""
     last_error: str
+    """Why it failed."""
     paused: datetime | None = None
-    """Since when no messages are made for it; None: another attempt follows."""
+    """Since when no messages are made for it; null while attempts go on."""
 
 
 async def record_failure(

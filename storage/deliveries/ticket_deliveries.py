@@ -18,13 +18,15 @@ class Attempt(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """An attempt to deliver a message."""
 
     time: datetime
+    """When it began."""
     milliseconds: int
+    """How long it took."""
     address: str = ""
     """The IP address that was connected to; empty if there is none."""
     status: int | None = None
-    """The HTTP status of the answer; None without one."""
+    """The HTTP status of the answer; null without one."""
     error: str = ""
-    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if the message was delivered."""
+    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if it was delivered."""
     answer: str = ""
     """The beginning of the answer."""
 
@@ -34,19 +36,23 @@ class Delivery(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
     id: int
     message_id: str
-    """The header `webhook-id`."""
+    """The header `webhook-id`, the same at each attempt."""
     type: str
+    """The type of the message."""
     ticket_id: int
+    """The ticket that it is about."""
     sequence: int
+    """1, 2, 3 … for the messages of a ticket."""
     state: str
-    """One of STATES."""
+    """`waiting`, `delivered`, `failed` after its last attempt, or `dropped`."""
     created_at: datetime
+    """When the change was made that it tells of."""
     next_attempt: datetime | None
-    """None unless it waits."""
+    """When it is sent again; null unless it waits."""
     reason: str
     """Why it was dropped, or the error of the last attempt; empty if there is none."""
     attempts: list[Attempt] = []
-    """The latest ones, oldest first."""
+    """The latest attempts to deliver it, oldest first."""
 
 
 class Failing(msgspec.Struct, frozen=True):

@@ -128,12 +128,13 @@ class WaitingCommand(QueuedCommand, frozen=True, rename="camel"):
     """A queued command with what its users want to know of it."""
 
     created: datetime | None = None
+    """When it was queued."""
     expires: datetime | None = None
-    """When it is removed without being sent; None: never."""
+    """When it is removed without being sent; null is never."""
     user_id: int = 0
     """Who queued it; 0 for a step of a scheduled command."""
     scheduled_command_id: int = 0
-    """The scheduled command of which it is a step; 0 for other commands."""
+    """The scheduled command of which it is a step; else 0."""
 
 
 async def enqueue(

@@ -26,9 +26,13 @@ class Company(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     name: str = ""
     unique_id: str = ""
-    """Unique, unless it is empty."""
+    """An identifier from outside, unique among companies unless it is empty."""
     disabled: bool = False
+    """Not to be used any more."""
     attributes: dict[str, Any] = {}
+    """`roles`: a list of words, or a text with commas between them; `timezone`; `reopenDays`;
+    `autoCloseDays`; `ticketWebhook`, whose secrets only managers of the company see.
+    """
 
 
 class Branch(msgspec.Struct, frozen=True, rename="camel"):
@@ -38,10 +42,12 @@ class Branch(msgspec.Struct, frozen=True, rename="camel"):
     company_id: int = 0
     name: str = ""
     unique_id: str = ""
-    """Unique in the company, unless it is empty."""
+    """An identifier from outside, unique in the company unless it is empty."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
-    """`zone` is what statistics group branches by."""
+    """`zone`: what statistics of tickets group branches by; `geofenceId`: its geofence; address, place and
+    the like.
+    """
 
 
 class Team(msgspec.Struct, frozen=True, rename="camel"):
@@ -51,7 +57,7 @@ class Team(msgspec.Struct, frozen=True, rename="camel"):
     company_id: int = 0
     name: str = ""
     unique_id: str = ""
-    """Unique in the company, unless it is empty."""
+    """An identifier from outside, unique in the company unless it is empty."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
 
@@ -60,8 +66,11 @@ class TeamMember(msgspec.Struct, frozen=True, rename="camel"):
     """What is shown of a user who is a member of a team."""
 
     id: int
+    """The user."""
     name: str
+    """The user's name."""
     email: str
+    """The user's e-mail address."""
 
 
 class Contact(msgspec.Struct, frozen=True, rename="camel"):
@@ -71,16 +80,21 @@ class Contact(msgspec.Struct, frozen=True, rename="camel"):
     company_id: int = 0
     branch_id: int = 0
     user_id: int = 0
-    """The user that this person is."""
+    """The user that this person is; 0 is none."""
     driver_id: int = 0
-    """The driver that this person is."""
+    """The driver that this person is; 0 is none."""
     name: str = ""
+    """Whom to ask for."""
     email: str = ""
+    """E-mail address."""
     phone: str = ""
+    """Telephone number."""
     unique_id: str = ""
-    """Unique in the company, unless it is empty."""
+    """An identifier from outside, unique in the company unless it is empty."""
     language: str = ""
+    """Language, such as `en`; empty is unknown."""
     timezone: str = ""
+    """Time zone by its name in the tz database; empty is unknown."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
 
@@ -91,11 +105,12 @@ class TicketCategory(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     company_id: int = 0
     parent_id: int = 0
+    """The category above it, of the same company; 0 for a root."""
     name: str = ""
     team_id: int = 0
-    """New tickets start with this team."""
+    """The team that new tickets start with; 0 is none."""
     priority_id: int = 0
-    """New tickets start with this priority."""
+    """The priority that new tickets start with; 0 is none."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
 
@@ -109,13 +124,17 @@ class TicketPriority(msgspec.Struct, frozen=True, rename="camel"):
     level: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 0
     """1 is the most urgent."""
     first_response_minutes: Minutes = 0
-    """Business minutes; 0: no target."""
+    """Business minutes until the first response; 0 is no target."""
     resolution_minutes: Minutes = 0
-    """Business minutes; 0: no target."""
+    """Business minutes until the resolution; 0 is no target."""
     calendar_id: int = 0
-    """Its events are the business hours; 0: every minute counts."""
+    """The calendar whose events are the business hours; 0 counts every minute."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
+    """`escalateTeamId` and `escalatePriorityId`: where a ticket goes when it first breaches a target;
+    `holidayCalendarId`: a calendar whose events are no business hours; `warnPercent`; `maxPauseMinutes`;
+    `pauseFirstResponse`.
+    """
 
 
 class TicketStatus(msgspec.Struct, frozen=True, rename="camel"):
@@ -124,9 +143,11 @@ class TicketStatus(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     company_id: int = 0
     name: str = ""
+    """What the company calls it."""
     kind: str = ""
     """What the server understands by it: new, open, pending, resolved, closed or cancelled."""
     sort_order: Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] = 0
+    """Its place among the others."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
     """`next` holds the ids of the statuses that may follow: absent means any, an empty list none."""
@@ -139,6 +160,7 @@ class Ticket(msgspec.Struct, frozen=True, rename="camel"):
     number: int = 0
     """1, 2, 3 … in its company."""
     unique_id: str = ""
+    """An identifier from outside, unique in the company unless it is empty."""
     company_id: int = 0
     branch_id: int = 0
     contact_id: int = 0
@@ -147,60 +169,95 @@ class Ticket(msgspec.Struct, frozen=True, rename="camel"):
     priority_id: int = 0
     status_id: int = 0
     status_kind: str = ""
+    """What the status means: new, open, pending, resolved, closed or cancelled."""
     team_id: int = 0
     assignee_id: int = 0
     reporter_id: int = 0
+    """The user who created it; 0 is the server."""
     channel: str = "api"
+    """How it came: api, web, phone, email, device or schedule."""
     event_id: int = 0
+    """The event that caused it; 0 is none."""
     position_id: int = 0
+    """The position that caused it; 0 is none."""
     maintenance_id: int = 0
+    """The maintenance that caused it; 0 is none."""
     geofence_id: int = 0
+    """The geofence that caused it; 0 is none."""
     parent_id: int = 0
+    """The ticket it belongs to or repeats; 0 is none."""
     subject: str = ""
+    """What it is about, in a line."""
     description: str = ""
     created_at: datetime = EPOCH
     updated_at: datetime = EPOCH
+    """When it was changed last."""
     status_changed_at: datetime = EPOCH
+    """When its status was changed last."""
     first_response_at: datetime | None = None
+    """When an agent commented first; null until then."""
     resolved_at: datetime | None = None
+    """When it was resolved or closed; null since it was reopened."""
     closed_at: datetime | None = None
+    """When it was closed or cancelled; null since it was reopened."""
     reopened_at: datetime | None = None
+    """When it was reopened last."""
     last_contact_at: datetime | None = None
+    """When the contact commented last."""
     last_agent_at: datetime | None = None
+    """When an agent commented last."""
     first_response_due: datetime | None = None
+    """Until when to answer; null without a target."""
     resolution_due: datetime | None = None
+    """Until when to resolve; null without a target and while the clock is paused."""
     first_response_breached: bool = False
+    """Whether it was not answered in time."""
     resolution_breached: bool = False
+    """Whether it was once not resolved in time."""
     sla_paused: bool = False
+    """Whether the clock of the resolution is paused."""
     escalated_at: datetime | None = None
+    """When it was escalated."""
     reopen_count: int = 0
+    """How often it was reopened."""
     comment_count: int = 0
+    """How many comments it has."""
     version: int = 1
+    """One more with each change."""
     attributes: dict[str, Any] = {}
+    """`tags`, `positionSnapshot`, `captures`, `slaExcused`, and others freely."""
 
 
 class TicketEvent(msgspec.Struct, frozen=True, rename="camel"):
     """An entry of a ticket's history."""
 
     id: int = 0
+    """The entry's own id."""
     ticket_id: int = 0
     event_time: datetime = EPOCH
     """When it holds; for a breach its due time."""
     created_at: datetime = EPOCH
     """When it was written."""
     type: str = ""
+    """What happened: created, comment, statusChanged, …"""
     actor: str = "system"
-    """`user`, `contact`, `device` or `system`."""
+    """Who did it: user, contact, device or system."""
     user_id: int = 0
     contact_id: int = 0
     field: str = ""
+    """The field that was changed, if it is one."""
     from_: Any = msgspec.field(default=None, name="from")
+    """Its value before."""
     to: Any = None
+    """Its value since."""
     text: str = ""
+    """The text of a comment."""
     internal: bool = False
+    """Only for agents and managers of the company."""
     version: int = 0
     """The version of the ticket that this entry made."""
     attributes: dict[str, Any] = {}
+    """By type: names at that time, kinds of statuses, reasons, targets."""
 
 
 OUTSIDE_ZONE = "outsideZone"

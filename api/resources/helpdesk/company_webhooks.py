@@ -45,13 +45,17 @@ class WebhookTest(msgspec.Struct, frozen=True):
     """How the test of a webhook went."""
 
     delivered: bool
+    """Whether the message was delivered."""
     error: str
-    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if the message was delivered."""
+    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if delivered."""
     milliseconds: int | None = None
-    """For administrators, like what follows."""
+    """How long it took; null for all but administrators."""
     address: str | None = None
+    """The IP address that was connected to; null for all but administrators."""
     status: int | None = None
+    """The HTTP status of the answer; null for all but administrators."""
     answer: str | None = None
+    """The beginning of the answer; null for all but administrators."""
 
 
 @OPERATIONS.operation(

@@ -101,8 +101,11 @@ class TicketDefaults(msgspec.Struct, frozen=True):
     """The standard configuration of a company."""
 
     categories: list[TicketCategory]
+    """The standard categories."""
     priorities: list[TicketPriority]
+    """The standard priorities."""
     statuses: list[TicketStatus]
+    """The standard statuses."""
 
 
 @OPERATIONS.operation(

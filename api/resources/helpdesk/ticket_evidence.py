@@ -34,7 +34,9 @@ class EvidenceFile(msgspec.Struct, frozen=True, rename="camel"):
     """A file of a device: a photo, sound, video, file of an alarm or capture, as `GET /media` serves it."""
 
     device_id: Id
+    """The device."""
     file_name: str
+    """Name of a photo, sound, video, file of an alarm, or capture."""
 
 
 class Evidence(NamedTuple):

@@ -30,6 +30,7 @@ class TicketFields(msgspec.Struct, frozen=True, rename="camel"):
 
     id: Id = 0
     unique_id: str = ""
+    """An identifier from outside, unique in the company unless it is empty."""
     branch_id: Id = 0
     contact_id: Id = 0
     device_id: Id = 0
@@ -39,10 +40,14 @@ class TicketFields(msgspec.Struct, frozen=True, rename="camel"):
     team_id: Id = 0
     assignee_id: Id = 0
     parent_id: Id = 0
+    """The ticket it belongs to or repeats; 0 is none."""
     subject: str = ""
+    """What it is about, in a line."""
     description: str = ""
     attributes: dict[str, Any] = {}
+    """`tags`, `positionSnapshot`, `captures`, `slaExcused`, and others freely."""
     version: Id = 0
+    """The version that the ticket must have; 0: any. Not read for a new ticket."""
 
 
 class NewTicket(TicketFields, frozen=True, rename="camel"):
@@ -50,10 +55,15 @@ class NewTicket(TicketFields, frozen=True, rename="camel"):
 
     company_id: Id = 0
     channel: Channel = "api"
+    """How it came: api, web, phone, email, device or schedule."""
     event_id: Id = 0
+    """The event that caused it; 0 is none."""
     position_id: Id = 0
+    """The position that caused it; 0 is none."""
     maintenance_id: Id = 0
+    """The maintenance that caused it; 0 is none."""
     geofence_id: Id = 0
+    """The geofence that caused it; 0 is none."""
     created_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 

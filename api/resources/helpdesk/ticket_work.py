@@ -44,41 +44,57 @@ class NewComment(msgspec.Struct, frozen=True, rename="camel"):
     """A comment, and a status to move to after it."""
 
     text: Text = ""
+    """The comment."""
     internal: bool = False
+    """Only for agents and managers of the company."""
     on_behalf_of_contact: bool = False
     """Whether the words are the contact's."""
     status_id: Id = 0
+    """The status to move to after the comment; 0: it stays."""
     capture_id: Annotated[str, msgspec.Meta(max_length=MAX_CAPTURE_ID)] = ""
-    """A capture to add as evidence, which may still be recording; its file is kept until the ticket is
-    deleted."""
+    """A capture to add as evidence; its file is kept as long as the ticket. If it is still recording, its end
+    is entered later.
+    """
     position_id: Id = 0
-    """A position to add as evidence; it is copied."""
+    """A position to add as evidence, as a copy; 0 is none."""
     files: Annotated[list[EvidenceFile], msgspec.Meta(max_length=MAX_FILES)] = []
-    """Files of devices to add as evidence; they are kept until the ticket is deleted."""
+    """Files of devices to add as evidence; they are kept as long as the ticket."""
     version: Id = 0
+    """The version that the ticket must have; 0: any."""
 
 
 class NewTransition(msgspec.Struct, frozen=True, rename="camel"):
     """A status to move to, and a comment before it."""
 
     status_id: Id = 0
+    """The status to move to."""
     comment: Text = ""
+    """A comment, stored before."""
     internal: bool = False
+    """Whether the comment is only for agents and managers of the company."""
     version: Id = 0
+    """The version that the ticket must have; 0: any."""
     attributes: dict[str, Any] = {}
+    """Further values for the entry of the history."""
     reset_maintenance: bool = False
-    """Whether the maintenance that the ticket is about was done: its next period begins now."""
+    """Whether the ticket's maintenance was done: its next period begins at the value that the device has
+    reported last. With a status of kind resolved or closed.
+    """
 
 
 class NewAssignment(msgspec.Struct, frozen=True, rename="camel"):
     """A team or user to assign to; absent: unchanged, 0: nobody."""
 
     team_id: Id | None = None
+    """The team; 0: none, absent: unchanged."""
     assignee_id: Id | None = None
+    """The user; 0: nobody, absent: unchanged."""
     comment: Text = ""
+    """An internal comment, stored before."""
     version: Id = 0
+    """The version that the ticket must have; 0: any."""
     expect_assignee_id: Id | None = None
-    """Who must be the assignee before."""
+    """Who must be the assignee before; 0: nobody."""
 
 
 @OPERATIONS.operation(

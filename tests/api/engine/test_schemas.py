@@ -19,7 +19,18 @@ class Driver(msgspec.Struct, rename="camel"):
     id: int = 0
     name: str = ""
     unique_id: str | None = None
+    """Unique; null: none."""
     attributes: dict[str, Any] = {}
+
+
+class Courier(Driver):
+    """A driver who delivers."""
+
+    bag: int = 0
+    """Litres,
+    rounded down."""
+    name: str = ""
+    """Of the firm."""
 
 
 def parameter(shape):
@@ -58,6 +69,28 @@ def test_a_body_that_is_never_answered_keeps_its_name():
 
 def test_a_record_is_described_without_our_own_pages():
     assert describe_record(Driver) == "Somebody who drives."
+
+
+def test_a_field_is_described_by_the_text_below_it_and_else_as_in_all_records():
+    schemas = Schemas([Courier, Driver])
+    described = {
+        name: {field: each["description"] for field, each in schema["properties"].items()}
+        for name, schema in schemas.components.items()
+    }
+    assert described["Driver"]["uniqueId"] == described["Courier"]["uniqueId"] == "Unique; null: none."
+    assert described["Driver"]["name"] == "What people call it."
+    assert described["Courier"]["name"] == "Of the firm."
+    assert described["Courier"]["bag"] == "Litres, rounded down."
+
+
+def test_a_field_without_a_description_stops_the_start():
+    class Passenger(msgspec.Struct):
+        """Somebody who is driven."""
+
+        luggage: int
+
+    with pytest.raises(KeyError, match="luggage"):
+        Schemas([Passenger])
 
 
 def test_null_becomes_a_second_type_or_a_second_schema():
