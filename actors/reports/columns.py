@@ -1,22 +1,23 @@
 """Which reports there are, and the columns of their workbooks (docs/reports.md#workbooks).
 
-One description for all forms of a report: the API answers what `read` yields as JSON, and a workbook shows it
-in `columns`. To add a report, add it to `REPORTS`.
+One description for all forms of a report: the API answers what `read` yields as JSON, a workbook shows it in
+`columns` and is downloaded or mailed, and calendars mail its link. To add a report, add it to `REPORTS`.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum
 from typing import Any
 
 from motorpool.actors.reports.devices import devices
-from motorpool.actors.reports.events import event_rows, events
+from motorpool.actors.reports.events import event_rows, events, geofence_visits
+from motorpool.actors.reports.items import GeofenceVisit, StopItem, SummaryItem, TripItem
 from motorpool.actors.reports.routes import route
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.actors.reports.summary import summary
 from motorpool.actors.reports.trips import stops, trips
-from motorpool.storage.records import Device
+from motorpool.storage.records import Device, Event, Position
 
 
 class Form(Enum):
@@ -54,20 +55,35 @@ async def _as_they_are(sources: Sources, viewer: Viewer, items: Sequence[Any]) -
     return items
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Report:
     """A report in all its forms."""
 
     name: str
-    title: str
+    """As in paths."""
+    contents: str
+    """What it is about, as in "the trips of devices"."""
     read: Read
     """Yields the items of each device in order, some at a time, ordered by the ids of devices."""
+    answer: Any
+    """The type of its items as JSON; None: there is only the workbook."""
     columns: tuple[Column, ...]
+    """Empty: there is no workbook."""
+    _: KW_ONLY
+    options: tuple[str, ...] = ()
+    """Fields of `ReportQuery` that requests for it may set, beside the devices and the span."""
+    limited_by_positions: bool = False
+    """Whether its span is limited by `positions.most` and not by `reports.period_limit`."""
     by_device: bool = True
     """Whether a workbook has a sheet for each device, else one for all."""
     has_period: bool = True
     rows: Callable[[Sources, Viewer, Sequence[Any]], Awaitable[Sequence[Any]]] = _as_they_are
     """Adds to some items what only a workbook shows; default: nothing."""
+
+    @property
+    def title(self) -> str:
+        """The title of its workbook."""
+        return self.name.capitalize()
 
 
 def _each(
@@ -178,20 +194,47 @@ DEVICES = (
 REPORTS: Mapping[str, Report] = {
     report.name: report
     for report in (
-        Report(name="route", title="Route", read=route, columns=ROUTE),
-        Report(name="events", title="Events", read=events, columns=EVENTS, rows=event_rows),
-        Report(name="trips", title="Trips", read=_each(trips), columns=TRIPS),
-        Report(name="stops", title="Stops", read=_each(stops), columns=STOPS),
-        Report(name="summary", title="Summary", read=_each(summary), columns=SUMMARY, by_device=False),
+        Report("route", "the positions of devices", route, list[Position], ROUTE, limited_by_positions=True),
         Report(
-            name="devices", title="Devices", read=devices, columns=DEVICES, by_device=False, has_period=False
+            "events",
+            "the events of devices",
+            events,
+            list[Event],
+            EVENTS,
+            rows=event_rows,
+            options=("types", "alarms"),
+        ),
+        Report(
+            "summary",
+            "the summary of devices",
+            _each(summary),
+            list[SummaryItem],
+            SUMMARY,
+            by_device=False,
+            options=("daily",),
+        ),
+        Report("trips", "the trips of devices", _each(trips), list[TripItem], TRIPS),
+        Report("stops", "the stops of devices", _each(stops), list[StopItem], STOPS),
+        Report(
+            "geofences",
+            "the visits of devices to geofences that began and ended",
+            geofence_visits,
+            list[GeofenceVisit],
+            (),
+            options=("geofence_ids",),
+        ),
+        Report(
+            "devices", "the devices of the caller", devices, None, DEVICES, by_device=False, has_period=False
         ),
     )
 }
 """By their names in paths."""
 
 WORKBOOKS: Mapping[str, tuple[Report, ...]] = {
-    **{name: (report,) for name, report in REPORTS.items()},
+    **{name: (report,) for name, report in REPORTS.items() if report.columns},
     "history": (REPORTS["trips"], REPORTS["stops"], REPORTS["route"]),
 }
 """The reports of each workbook, by its name in paths."""
+
+SCHEDULED = tuple(sorted(name for name, report in REPORTS.items() if report.columns and report.has_period))
+"""Reports whose links calendars mail."""

@@ -1,6 +1,7 @@
 """Scheduled reports: mail the link of a report when a calendar event ends (docs/scheduled-reports.md)."""
 
 from motorpool.actors.messages.changes import ScheduledReportChanged
+from motorpool.actors.reports.columns import SCHEDULED
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
@@ -15,9 +16,6 @@ from motorpool.storage.records import ScheduledReport
 from motorpool.storage.reports import scheduled_reports
 
 OPERATIONS = Operations("reports")
-
-TYPES = ("events", "route", "stops", "summary", "trips")
-"""Reports that can be scheduled."""
 
 
 class ScheduledReportPolicy(ValidatedPolicy[ScheduledReport]):
@@ -36,8 +34,8 @@ class ScheduledReportPolicy(ValidatedPolicy[ScheduledReport]):
 
     async def validate(self, sent: ScheduledReport) -> ScheduledReport:
         """Refuse a report of an unknown type or without a calendar."""
-        if sent.type not in TYPES:
-            raise BadRequest(f"type: not one of {', '.join(TYPES)}")
+        if sent.type not in SCHEDULED:
+            raise BadRequest(f"type: not one of {', '.join(SCHEDULED)}")
         if not sent.calendar_id:
             raise BadRequest("calendarId: needed")
         daily = sent.attributes.get("daily")

@@ -1,8 +1,57 @@
-"""Reports over HTTP (docs/reports.md)."""
+"""Reports over HTTP (docs/reports.md): the operations of each come from `REPORTS`."""
 
-from motorpool.api.engine.operations import Operation
+from collections.abc import Iterator
+
+from quart import Response
+
+from motorpool.actors.reports.columns import REPORTS, Report
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Content, Operation
 from motorpool.api.resources.reports import lists, workbooks
+from motorpool.api.resources.reports.requests import PeriodQuery, query_of
 
 __all__ = ["OPERATIONS"]
 
-OPERATIONS: tuple[Operation, ...] = (*lists.OPERATIONS, *workbooks.OPERATIONS)
+
+def _operations(report: Report) -> Iterator[Operation]:
+    """Yield those that get a report as JSON, and as a workbook that is downloaded or mailed."""
+    query = query_of(report)
+
+    async def get(call: Call) -> Response:
+        sent = call.query(query)
+        if isinstance(sent, PeriodQuery) and not (report.columns and workbooks.wants_workbook(call)):
+            return await lists.answer_list(call, report, sent)
+        return await workbooks.answer_workbook(call, report.name, sent)
+
+    async def render(call: Call) -> Response:
+        return await workbooks.answer_workbook(call, report.name, call.query(query))
+
+    if report.answer is not None:
+        yield Operation(
+            method="GET",
+            path=f"/reports/{report.name}",
+            tag="reports",
+            name=f"get_{report.name}_report",
+            summary=f"Get {report.contents} in a span of time",
+            query=query,
+            answers={200: Content(shape=report.answer)},
+            serve=get,
+        )
+    if report.columns:
+        yield Operation(
+            method="GET",
+            path=f"/reports/{report.name}/{{type:text}}",
+            tag="reports",
+            name=f"render_{report.name}_report",
+            summary=f"Get {report.contents} as a workbook, or have it mailed",
+            query=query,
+            answers=workbooks.FORMS,
+            serve=render,
+        )
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    *lists.OPERATIONS,
+    *(operation for report in REPORTS.values() for operation in _operations(report)),
+    *workbooks.OPERATIONS,
+)

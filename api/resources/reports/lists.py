@@ -8,16 +8,8 @@ from typing import Any
 
 from quart import Response
 
-from motorpool.actors.reports.columns import REPORTS, Read
-from motorpool.actors.reports.events import geofence_visits
-from motorpool.actors.reports.items import (
-    CombinedItem,
-    GeofenceVisit,
-    Presence,
-    StopItem,
-    SummaryItem,
-    TripItem,
-)
+from motorpool.actors.reports.columns import Read, Report
+from motorpool.actors.reports.items import CombinedItem, Presence
 from motorpool.actors.reports.presence import Circle, presences
 from motorpool.actors.reports.routes import combined
 from motorpool.actors.reports.sources import ReportQuery
@@ -28,15 +20,10 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json_array, as_json_text
 from motorpool.api.resources.reports.requests import (
     CallViewer,
-    DailyQuery,
-    EventQuery,
-    GeofenceQuery,
     PeriodQuery,
     PresenceQuery,
     begin_report,
 )
-from motorpool.api.resources.reports.workbooks import answer_workbook, wants_workbook
-from motorpool.storage.records import Event, Position
 from motorpool.storage.reports.report_rows import count_positions
 
 OPERATIONS = Operations("reports")
@@ -55,48 +42,6 @@ async def get_combined_report(call: Call) -> Response:
     return await as_json_text(_combined(call, query))
 
 
-@OPERATIONS.operation("GET", "/reports/route", query=PeriodQuery, answer=list[Position])
-async def get_route_report(call: Call) -> Response:
-    """Get the positions of devices in a span of time."""
-    sent = call.query(PeriodQuery)
-    if wants_workbook(call):
-        return await answer_workbook(call, "route", sent)
-    query = await begin_report(call, "route", sent, limited=False)
-    await _require_few_positions(call, query)
-    return await _answer(call, REPORTS["route"].read, query)
-
-
-@OPERATIONS.operation("GET", "/reports/events", query=EventQuery, answer=list[Event])
-async def get_events_report(call: Call) -> Response:
-    """Get the events of devices in a span of time."""
-    return await _report(call, "events", call.query(EventQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/summary", query=DailyQuery, answer=list[SummaryItem])
-async def get_summary_report(call: Call) -> Response:
-    """Get what devices did in a span of time, as a whole or by day."""
-    return await _report(call, "summary", call.query(DailyQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/trips", query=PeriodQuery, answer=list[TripItem])
-async def get_trips_report(call: Call) -> Response:
-    """Get the trips of devices in a span of time."""
-    return await _report(call, "trips", call.query(PeriodQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/stops", query=PeriodQuery, answer=list[StopItem])
-async def get_stops_report(call: Call) -> Response:
-    """Get the stops of devices in a span of time."""
-    return await _report(call, "stops", call.query(PeriodQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/geofences", query=GeofenceQuery, answer=list[GeofenceVisit])
-async def get_geofences_report(call: Call) -> Response:
-    """Get the visits of devices to geofences that began and ended in a span of time."""
-    query = await begin_report(call, "geofences", call.query(GeofenceQuery))
-    return await _answer(call, geofence_visits, query)
-
-
 @OPERATIONS.operation("GET", "/reports/presence", query=PresenceQuery, answer=list[Presence])
 async def get_presence_report(call: Call) -> Response:
     """Get which devices were near a place in a span of time of at most seven days, and when."""
@@ -105,17 +50,15 @@ async def get_presence_report(call: Call) -> Response:
         raise BadRequest(f"the span is longer than {MAX_PRESENCE.days} days")
     query = await begin_report(call, "presence", sent)
     circle = Circle(sent.latitude, sent.longitude, sent.radius)
-    return await _answer(call, partial(presences, circle=circle), query)
+    return await as_json_array(_items(call, partial(presences, circle=circle), query))
 
 
-async def _report(call: Call, name: str, sent: PeriodQuery) -> Response:
-    if wants_workbook(call):
-        return await answer_workbook(call, name, sent)
-    return await _answer(call, REPORTS[name].read, await begin_report(call, name, sent))
-
-
-async def _answer(call: Call, read: Read, query: ReportQuery) -> Response:
-    return await as_json_array(_items(call, read, query))
+async def answer_list(call: Call, report: Report, sent: PeriodQuery) -> Response:
+    """Answer with the items of a report."""
+    query = await begin_report(call, report.name, sent, limited=not report.limited_by_positions)
+    if report.limited_by_positions:
+        await _require_few_positions(call, query)
+    return await as_json_array(_items(call, report.read, query))
 
 
 async def _items(call: Call, read: Read, query: ReportQuery) -> AsyncGenerator[Sequence[Any], None]:

@@ -2,13 +2,14 @@
 (docs/reports.md#requests).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from motorpool.actors.reports.columns import Report
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.reports.visibility import select_devices, visible_of
 from motorpool.actors.words.preferences import Preferences, preferences_for
@@ -24,18 +25,19 @@ from motorpool.storage.records import User
 NAMES = {
     "start": "from",
     "end": "to",
-    "device_id": "deviceId",
-    "group_id": "groupId",
-    "type": "type",
-    "geofence_id": "geofenceId",
+    "device_ids": "deviceId",
+    "group_ids": "groupId",
+    "types": "type",
+    "alarms": "alarm",
+    "geofence_ids": "geofenceId",
 }
 
 
 class DeviceQuery(msgspec.Struct, kw_only=True, rename=NAMES):
     """Which devices a report covers; without any, all that the caller is linked to."""
 
-    device_id: Annotated[tuple[Id, ...], Meta(description="These devices; others are left out.")] = ()
-    group_id: Annotated[
+    device_ids: Annotated[tuple[Id, ...], Meta(description="These devices; others are left out.")] = ()
+    group_ids: Annotated[
         tuple[Id, ...], Meta(description="The devices of these groups, and of those below them.")
     ] = ()
     mail: Annotated[bool, Meta(description="With `Accept` of a workbook: send it by mail to the caller.")] = (
@@ -61,8 +63,8 @@ class DailyQuery(PeriodQuery, kw_only=True, rename=NAMES):
 class EventQuery(PeriodQuery, kw_only=True, rename=NAMES):
     """Of a report of events."""
 
-    type: Annotated[tuple[str, ...], Meta(description="Types of events; none or `allEvents`: all.")] = ()
-    alarm: Annotated[
+    types: Annotated[tuple[str, ...], Meta(description="Types of events; none or `allEvents`: all.")] = ()
+    alarms: Annotated[
         tuple[str, ...], Meta(description="Alarms: events of type `alarm` with others are left out.")
     ] = ()
 
@@ -70,7 +72,7 @@ class EventQuery(PeriodQuery, kw_only=True, rename=NAMES):
 class GeofenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
     """Of a report of visits."""
 
-    geofence_id: Annotated[
+    geofence_ids: Annotated[
         tuple[Id, ...], Meta(description="The geofences; without any the report is empty.")
     ] = ()
 
@@ -119,6 +121,20 @@ class CallViewer:
         return [device_id for device_id in device_ids if device_id in visible]
 
 
+_QUERIES: Mapping[tuple[str, ...], type[PeriodQuery]] = {
+    (): PeriodQuery,
+    ("daily",): DailyQuery,
+    ("types", "alarms"): EventQuery,
+    ("geofence_ids",): GeofenceQuery,
+}
+"""By the options that they take."""
+
+
+def query_of(report: Report) -> type[DeviceQuery]:
+    """Return the parameters of requests for a report."""
+    return _QUERIES[report.options] if report.has_period else DeviceQuery
+
+
 async def begin_report(call: Call, name: str, sent: PeriodQuery, *, limited: bool = True) -> ReportQuery:
     """Check a request, write its audit row, and return what the report is to cover.
 
@@ -141,20 +157,11 @@ async def begin_report(call: Call, name: str, sent: PeriodQuery, *, limited: boo
             "type": name,
             "from": _minute(sent.start),
             "to": _minute(sent.end),
-            "devices": str(list(sent.device_id)),
-            "groups": str(list(sent.group_id)),
+            "devices": str(list(sent.device_ids)),
+            "groups": str(list(sent.group_ids)),
         },
     )
-    return ReportQuery(
-        device_ids=sent.device_id,
-        group_ids=sent.group_id,
-        start=sent.start,
-        end=sent.end,
-        daily=isinstance(sent, DailyQuery) and sent.daily,
-        types=sent.type if isinstance(sent, EventQuery) else (),
-        alarms=sent.alarm if isinstance(sent, EventQuery) else (),
-        geofence_ids=sent.geofence_id if isinstance(sent, GeofenceQuery) else (),
-    )
+    return msgspec.convert(sent, ReportQuery, from_attributes=True)
 
 
 def _minute(instant: datetime) -> str:

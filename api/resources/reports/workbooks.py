@@ -19,9 +19,7 @@ from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyReque
 from motorpool.api.http.responses import no_content
 from motorpool.api.resources.reports.requests import (
     CallViewer,
-    DailyQuery,
     DeviceQuery,
-    EventQuery,
     PeriodQuery,
     begin_report,
 )
@@ -42,46 +40,10 @@ def wants_workbook(call: Call) -> bool:
     return call.request.accept_mimetypes.best_match(["application/json", XLSX], "application/json") == XLSX
 
 
-@OPERATIONS.operation("GET", "/reports/route/{type:text}", query=PeriodQuery, answers=FORMS)
-async def render_route_report(call: Call) -> Response:
-    """Get the positions of devices as a workbook, or have it mailed."""
-    return await answer_workbook(call, "route", call.query(PeriodQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/events/{type:text}", query=EventQuery, answers=FORMS)
-async def render_events_report(call: Call) -> Response:
-    """Get the events of devices as a workbook, or have it mailed."""
-    return await answer_workbook(call, "events", call.query(EventQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/summary/{type:text}", query=DailyQuery, answers=FORMS)
-async def render_summary_report(call: Call) -> Response:
-    """Get the summary of devices as a workbook, or have it mailed."""
-    return await answer_workbook(call, "summary", call.query(DailyQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/trips/{type:text}", query=PeriodQuery, answers=FORMS)
-async def render_trips_report(call: Call) -> Response:
-    """Get the trips of devices as a workbook, or have it mailed."""
-    return await answer_workbook(call, "trips", call.query(PeriodQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/stops/{type:text}", query=PeriodQuery, answers=FORMS)
-async def render_stops_report(call: Call) -> Response:
-    """Get the stops of devices as a workbook, or have it mailed."""
-    return await answer_workbook(call, "stops", call.query(PeriodQuery))
-
-
 @OPERATIONS.operation("GET", "/reports/history/{type:text}", query=PeriodQuery, answers=FORMS)
 async def render_history_report(call: Call) -> Response:
     """Get the trips, stops and positions of devices as one workbook, or have it mailed."""
     return await answer_workbook(call, "history", call.query(PeriodQuery))
-
-
-@OPERATIONS.operation("GET", "/reports/devices/{type:text}", query=DeviceQuery, answers=FORMS)
-async def render_devices_report(call: Call) -> Response:
-    """Get the devices of the caller as a workbook, or have it mailed."""
-    return await answer_workbook(call, "devices", call.query(DeviceQuery))
 
 
 @OPERATIONS.operation("GET", "/reports/devices", query=DeviceQuery, answers=FORMS)
@@ -101,10 +63,13 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
     if form not in {"xlsx", "mail"}:
         raise ResourceNotFound("a report is `xlsx` or `mail`")
     if isinstance(sent, PeriodQuery):
-        query = await begin_report(call, name, sent, limited=name != "route")
+        first = WORKBOOKS[name][0]
+        query = await begin_report(call, name, sent, limited=not first.limited_by_positions)
     else:
         READ_HISTORY.require(call.caller)
-        query = ReportQuery(device_ids=sent.device_id, group_ids=sent.group_id, start=call.now, end=call.now)
+        query = ReportQuery(
+            device_ids=sent.device_ids, group_ids=sent.group_ids, start=call.now, end=call.now
+        )
     if form == "mail":
         return await _mail(call, name, query)
     try:
