@@ -1,14 +1,12 @@
 """The application: declared operations with authentication, errors, headers, WebSocket and console."""
 
 import logging
-from collections.abc import Awaitable, Callable
-from functools import cache, partial
+from functools import cache
 
 import trio
 from quart import Request, Response, Websocket, has_request_context
 from quart import request as current_request
 from quart import websocket as current_websocket
-from quart.globals import request_ctx
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
 
 from motorpool.actors.change_feed import publish_changes
@@ -22,7 +20,7 @@ from motorpool.api.engine.openapi import describe
 from motorpool.api.engine.operations import Content, Operation, Operations
 from motorpool.api.engine.schemas import Json
 from motorpool.api.http import console_files
-from motorpool.api.http.asgi import Application, DirectHandler
+from motorpool.api.http.asgi import Answer, Application
 from motorpool.api.http.common_headers import CommonHeaders
 from motorpool.api.http.compression import compress
 from motorpool.api.http.errors import HttpError, Unauthorized, Unavailable
@@ -43,22 +41,15 @@ def create_app(context: ServerContext) -> Application:
     """Create the application of one running server."""
     http = context.settings.http
     headers = CommonHeaders(is_tls=http.tls_certificate is not None, cors_origin=http.cors_origin)
-    app = Application("motorpool.api", direct_prefix="/api/", common_headers=headers)
+    app = Application("motorpool.api", prefix="/api/", common_headers=headers)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = http.body_bytes
-    # Long answers may take long; listening_sockets.py drops clients that stop reading.
-    app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
     http_metrics = metrics.HttpMetrics(context)
     _encoded_document()  # takes some 100 ms, which a request should not wait for
-    operations = [*OPERATIONS, _document_operation()]
-    for operation in operations:
-        answer = _direct_handler(context, operation, http_metrics)
-        app.add_url_rule(
-            operation.rule, endpoint=operation.name, view_func=_view(answer), methods=[operation.method]
-        )
-        if operation.method == "GET":
-            app.add_direct_route(operation.name, partial(_answer_directly, answer))
+    for operation in [*OPERATIONS, _document_operation()]:
+        answer = _answer_with(context, operation, http_metrics)
+        app.add_operation(operation.method, operation.rule, operation.name, answer)
     websocket.add_socket(app, context)
     console_files.add_console_routes(app, context.settings, context.settings.data / OVERRIDE)
     metrics.add_metrics_route(app, context, http_metrics)
@@ -67,20 +58,7 @@ def create_app(context: ServerContext) -> Application:
     async def handle_error(error: Exception) -> Response:
         return answer_error(error, current_request if has_request_context() else current_websocket)
 
-    @app.after_request
-    async def finish(response: Response) -> Response:
-        request = request_ctx.request
-        if request.path.startswith("/api/"):
-            await compress(request, response)
-        return response
-
     return app
-
-
-async def _answer_directly(answer: DirectHandler, request: Request, path: dict[str, int | str]) -> Response:
-    response = await answer(request, path)
-    await compress(request, response)
-    return response
 
 
 def openapi_document() -> Json:
@@ -105,16 +83,9 @@ def _document_operation() -> Operation:
     return next(iter(collected))
 
 
-def _view(answer: DirectHandler) -> Callable[..., Awaitable[Response]]:
-    async def view(**path: int | str) -> Response:
-        return await answer(request_ctx.request, path)
+def _answer_with(context: ServerContext, operation: Operation, http_metrics: metrics.HttpMetrics) -> Answer:
+    """Return the function that answers the requests for an operation."""
 
-    return view
-
-
-def _direct_handler(
-    context: ServerContext, operation: Operation, http_metrics: metrics.HttpMetrics
-) -> DirectHandler:
     async def answer(request: Request, path: dict[str, int | str]) -> Response:
         began = context.clock.monotonic()
         try:
@@ -122,6 +93,7 @@ def _direct_handler(
         except Exception as error:
             response = answer_error(error, request)
         http_metrics.observe(operation.name, response.status_code, context.clock.monotonic() - began)
+        await compress(request, response)
         return response
 
     async def serve(request: Request, path: dict[str, int | str]) -> Response:

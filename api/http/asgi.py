@@ -1,14 +1,16 @@
-"""Quart on Trio: bodies that are read on demand, answers that are sent completely, and a direct path for
-requests that only read (docs/decisions/0301).
+"""Quart on Trio: bodies that are read on demand, answers that are sent completely, and operations that are
+answered without Quart's tasks and contexts (docs/decisions/0301).
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import trio
 from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, ASGISendEvent
 from quart import Request, Response
+from quart.typing import ResponseTypes
 from quart.utils import encode_headers
 from quart.wrappers.response import DataBody
 from quart_trio import QuartTrio
@@ -17,11 +19,12 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import IntegerConverter
 
 from motorpool.api.http.common_headers import CommonHeaders
-from motorpool.api.http.request_body import BodyRequest
+from motorpool.api.http.request_body import BodyRequest, RequestBody
 from motorpool.api.http.tcp_server import disconnect_scope
 
-DirectHandler = Callable[[Request, dict[str, int | str]], Awaitable[Response]]
-"""Answers a request with these path parameters, errors included, without Quart's contexts."""
+Answer = Callable[[Request, dict[str, int | str]], Awaitable[Response]]
+"""Answers a request with these path parameters, errors included."""
+_READS = frozenset(("GET", "HEAD"))
 _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 
 
@@ -32,24 +35,48 @@ class WholeNumber(IntegerConverter):
 
 
 class HttpScope(TrioASGIHTTPConnection):
-    """One HTTP request; its sends are shielded from cancellation.
+    """One HTTP request, served in one task; a second one takes in the body that it may have.
 
-    With the last byte Hypercorn reports the end of the request, upon which Quart-Trio cancels the task that
-    is still inside that send: the connection would miss its keep-alive timer, or its close. Sends have a
-    time limit of their own (listening_sockets.py), so a shielded send cannot hang.
+    The end of an answer is shielded from cancellation: with the last byte Hypercorn reports the end of the
+    request as a disconnection, and the connection would miss its keep-alive timer, or its close, if the task
+    that is still inside that send were cancelled. Sends have a time limit of their own
+    (listening_sockets.py), so a shielded send cannot hang.
     """
 
     app: "Application"
 
     async def __call__(self, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        """Serve one request; those of direct routes without Quart's tasks and contexts."""
-        matched = self.app.match_direct_route(self.scope["method"], self.scope["path"])
-        if matched is None or not _BODY_HEADERS.isdisjoint(name for name, _ in self.scope["headers"]):
-            await super().__call__(receive, send)
+        """Serve the request until it is answered, or the client disconnects."""
+        request = self._create_request_from_scope(send)
+        assert isinstance(request, BodyRequest)
+        connected = disconnect_scope(self.scope)
+        if self.scope["method"] in _READS and _BODY_HEADERS.isdisjoint(
+            name for name, _ in self.scope["headers"]
+        ):
+            await self._serve(request, send, connected)
             return
-        answer, path = matched
-        with disconnect_scope(self.scope) as connected:
-            response = await answer(self._create_request_from_scope(send), path)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._take_body, request.body, receive, connected)
+            await self._serve(request, send, connected)
+            nursery.cancel_scope.cancel()
+
+    async def _take_body(
+        self, body: RequestBody, receive: ASGIReceiveCallable, connected: trio.CancelScope
+    ) -> None:
+        """Pass on the body as fast as it is read, and end the request if the client disconnects."""
+        while True:
+            message = await receive()
+            if message["type"] == "http.request":
+                await body.feed(message.get("body", b""), is_last=not message.get("more_body", False))
+            elif message["type"] == "http.disconnect":
+                connected.cancel()
+                return
+
+    async def _serve(self, request: BodyRequest, send: ASGISendCallable, connected: trio.CancelScope) -> None:
+        with connected:
+            response = await self.app.answer(request)
+            # Hypercorn could not end the request while part of its body waits to be read.
+            request.body.discard()
             body = response.response
             if not isinstance(body, DataBody):
                 await self._send_response(partial(self._send_whole, send), response)
@@ -58,35 +85,9 @@ class HttpScope(TrioASGIHTTPConnection):
         if connected.cancelled_caught:
             return
         headers = self.app.common_headers.add(self.scope, encode_headers(response.headers))
-        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-        await send({"type": "http.response.body", "body": content, "more_body": False})
-
-    async def handle_messages(  # type: ignore[override]  # Quart-Trio's own form, which adds the nursery
-        self, nursery: trio.Nursery, request: Request, receive: ASGIReceiveCallable
-    ) -> None:
-        """Pass on the body as fast as it is read, and end the request if the client disconnects."""
-        assert isinstance(request, BodyRequest)
-        while True:
-            message = await receive()
-            if message["type"] == "http.request":
-                await request.body.feed(message.get("body", b""), is_last=not message.get("more_body", False))
-            elif message["type"] == "http.disconnect":
-                nursery.cancel_scope.cancel()
-                return
-
-    async def handle_request(  # type: ignore[override]  # Quart-Trio's own form, which adds the nursery
-        self, nursery: trio.Nursery, request: Request, send: ASGISendCallable
-    ) -> None:
-        """Serve one request through Quart."""
-        assert isinstance(request, BodyRequest)
-
-        async def send_whole(event: ASGISendEvent) -> None:
-            if event["type"] == "http.response.start":
-                # Hypercorn could not end the request while part of its body waits to be read.
-                request.body.discard()
-            await self._send_whole(send, event)
-
-        await super().handle_request(nursery, request, send_whole)
+        with trio.CancelScope(shield=True):
+            await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+            await send({"type": "http.response.body", "body": content, "more_body": False})
 
     async def _send_whole(self, send: ASGISendCallable, event: ASGISendEvent) -> None:
         if event["type"] == "http.response.start":
@@ -99,33 +100,37 @@ class HttpScope(TrioASGIHTTPConnection):
 
 
 class Application(QuartTrio):
-    """A Quart application with direct routes."""
+    """A Quart application whose operations are answered without Quart's contexts and signals.
+
+    They share its routes; Quart answers what is none of them, and serves WebSockets.
+    """
 
     asgi_http_class: Any = HttpScope
     """`Any`: Quart and Quart-Trio declare different classes."""
     request_class: Any = BodyRequest
 
-    def __init__(
-        self, name: str, *, direct_prefix: str = "/", common_headers: CommonHeaders | None = None
-    ) -> None:
-        """`direct_prefix` is the common prefix of the paths of all direct routes."""
+    def __init__(self, name: str, *, prefix: str = "/", common_headers: CommonHeaders | None = None) -> None:
+        """`prefix` is the common prefix of the paths of all operations."""
         super().__init__(name, static_folder=None)
         self.url_map.converters["int"] = WholeNumber
         self.common_headers = common_headers or CommonHeaders()
-        self._direct_prefix = direct_prefix
-        self._direct_handlers: dict[str, DirectHandler] = {}
+        self._prefix = prefix
+        self._operations: dict[tuple[str, str], Answer] = {}
 
-    def add_direct_route(self, endpoint: str, answer: DirectHandler) -> None:
-        """Serve GET of this endpoint directly; its URL rule is added as any other."""
-        self._direct_handlers[endpoint] = answer
+    def add_operation(self, method: str, rule: str, name: str, answer: Answer) -> None:
+        """Have a method of the paths of a URL rule answered by a function."""
+        self.add_url_rule(rule, endpoint=name, methods=[method])
+        self._operations[name, method] = answer
+        if method == "GET":
+            self._operations[name, "HEAD"] = answer
 
-    def match_direct_route(self, method: str, path: str) -> tuple[DirectHandler, dict[str, int | str]] | None:
-        """Return the direct handler of a path and the path's parameters, or None."""
-        if not self._direct_handlers or method != "GET" or not path.startswith(self._direct_prefix):
-            return None
-        try:
-            endpoint, parameters = self.url_map.bind("").match(path, method)
-        except HTTPException:  # a redirect among them
-            return None
-        answer = self._direct_handlers.get(endpoint)
-        return None if answer is None else (answer, dict(parameters))
+    async def answer(self, request: Request) -> ResponseTypes:
+        """Answer a request."""
+        found = None
+        if request.path.startswith(self._prefix):
+            with suppress(HTTPException):  # a redirect among them, which Quart answers
+                endpoint, parameters = self.url_map.bind("").match(request.path, request.method)
+                found = self._operations.get((endpoint, request.method))
+        if found is None:
+            return await self.handle_request(request)
+        return await found(request, dict(parameters))

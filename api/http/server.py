@@ -195,8 +195,8 @@ def hypercorn_config(settings: HttpSettings) -> ConnectionConfig:
     config.websocket_ping_interval = max(10.0, settings.idle_seconds / 5)
     # Clients of /api/socket send nothing that is read.
     config.websocket_max_message_size = 4 * 1024
-    # Pieces of a body that may wait; the rest stays in the operating system's buffer. A direct route
-    # (asgi.py) reads none: the end of the body and that of the connection must fit.
+    # Pieces of a body that may wait; the rest stays in the operating system's buffer. Requests
+    # that only read take in none (asgi.py): the end of the body and that of the connection must fit.
     config.max_app_queue_size = 2
     config.h11_max_incomplete_size = 64 * 1024
     config.ssl_handshake_timeout = 10.0

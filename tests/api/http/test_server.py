@@ -13,6 +13,7 @@ from quart import Request, Response, has_request_context, request
 from motorpool.api.http import server as http_server
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import AbortableStream, bind
+from motorpool.api.http.request_body import BodyRequest
 from motorpool.api.http.server import HttpServer, ServedApp, http_spec
 from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import SupervisorSpec, System, open_system
@@ -48,7 +49,6 @@ async def sleep_until_cancelled() -> None:
 
 def create_served_app(system: System) -> ServedApp:
     app = Application(__name__)
-    app.config["RESPONSE_TIMEOUT"] = None
 
     @app.get("/big")
     async def big() -> Response:
@@ -72,15 +72,11 @@ def create_served_app(system: System) -> ServedApp:
     async def broken() -> str:
         raise RuntimeError("broken on purpose")
 
-    async def number(**path: int) -> Response:
-        return Response(f"{path['number']} by the usual way")
-
     async def quick_number(asked: Request, path: dict[str, int | str]) -> Response:
         assert not has_request_context()
         return Response(f"{path['number']} quickly for {asked.headers['Host']}")
 
-    app.add_url_rule("/quick/<int:number>", endpoint="number", view_func=number)
-    app.add_direct_route("number", quick_number)
+    app.add_operation("GET", "/quick/<int:number>", "number", quick_number)
 
     async def quick_never(asked: Request, path: dict[str, int | str]) -> Response:
         await sleep_until_cancelled()
@@ -95,9 +91,15 @@ def create_served_app(system: System) -> ServedApp:
 
         return Response(write())
 
+    async def echo(asked: Request, path: dict[str, int | str]) -> Response:
+        assert not has_request_context()
+        assert isinstance(asked, BodyRequest)
+        return Response(b"".join([piece async for piece in asked.body]) or b"nothing")
+
     for name, answer in (("never", quick_never), ("pieces", quick_pieces)):
-        app.add_url_rule(f"/quick/{name}", endpoint=f"quick-{name}", view_func=never)
-        app.add_direct_route(f"quick-{name}", answer)
+        app.add_operation("GET", f"/quick/{name}", f"quick-{name}", answer)
+    app.add_operation("POST", "/quick/never", "quick-change", quick_never)
+    app.add_operation("PUT", "/quick/echo", "quick-echo", echo)
     return ServedApp(app=app, closing=trio.Event())
 
 
@@ -166,11 +168,21 @@ async def test_a_direct_answer_in_pieces_is_sent_whole_and_the_connection_stays(
         assert received.endswith(b"7 quickly for localhost")
 
 
-@pytest.mark.parametrize("path", ["/quick/never", "/quick/pieces?endless", "/never"])
-async def test_a_request_ends_when_its_client_disconnects(path: str) -> None:
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        "GET /quick/never HTTP/1.1\r\n",
+        "GET /quick/pieces?endless HTTP/1.1\r\n",
+        "GET /never HTTP/1.1\r\n",
+        "POST /quick/never HTTP/1.1\r\nContent-Length: 0\r\n",
+        "POST /quick/never HTTP/1.1\r\nContent-Length: 100\r\n",
+    ],
+)
+async def test_a_request_ends_when_its_client_disconnects(request_line: str) -> None:
     requests.append(Waiting())
     async with running() as (_, port):
-        stream = await ask(port, path)
+        stream = await dial(port)
+        await stream.send_all(f"{request_line}Host: localhost\r\n\r\n".encode())
         with trio.fail_after(30):
             await requests[-1].began.wait()
             assert not requests[-1].ended.is_set()
@@ -187,19 +199,22 @@ async def test_a_request_ends_when_its_client_disconnects(path: str) -> None:
     [
         ("GET /quick/7", "", b"7 quickly for localhost"),
         ("GET /quick/7?x=1", "", b"7 quickly for localhost"),
-        ("GET /quick/7", "Content-Length: 0\r\n", b"7 by the usual way"),
+        ("GET /quick/7", "Content-Length: 0\r\n", b"7 quickly for localhost"),
+        ("PUT /quick/echo", "Content-Length: 3\r\n\r\nabc", b"abc"),
+        ("PUT /quick/echo", "", b"nothing"),
+        ("PUT /quick/echo", "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", b"abc"),
         ("HEAD /quick/7", "", b""),
         ("GET /quick/x", "", b"Not Found"),
         ("POST /quick/7", "Content-Length: 0\r\n", b"Method Not Allowed"),
     ],
 )
-async def test_a_quick_operation_needs_no_context_and_leaves_all_else_to_quart(
+async def test_operations_need_no_context_and_leave_all_else_to_quart(
     request_line: str, header: str, answer: bytes
 ) -> None:
     async with running() as (_, port):
         stream = await dial(port)
-        head = f"{request_line} HTTP/1.1\r\nHost: localhost\r\n{header}Connection: close\r\n\r\n"
-        await stream.send_all(head.encode())
+        head = f"{request_line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{header}"
+        await stream.send_all((head if "\r\n\r\n" in header else head + "\r\n").encode())
         with trio.fail_after(30):
             received = await read_all(stream)
         assert answer in received.partition(b"\r\n\r\n")[2]
