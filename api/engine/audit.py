@@ -33,6 +33,20 @@ def privileged_values(
     return found
 
 
+def changed_attributes(
+    keys: Iterable[str], old: msgspec.Struct | None, new: msgspec.Struct | None
+) -> dict[str, Any]:
+    """Return for an audit row those of the attributes that a change affects, with their values."""
+    before, after = getattr(old, "attributes", {}), getattr(new, "attributes", {})
+    return {
+        f"attributes.{key}": {
+            when: held[key] for when, held in (("before", before), ("after", after)) if key in held
+        }
+        for key in keys
+        if before.get(key) != after.get(key)
+    }
+
+
 async def record_action(
     call: Call,
     queries: Queries,

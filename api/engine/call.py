@@ -43,7 +43,9 @@ class Call:
         self._body_memory = 0
         """Bytes of the body that are counted in `ServerContext.body_memory`."""
         self.after_commit: list[Callable[[], Awaitable[None]]] = []
-        """What follows the commit of a change of a resource, beside what its policy does then."""
+        """What follows the commit of a change of a resource, after it was published."""
+        self.warning = ""
+        """The header X-Warning of the answer to such a change; empty: none."""
         self.shield: trio.CancelScope | None = None
         """Set while a change is served to its end whatever the client does."""
 

@@ -12,6 +12,7 @@ from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import ListParameters
 from motorpool.api.engine.resource import ResourcePolicy, id_of
+from motorpool.api.engine.text_rules import TextRules, rules_for_all
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.storage.accounts import links, users
@@ -36,7 +37,12 @@ class LinkedPolicy(ResourcePolicy[R]):
         group_link: LinkType | None = None,
         references: Mapping[str, Table[Any]] | None = None,
         user_id_expands: bool = False,
+        required: tuple[str, ...] = (),
+        verbatim: tuple[str, ...] = (),
+        texts: TextRules | None = None,
     ) -> None:
+        """Without `texts` all but `verbatim` ones are trimmed and bounded, and `required` ones not blank."""
+        self.texts = texts or rules_for_all(table.record, required=required, verbatim=verbatim)
         self.table = table
         self._link = link
         self._device_link = device_link
@@ -89,17 +95,13 @@ class LinkedPolicy(ResourcePolicy[R]):
         """Return whether the caller is linked to it; administrators have access to all."""
         return await may_see(call, self.table, record_id, queries)
 
-    async def check_references(self, call: Call, queries: Queries, new: R, old: R | None) -> None:
+    async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
         """Refuse a changed reference to what the caller has no access to."""
         for name, table in self._references.items():
             wanted = getattr(new, name)
             changed = wanted and (old is None or getattr(old, name) != wanted)
-            if changed and not await may_see(call, table, wanted, queries):
+            if changed and not await may_see(call, table, wanted, transaction):
                 raise BadRequest(f"{camel(name)}: no access to it, or no such")
-
-    async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
-        """Check the references."""
-        await self.check_references(call, transaction, new, old)
         return new
 
     async def insert(self, call: Call, transaction: Queries, new: R) -> R:
@@ -113,11 +115,10 @@ class LinkedPolicy(ResourcePolicy[R]):
         del call, old
         return await self.table.update(transaction, new)
 
-    async def delete(self, call: Call, transaction: Queries, old: R) -> str | None:
+    async def delete(self, call: Call, transaction: Queries, old: R) -> None:
         """Delete the record."""
         del call
         await self.table.delete(transaction, id_of(old))
-        return None
 
 
 async def may_see(call: Call, table: Table[Any], record_id: int, queries: Queries | None = None) -> bool:

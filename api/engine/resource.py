@@ -13,10 +13,11 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from motorpool.actors.messages.changes import Change
-from motorpool.api.engine.audit import privileged_values
+from motorpool.api.engine.audit import changed_attributes, privileged_values
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import BodyRules
+from motorpool.api.engine.text_rules import TextRules
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Table, Versioned
 
@@ -24,24 +25,31 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 
 class ResourcePolicy(Generic[R]):
-    """Access rules and hooks of a resource; subclasses override what differs from the defaults here."""
+    """Access rules and hooks of a resource; subclasses override what differs from the defaults here.
 
-    required: tuple[str, ...] = ()
-    """Fields that a body must hold, and whose texts must not be blank."""
+    A write reads the body before a transaction is begun (`read`). In the transaction it locks the row
+    (`lock`), asks whether the caller may write it (`has_access`, `require_write`), checks what is to be
+    stored (`prepare`), stores it (`insert`, `update` or `delete`) and writes an audit row (`audited`). After
+    the commit it publishes the change, does what was added to `Call.after_commit`, and answers (`show`).
+    """
+
+    texts = TextRules()
+    """Rules for the texts of bodies."""
     privileged: tuple[str, ...] = ()
     """Fields that decide what somebody may do, whose values before and after a change are audited."""
+    audited_attributes: tuple[str, ...] = ()
+    """Attributes of which the same holds."""
     distinguishes_missing: frozenset[str] = frozenset()
     """Methods on one record that answer 404 for an unknown id and 400 for a missing right. With all other
     methods the two look alike, 404 for GET and 400 for writes, except to administrators."""
 
-    def max_length(self, name: str) -> int | None:
-        """Return how many characters a text field may have; None: no limit of its own."""
-        del name
-        return None
-
     async def read(self, call: Call, shape: type[R]) -> R:
-        """Read the body of a create or update."""
-        return await call.body(shape)
+        """Read the body of a create or update, trim its texts and check it."""
+        return await self.validate(self.texts.trimmed(await call.body(shape)))
+
+    async def validate(self, sent: R) -> R:
+        """Return what is to be stored; BadRequest for values that are invalid whatever is stored."""
+        return sent
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Check the list parameters against the caller's rights and turn them into a query."""
@@ -64,9 +72,10 @@ class ResourcePolicy(Generic[R]):
         """
         raise NotImplementedError
 
-    async def before_lock(self, call: Call, transaction: Queries) -> None:
-        """Take locks that come before that of the row of the path, for rules that span several rows."""
-        del call, transaction
+    async def lock(self, call: Call, transaction: Queries, table: Table[Any]) -> Versioned[R] | None:
+        """Lock the row of the path and return it with its version; for rules that span rows, others first."""
+        found: Versioned[R] | None = await table.fetch_versioned(transaction, call.id, lock=True)
+        return found
 
     async def require_write(self, call: Call, transaction: Queries, record: R) -> None:
         """Raise BadRequest unless the caller, who has access to the record, may edit and delete it."""
@@ -88,22 +97,14 @@ class ResourcePolicy(Generic[R]):
         """Store a changed record; None if it is gone. `old` is the record before the change."""
         raise NotImplementedError
 
-    async def delete(self, call: Call, transaction: Queries, old: R) -> str | None:
-        """Delete a record, whose row is locked; return the header X-Warning, if there is to be one."""
+    async def delete(self, call: Call, transaction: Queries, old: R) -> None:
+        """Delete a record, whose row is locked."""
         raise NotImplementedError
 
     def audited(self, old: R | None, new: R | None) -> Mapping[str, Any]:
-        """Return what an audit row says of a change: `privileged` fields, and no secrets."""
-        return privileged_values(self.privileged, old, new)
-
-    async def after_commit(self, call: Call, record_id: int, new: R | None, old: R | None) -> None:
-        """Do what follows the commit; a deleted record has no `new`, a new one no `old`."""
-        del call, record_id, new, old
-
-    async def warning(self, call: Call, stored: R) -> str:
-        """Return the header X-Warning for a record that was stored nevertheless, or an empty text."""
-        del call, stored
-        return ""
+        """Return what an audit row says of a change: privileged fields and attributes, and no secrets."""
+        found = privileged_values(self.privileged, old, new)
+        return found | changed_attributes(self.audited_attributes, old, new)
 
     async def show(self, call: Call, records: Sequence[R]) -> list[R]:
         """Fill in the fields that no table holds."""
@@ -150,9 +151,9 @@ class Resource(Generic[R]):
     @property
     def body_rules(self) -> BodyRules:
         """Rules for bodies that their type cannot express."""
-        texts = [item.name for item in msgspec.structs.fields(self.shape)]
-        bounds = {name: bound for name in texts if (bound := self.policy.max_length(name)) is not None}
-        return BodyRules(required=self.policy.required, max_lengths=bounds, ignored=self.read_only)
+        texts = self.policy.texts
+        bounds = {name: bound for name, bound in texts.max_lengths.items() if bound is not None}
+        return BodyRules(required=texts.required, max_lengths=bounds, ignored=self.read_only)
 
     @property
     def title(self) -> str:

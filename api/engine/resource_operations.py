@@ -152,28 +152,26 @@ class _ResourceOperations(Generic[R]):
             else:
                 fact = change(record_id, "updated", changed_fields(old, new))
             await publish_changes(call.context.system, fact)
-        await self._policy.after_commit(call, record_id, new, old)
         for follow in call.after_commit:
             await follow()
 
     async def _answer(self, call: Call, stored: R, version: int) -> Response:
         """Return the stored record, with a warning if there is one."""
         answer = with_version(as_json((await self._policy.show(call, [stored]))[0]), version)
-        return _with_warning(answer, await self._policy.warning(call, stored))
+        return _with_warning(answer, call)
 
     async def delete(self, call: Call) -> Response:
         self._change.require(call.caller)
-        warning: str | None = None
         async with call.context.database.transaction() as transaction:
             locked = await self._lock(call, transaction, "DELETE")
             if locked is not None:
-                warning = await self._policy.delete(call, transaction, locked.record)
+                await self._policy.delete(call, transaction, locked.record)
                 await self._record(call, transaction, "remove", call.id, locked.record, None)
         if locked is not None:
             await self._after_commit(call, call.id, None, locked.record)
         elif "DELETE" in self._policy.distinguishes_missing:
             raise ResourceNotFound(f"no such {self._resource.words}")
-        return _with_warning(no_content(), warning)
+        return _with_warning(no_content(), call)
 
     async def _lock(self, call: Call, transaction: Queries, method: str) -> Versioned[R] | None:
         """Lock the row until the transaction ends, and return it with its version.
@@ -182,10 +180,7 @@ class _ResourceOperations(Generic[R]):
         no such record and the caller may know it; BadRequest if there is no access, or if the row does not
         have the version that the client expects.
         """
-        await self._policy.before_lock(call, transaction)
-        found: Versioned[R] | None = await self._resource.table.fetch_versioned(
-            transaction, call.id, lock=True
-        )
+        found = await self._policy.lock(call, transaction, self._resource.table)
         if call.caller.administrator:
             permitted = True
         elif found is None:
@@ -223,10 +218,10 @@ class _ResourceOperations(Generic[R]):
         return found
 
 
-def _with_warning(answer: Response, warning: str | None) -> Response:
+def _with_warning(answer: Response, call: Call) -> Response:
     """Add the header X-Warning, if there is anything to warn of."""
-    if warning:
-        answer.headers["X-Warning"] = warning
+    if call.warning:
+        answer.headers["X-Warning"] = call.warning
     return answer
 
 

@@ -11,13 +11,13 @@ from motorpool.actors.messages.changes import CalendarChanged, changed_fields
 from motorpool.actors.work.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored, zone_of
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.spans import Span
 from motorpool.api.engine.time_zones import require_time_zone
-from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.codecs.calendars.content_lines import CalendarError
@@ -42,7 +42,7 @@ MAX_WINDOWS = 10_000
 """In one answer; a year of hours has 8,784."""
 
 
-class CalendarPolicy(ValidatedPolicy[Calendar]):
+class CalendarPolicy(LinkedPolicy[Calendar]):
     """Stores the text unchanged, to the byte: clients edit it by line number."""
 
     def __init__(self) -> None:
@@ -78,13 +78,22 @@ class CalendarPolicy(ValidatedPolicy[Calendar]):
         except CalendarError as error:
             raise BadRequest(f"data: {error}") from None
 
-    async def warning(self, call: Call, stored: Calendar) -> str:
-        """Warn of short gaps, such as a day from 00:00 to 23:59 leaves (docs/calendars.md#windows)."""
-        gap = await trio.to_thread.run_sync(_short_gap, stored.data, call.now, limiter=self._parser_limit)
-        if gap is None:
-            return ""
-        seconds = (gap[1] - gap[0]).total_seconds()
-        return f"it is shut for {seconds:g} s at {gap[0]:%Y-%m-%dT%H:%M:%SZ}, which is seldom meant"
+    async def prepare(
+        self, call: Call, transaction: Queries, new: Calendar, old: Calendar | None
+    ) -> Calendar:
+        """Have the answer warn of short gaps, such as a day from 00:00 to 23:59 leaves
+        (docs/calendars.md#windows).
+        """
+
+        async def warn() -> None:
+            gap = await trio.to_thread.run_sync(_short_gap, new.data, call.now, limiter=self._parser_limit)
+            if gap is not None:
+                seconds = (gap[1] - gap[0]).total_seconds()
+                place = f"{gap[0]:%Y-%m-%dT%H:%M:%SZ}"
+                call.warning = f"it is shut for {seconds:g} s at {place}, which is seldom meant"
+
+        call.after_commit.append(warn)
+        return await super().prepare(call, transaction, new, old)
 
     async def update(self, call: Call, transaction: Queries, new: Calendar, old: Calendar) -> Calendar | None:
         """Store; changed windows reset the schedules that follow the calendar."""

@@ -18,6 +18,7 @@ from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, as_text, no_content
 from motorpool.storage import plain_tables
@@ -26,17 +27,9 @@ from motorpool.storage.records import ComputedAttribute
 
 OPERATIONS = Operations("attributes")
 
-MAX_NAME_LENGTH = 128
-
 
 class ComputedAttributePolicy(LinkedPolicy[ComputedAttribute]):
     """Linked users read; administrators write."""
-
-    required = ("attribute", "expression")
-
-    def max_length(self, name: str) -> int | None:
-        """Limit the attribute's name."""
-        return MAX_NAME_LENGTH if name == "attribute" else None
 
     async def read(self, call: Call, shape: type[ComputedAttribute]) -> ComputedAttribute:
         """Validate before a transaction is begun: compiling an expression may take a tenth of a second."""
@@ -70,6 +63,7 @@ COMPUTED_ATTRIBUTES = Resource(
         links.USER_ATTRIBUTE,
         device_link=links.DEVICE_ATTRIBUTE,
         group_link=links.GROUP_ATTRIBUTE,
+        texts=TextRules({"attribute": MAX_NAME_LENGTH}, required=("attribute", "expression")),
     ),
     parameters=COMMON_PARAMETERS - {"exclude_attributes"} | {"device_id", "group_id"},
 )

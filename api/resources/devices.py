@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParamete
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
@@ -31,18 +33,11 @@ OPERATIONS = Operations("devices")
 
 _log = logging.getLogger(__name__)
 
-MAX_TEXT_LENGTH = 128
-
 
 class DevicePolicy(LinkedPolicy[Device]):
     """Checks the limit of devices and the unique id, and fills in live fields."""
 
-    required = ("name", "unique_id")
     privileged = ("unique_id", "group_id", "disabled", "expiration_time")
-
-    def max_length(self, name: str) -> int | None:
-        """Limit name and unique id."""
-        return MAX_TEXT_LENGTH if name in self.required else None
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Build the query; with ids or unique ids other filters are ignored (docs/http-api.md#lists)."""
@@ -63,20 +58,11 @@ class DevicePolicy(LinkedPolicy[Device]):
         return await call.context.devices.get(record_id) if await may_see_device(call, record_id) else None
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
-        """Check names, references, and the limit of devices."""
-        for field, text in (("name", new.name), ("uniqueId", new.unique_id)):
-            if not text.strip():
-                raise BadRequest(f"{field}: needed")
-            if len(text) > MAX_TEXT_LENGTH:
-                raise BadRequest(f"{field}: longer than {MAX_TEXT_LENGTH} characters")
-        new = msgspec.structs.replace(
-            new,
-            name=new.name.strip(),
-            unique_id=new.unique_id.strip(),
-            phone=new.phone.strip() if new.phone else new.phone,
-        )
+        """Check the time zone, references, and the limit of devices; take the files along."""
         require_time_zone(DECODER_ZONE, new.attributes, old.attributes if old is not None else {})
-        await self.check_references(call, transaction, new, old)
+        new = await super().prepare(call, transaction, new, old)
+        if old is not None and new.unique_id != old.unique_id:
+            call.after_commit.append(partial(_move_files, call, old, new.unique_id))
         if old is None and not call.caller.administrator:
             await _require_room(call, transaction)
         return new
@@ -86,25 +72,7 @@ class DevicePolicy(LinkedPolicy[Device]):
         await runs.cancel_for_device(transaction, old.id, call.now)
         await clear_references(call, transaction, "device_id", old.id, name=old.name)
         await super().delete(call, transaction, old)
-
-    async def after_commit(self, call: Call, record_id: int, new: Device | None, old: Device | None) -> None:
-        """Move or remove its files."""
-        del record_id
-        if old is not None and (new is None or new.unique_id != old.unique_id):
-            await self._take_files_along(call, old, new)
-
-    async def _take_files_along(self, call: Call, old: Device, new: Device | None) -> None:
-        """Files go with their device (docs/decisions/0025): no later owner of its identity sees
-        them.
-        """
-        store = call.context.files.store
-        if new is None:
-            await store.remove(old.unique_id)
-            return
-        try:
-            await store.move(old.unique_id, new.unique_id)
-        except OSError as error:
-            _log.warning("the files of device %d stay under %r: %s", new.id, old.unique_id, error)
+        call.after_commit.append(partial(call.context.files.store.remove, old.unique_id))
 
     async def show(self, call: Call, records: Sequence[Device]) -> list[Device]:
         """Add status, last update and latest position."""
@@ -123,6 +91,14 @@ class DevicePolicy(LinkedPolicy[Device]):
                 else record
             )
         return shown
+
+
+async def _move_files(call: Call, old: Device, unique_id: str) -> None:
+    """Files go with their device (docs/decisions/0025): no later owner of its identity sees them."""
+    try:
+        await call.context.files.store.move(old.unique_id, unique_id)
+    except OSError as error:
+        _log.warning("the files of device %d stay under %r: %s", old.id, old.unique_id, error)
 
 
 async def _require_room(call: Call, transaction: Queries) -> None:
@@ -148,6 +124,10 @@ DEVICES = Resource(
         links.USER_DEVICE,
         device_link=links.DEVICE_DEVICE,
         references={"group_id": groups.TABLE, "calendar_id": plain_tables.CALENDARS},
+        texts=TextRules(
+            {"name": MAX_NAME_LENGTH, "unique_id": MAX_NAME_LENGTH, "phone": None},
+            required=("name", "unique_id"),
+        ),
     ),
     parameters=COMMON_PARAMETERS | {"device_id", "id", "unique_id"},
     read_only=("status", "last_update", "position_id"),

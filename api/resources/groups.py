@@ -2,12 +2,12 @@
 
 from motorpool.actors.messages.changes import GroupChanged
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
-from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage.accounts import links
 from motorpool.storage.database.queries import Queries
@@ -17,12 +17,12 @@ from motorpool.storage.records import Group
 OPERATIONS = Operations("groups")
 
 
-class GroupPolicy(ValidatedPolicy[Group]):
+class GroupPolicy(LinkedPolicy[Group]):
     """Refuses cycles among groups."""
 
     async def prepare(self, call: Call, transaction: Queries, new: Group, old: Group | None) -> Group:
         """Check the parent group."""
-        await self.check_references(call, transaction, new, old)
+        new = await super().prepare(call, transaction, new, old)
         require_time_zone(DECODER_ZONE, new.attributes, old.attributes if old is not None else {})
         moved = old is not None and new.group_id and new.group_id != old.group_id
         if moved and await groups.would_lie_below_itself(transaction, new.id, new.group_id):

@@ -8,11 +8,11 @@ from quart import Response
 from motorpool.actors.messages.changes import NotificationChanged
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
-from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.storage import plain_tables
@@ -49,7 +49,7 @@ class SentNotification(Notification, frozen=True):
     """Whether the body has `notificators`."""
 
 
-class NotificationPolicy(ValidatedPolicy[Notification]):
+class NotificationPolicy(LinkedPolicy[Notification]):
     """Keeps the list `notificators` and the switches `web`, `mail` and `sms` consistent.
 
     The specification knows the switches only, the Traccar web client writes the list only and sends the
@@ -78,7 +78,7 @@ class NotificationPolicy(ValidatedPolicy[Notification]):
         self, call: Call, transaction: Queries, new: Notification, old: Notification | None
     ) -> Notification:
         """Check the references and reconcile list and switches."""
-        await self.check_references(call, transaction, new, old)
+        new = await super().prepare(call, transaction, new, old)
         listed = isinstance(new, SentNotification) and new.listed
         names = _names(new.notificators) if listed else ()
         stored = _names(old.notificators) if old is not None else ()

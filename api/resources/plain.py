@@ -3,11 +3,11 @@
 """
 
 from motorpool.actors.messages.changes import DriverChanged, MaintenanceChanged
+from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
-from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
@@ -23,7 +23,7 @@ DRIVERS = Resource(
     shape=Driver,
     table=plain_tables.DRIVERS,
     change=DriverChanged,
-    policy=ValidatedPolicy[Driver](
+    policy=LinkedPolicy[Driver](
         plain_tables.DRIVERS,
         links.USER_DRIVER,
         device_link=links.DEVICE_DRIVER,
@@ -39,13 +39,13 @@ ORDERS = Resource(
     path="orders",
     shape=Order,
     table=plain_tables.ORDERS,
-    policy=ValidatedPolicy[Order](plain_tables.ORDERS, links.USER_ORDER, user_id_expands=True),
+    policy=LinkedPolicy[Order](plain_tables.ORDERS, links.USER_ORDER, user_id_expands=True),
     parameters=COMMON_PARAMETERS,
 )
 add_resource_operations(ORDERS, ORDER_OPERATIONS)
 
 
-class MaintenancePolicy(ValidatedPolicy[Maintenance]):
+class MaintenancePolicy(LinkedPolicy[Maintenance]):
     """Refuses negative periods."""
 
     async def validate(self, sent: Maintenance) -> Maintenance:

@@ -15,12 +15,12 @@ from motorpool.actors.messages.changes import ScheduleChanged
 from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, Id
 from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
 from motorpool.api.engine.spans import Instant
-from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
 from motorpool.storage import plain_tables
@@ -106,7 +106,7 @@ EDITABLE = EditableScheduledCommand.__struct_fields__
 READ_ONLY = ("device_ids", "group_ids", "last_run", "owner_id")
 
 
-class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
+class ScheduledCommandPolicy(LinkedPolicy[ScheduledCommand]):
     """Starts and stops watching calendars in the transaction of the change that requires it."""
 
     distinguishes_missing = frozenset({"GET", "PUT"})
@@ -122,7 +122,9 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
     async def read(self, call: Call, shape: type[ScheduledCommand]) -> ScheduledCommand:
         """Read a body; read-only fields are ignored, whatever their values."""
         sent = await call.body(EditableScheduledCommand)
-        return await self.validate(self._trimmed(shape(**{name: getattr(sent, name) for name in EDITABLE})))
+        return await self.validate(
+            self.texts.trimmed(shape(**{name: getattr(sent, name) for name in EDITABLE}))
+        )
 
     async def validate(self, sent: ScheduledCommand) -> ScheduledCommand:
         """Reject a body without calendar or steps, or with an invalid time in the queue."""
@@ -140,7 +142,7 @@ class ScheduledCommandPolicy(ValidatedPolicy[ScheduledCommand]):
         self, call: Call, transaction: Queries, new: ScheduledCommand, old: ScheduledCommand | None
     ) -> ScheduledCommand:
         """Check access to the calendar and to added commands; commands that are kept are not checked."""
-        await self.check_references(call, transaction, new, old)
+        new = await super().prepare(call, transaction, new, old)
         known = {step.command_id for step in (*old.on_start, *old.on_end)} if old is not None else set()
         added = {place: step.command_id for place, step in new.steps.items() if step.command_id not in known}
         accessible = await _accessible(call, transaction, set(added.values()))

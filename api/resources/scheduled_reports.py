@@ -3,11 +3,11 @@
 from motorpool.actors.messages.changes import ScheduledReportChanged
 from motorpool.actors.reports.columns import SCHEDULED
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
-from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
@@ -18,7 +18,7 @@ from motorpool.storage.reports import scheduled_reports
 OPERATIONS = Operations("reports")
 
 
-class ScheduledReportPolicy(ValidatedPolicy[ScheduledReport]):
+class ScheduledReportPolicy(LinkedPolicy[ScheduledReport]):
     """Starts to watch the calendar in the transaction of the change that requires it."""
 
     def __init__(self) -> None:
@@ -42,13 +42,6 @@ class ScheduledReportPolicy(ValidatedPolicy[ScheduledReport]):
         if daily is not None and not isinstance(daily, bool):
             raise BadRequest("attributes.daily: neither true nor false")
         return sent
-
-    async def prepare(
-        self, call: Call, transaction: Queries, new: ScheduledReport, old: ScheduledReport | None
-    ) -> ScheduledReport:
-        """Check access to the calendar."""
-        await self.check_references(call, transaction, new, old)
-        return new
 
     async def insert(self, call: Call, transaction: Queries, new: ScheduledReport) -> ScheduledReport:
         """Store the record; events that ended before are ignored."""

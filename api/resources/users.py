@@ -29,6 +29,7 @@ from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParamete
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.resource import Resource, ResourcePolicy
 from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.engine.text_rules import TextRules
 from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
@@ -61,12 +62,8 @@ LAST_ADMINISTRATOR = (
 class UserPolicy(ResourcePolicy[User]):
     """The rules of docs/users.md#creation and docs/users.md#changes; every error is a 400."""
 
-    required = ("email",)
+    texts = TextRules({"email": MAX_EMAIL_LENGTH}, required=("email",))
     privileged = ("email", "login", "temporary", "expiration_time", *ROLE_FIELDS, *RESTRICTION_FIELDS)
-
-    def max_length(self, name: str) -> int | None:
-        """Limit the e-mail address."""
-        return MAX_EMAIL_LENGTH if name == "email" else None
 
     async def read(self, call: Call, shape: type[User]) -> User:
         """Read the body and replace `password` by its hash, which takes too long inside a transaction.
@@ -121,11 +118,7 @@ class UserPolicy(ResourcePolicy[User]):
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits, and the right to change each field."""
-        if len(new.email) > MAX_EMAIL_LENGTH:
-            raise BadRequest(f"email: longer than {MAX_EMAIL_LENGTH} characters")
-        new = msgspec.structs.replace(new, email=new.email.strip(), login=(new.login or "").strip() or None)
-        if not new.email:
-            raise BadRequest("email: needed")
+        new = msgspec.structs.replace(self.texts.trimmed(new), login=(new.login or "").strip() or None)
         check_totp_key(new.totp_key)
         check_webhook(new)
         require_time_zone(TIME_ZONE, new.attributes, old.attributes if old is not None else {})

@@ -1,6 +1,7 @@
 """Companies (docs/helpdesk.md#companies)."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -11,20 +12,20 @@ from motorpool.actors.helpdesk.webhook_settings import KEY as WEBHOOK
 from motorpool.actors.helpdesk.webhook_settings import WebhookRefused, validate_change
 from motorpool.actors.messages.changes import CompanyChanged, LinkChanged
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import require_time_zone
-from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, memberships_of, require_manager
-from motorpool.api.resources.helpdesk.company_policy import audited_values, narrowed, whole_number
+from motorpool.api.resources.helpdesk.company_policy import narrowed, whole_number
 from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_rules
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.database.tables import ListQuery, Table, Versioned
 from motorpool.storage.helpdesk import companies, company_tables
 from motorpool.storage.helpdesk.helpdesk_records import Company
 
@@ -41,11 +42,12 @@ class CompanyOfManager(Company, frozen=True, rename="camel"):
     shows_secrets: ClassVar[bool] = True
 
 
-class CompaniesPolicy(ValidatedPolicy[Company]):
+class CompaniesPolicy(LinkedPolicy[Company]):
     """Whoever creates a company becomes its manager; linked users read, managers edit and delete."""
 
     distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
     privileged = ("name", "disabled")
+    audited_attributes = (TIME_ZONE, "reopenDays", "autoCloseDays")
 
     def __init__(self) -> None:
         super().__init__(
@@ -73,9 +75,10 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
             raise BadRequest("attributes.roles: neither a list of texts nor a text")
         return sent
 
-    async def before_lock(self, call: Call, transaction: Queries) -> None:
-        """Configure a company one after the other."""
+    async def lock(self, call: Call, transaction: Queries, table: Table[Any]) -> Versioned[Company] | None:
+        """Lock the row; a company is configured by one request after the other."""
         await companies.lock_configuration(transaction, call.id)
+        return await super().lock(call, transaction, table)
 
     async def require_write(self, call: Call, transaction: Queries, record: Company) -> None:
         """Refuse users who are linked to the company and nothing more."""
@@ -102,6 +105,8 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
         await companies.add_creator(transaction, call.caller.id, stored.id)
         if RULES in stored.attributes:
             await keep_rules(transaction, stored.id, stored.attributes)
+        link = LinkChanged("user", call.caller.id, "company", stored.id)
+        call.after_commit.append(partial(publish_changes, call.context.system, link))
         return stored
 
     async def update(self, call: Call, transaction: Queries, new: Company, old: Company) -> Company | None:
@@ -116,21 +121,12 @@ class CompaniesPolicy(ValidatedPolicy[Company]):
         await companies.delete_with_everything(transaction, old.id)
 
     def audited(self, old: Company | None, new: Company | None) -> Mapping[str, Any]:
-        """Add what the service levels depend on, and where messages go."""
+        """Add where messages go."""
         found = {**super().audited(old, new)}
-        found |= audited_values(old, new, (TIME_ZONE, "reopenDays", "autoCloseDays"))
         before, after = _webhook_url(old), _webhook_url(new)
         if before != after:
             found[f"attributes.{WEBHOOK}.url"] = {"before": before, "after": after}
         return found
-
-    async def after_commit(
-        self, call: Call, record_id: int, new: Company | None, old: Company | None
-    ) -> None:
-        """Publish that the creator is linked to the company."""
-        if old is None:
-            link = LinkChanged("user", call.caller.id, "company", record_id)
-            await publish_changes(call.context.system, link)
 
     async def show(self, call: Call, records: Sequence[Company]) -> list[Company]:
         """Show managers and administrators the secrets of the webhook."""

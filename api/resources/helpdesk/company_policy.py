@@ -2,26 +2,24 @@
 (docs/helpdesk.md).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
 
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see
+from motorpool.api.engine.linked_policy import LinkedPolicy, may_see
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.resource import spaced
-from motorpool.api.engine.validated_policy import ValidatedPolicy
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company
 from motorpool.storage.accounts import links
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.database.tables import ListQuery, Table
+from motorpool.storage.database.tables import ListQuery, Table, Versioned
 from motorpool.storage.helpdesk import companies
-from motorpool.storage.helpdesk.companies import Membership
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -32,7 +30,7 @@ MAX_ATTRIBUTES_BYTES = 65_536
 """Longest JSON of the attributes of a record."""
 
 
-class CompanyPolicy(ValidatedPolicy[R]):
+class CompanyPolicy(LinkedPolicy[R]):
     """Users linked to the company read, its managers and administrators write.
 
     `own` are references to rows of the same company, `own_attributes` such references in attributes. They are
@@ -41,10 +39,10 @@ class CompanyPolicy(ValidatedPolicy[R]):
     """
 
     distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
-    audited_attributes: tuple[str, ...] = ()
-    """Attributes whose values before and after a change are audited, beside `privileged` fields."""
     max_rows: int = 0
     """Rows that a company may have; 0: no limit."""
+    agents_write = False
+    """Whether agents of the company write them as well as managers."""
 
     def __init__(
         self,
@@ -65,15 +63,6 @@ class CompanyPolicy(ValidatedPolicy[R]):
         self._own = own or {}
         self._own_attributes = own_attributes or {}
 
-    def may_write(self, membership: Membership) -> bool:
-        """Return whether this is for managers, or for agents as well."""
-        return membership.manager
-
-    @property
-    def writers(self) -> str:
-        """Who may write, for the text of errors."""
-        return "managers"
-
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Build the query from the caller's companies and the filters."""
         if parameters.company_id is None:
@@ -87,12 +76,13 @@ class CompanyPolicy(ValidatedPolicy[R]):
         query = await super().list_query(call, parameters)
         return narrowed(query, Condition("company_id = {0}", (parameters.company_id,)))
 
-    async def before_lock(self, call: Call, transaction: Queries) -> None:
-        """Configure a company one after the other."""
+    async def lock(self, call: Call, transaction: Queries, table: Table[Any]) -> Versioned[R] | None:
+        """Lock the row; a company is configured by one request after the other."""
         sql = f"select company_id from {self.table.name} where id = $1"  # noqa: S608 - constant names
         company_id = await transaction.fetch_value(sql, call.id) if call.id <= MAX_REFERENCE else None
         if company_id is not None:
             await companies.lock_configuration(transaction, company_id)
+        return await super().lock(call, transaction, table)
 
     async def require_write(self, call: Call, transaction: Queries, record: R) -> None:
         """Refuse users who are linked to the company and nothing more."""
@@ -102,8 +92,9 @@ class CompanyPolicy(ValidatedPolicy[R]):
         membership = await membership_of(call, company_id, transaction)
         if not membership.linked:
             raise no_company()
-        if not self.may_write(membership):
-            raise BadRequest(f"only {self.writers} of the company may do this")
+        if not (membership.handles_tickets if self.agents_write else membership.manager):
+            writers = "agents and managers" if self.agents_write else "managers"
+            raise BadRequest(f"only {writers} of the company may do this")
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
         """Check the company, who creates, and the references."""
@@ -120,7 +111,7 @@ class CompanyPolicy(ValidatedPolicy[R]):
             if not await companies.lock_configuration(transaction, company_id):
                 raise no_company()
             await self._check_count(transaction, company_id)
-        await self.check_references(call, transaction, new, old)
+        new = await super().prepare(call, transaction, new, old)
         await self._check_own(transaction, new, old)
         return new
 
@@ -156,25 +147,6 @@ class CompanyPolicy(ValidatedPolicy[R]):
         del call
         stored: R = await self.table.insert(transaction, new)
         return stored
-
-    def audited(self, old: R | None, new: R | None) -> Mapping[str, Any]:
-        """Add the attributes that say what is promised."""
-        return {**super().audited(old, new), **audited_values(old, new, self.audited_attributes)}
-
-
-def audited_values(
-    old: msgspec.Struct | None, new: msgspec.Struct | None, keys: Iterable[str]
-) -> dict[str, Any]:
-    """Return for an audit row those of the attributes that a change affects, with their values."""
-    before = {} if old is None else attributes_of(old)
-    after = {} if new is None else attributes_of(new)
-    return {
-        f"attributes.{key}": {
-            when: held[key] for when, held in (("before", before), ("after", after)) if key in held
-        }
-        for key in keys
-        if before.get(key) != after.get(key)
-    }
 
 
 def company_of(record: msgspec.Struct) -> int:

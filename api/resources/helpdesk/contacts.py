@@ -18,7 +18,6 @@ from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.helpdesk import companies, company_tables
-from motorpool.storage.helpdesk.companies import Membership
 from motorpool.storage.helpdesk.helpdesk_records import Contact
 
 OPERATIONS = Operations("contacts")
@@ -28,6 +27,7 @@ class ContactPolicy(CompanyPolicy[Contact]):
     """Agents write them as well."""
 
     max_rows = 100_000
+    agents_write = True
 
     def __init__(self) -> None:
         super().__init__(
@@ -35,15 +35,6 @@ class ContactPolicy(CompanyPolicy[Contact]):
             own={"branch_id": company_tables.BRANCHES},
             references={"driver_id": plain_tables.DRIVERS},
         )
-
-    def may_write(self, membership: Membership) -> bool:
-        """Return whether the caller may do what agents may."""
-        return membership.handles_tickets
-
-    @property
-    def writers(self) -> str:
-        """Who may write, for the text of errors."""
-        return "agents and managers"
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Add the filters `branchId` and `uniqueId`."""

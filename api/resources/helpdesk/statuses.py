@@ -80,14 +80,14 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
             raise BadRequest(f"attributes.{NEXT}: no such status in the company: {unknown[0]}")
         return replaced_next(new, wanted)
 
-    async def delete(self, call: Call, transaction: Queries, old: TicketStatus) -> str | None:
+    async def delete(self, call: Call, transaction: Queries, old: TicketStatus) -> None:
         """Delete; no status leads to it any more. Warns of those that have become final."""
         used = await configuration_uses.count(transaction, "status_id", old.company_id, old.id)
         if used:
             raise BadRequest(f"{used_by(f'status {old.id}', used)}; disable it instead")
         final = await configuration_uses.forget_status(transaction, old.company_id, old.id)
         await super().delete(call, transaction, old)
-        return ", ".join(f"status {each} is final now" for each in final) or None
+        call.warning = ", ".join(f"status {each} is final now" for each in final)
 
 
 def replaced_next(status: TicketStatus, following: list[int]) -> TicketStatus:

@@ -1,0 +1,56 @@
+"""Rules for the texts that users enter: trimmed, limited in length, some are required."""
+
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+
+from motorpool.api.http.errors import BadRequest
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+NAMES = frozenset({"name", "unique_id", "type"})
+MAX_NAME_LENGTH = 128
+MAX_TEXT_LENGTH = 4000
+
+
+@dataclass(frozen=True)
+class TextRules:
+    """Rules for the texts of a record; fields are named as in Python."""
+
+    max_lengths: Mapping[str, int | None] = field(default_factory=dict)
+    """Texts that are trimmed -> how many characters they may have as sent; None: any number."""
+    required: tuple[str, ...] = ()
+    """Fields that a body must hold, and whose texts must not be blank."""
+
+    def trimmed(self, sent: R) -> R:
+        """Return a body with its texts trimmed; BadRequest for one that is missing or too long."""
+        changed = {}
+        for item in msgspec.structs.fields(sent):
+            text = getattr(sent, item.name)
+            if not isinstance(text, str):
+                continue
+            if item.name in self.required and not text.strip():
+                raise BadRequest(f"{item.encode_name}: needed")
+            longest = self.max_lengths.get(item.name)
+            if longest is not None and len(text) > longest:
+                raise BadRequest(f"{item.encode_name}: longer than {longest} characters")
+            if item.name in self.max_lengths:
+                changed[item.name] = text.strip()
+        return msgspec.structs.replace(sent, **changed)
+
+
+def rules_for_all(
+    record: type[msgspec.Struct], *, required: tuple[str, ...] = (), verbatim: Iterable[str] = ()
+) -> TextRules:
+    """Return the rules for every text of a record; `verbatim` ones are neither trimmed nor bounded."""
+    texts = {name for name, kind in typing.get_type_hints(record).items() if kind in {str, str | None}}
+    return TextRules(
+        {
+            name: MAX_NAME_LENGTH if name in NAMES else MAX_TEXT_LENGTH
+            for name in sorted(texts.difference(verbatim))
+        },
+        required,
+    )
