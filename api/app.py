@@ -99,8 +99,8 @@ def _answer_with(context: ServerContext, operation: Operation, http_metrics: met
     async def serve(request: Request, path: dict[str, int | str]) -> Response:
         call = Call(context, request, path)
         call.body_bytes = operation.body_bytes
-        if context.server_stale and not operation.for_players:
-            await context.refresh_server()
+        if context.stored_server.is_stale and not operation.for_players:
+            await context.stored_server.refresh()
         try:
             return await serve_call(call)
         finally:
@@ -143,14 +143,14 @@ async def _serve_change(call: Call, operation: Operation) -> Response:
             await _identify(call, operation)
     response: Response | None = None
     with trio.CancelScope(shield=True) as call.shield:
-        call.context.changes.add(call.shield)
+        call.context.lifetime.changes.add(call.shield)
         try:
             response = await operation.serve(call)
         except StorageUnavailable:
             await publish_changes(call.context.system, EverythingChanged())
             raise
         finally:
-            call.context.changes.discard(call.shield)
+            call.context.lifetime.changes.discard(call.shield)
     if response is None:
         raise Unavailable("the server is stopping")
     return response

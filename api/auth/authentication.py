@@ -116,23 +116,23 @@ async def read_token(context: ServerContext, text: str) -> Token:
     """Verify a session or share token that is not revoked. Raises InvalidToken."""
     now = context.clock.now()
     try:
-        token = read(context.token_keys, text, LOGINS, now=now)
+        token = read(context.logins.token_keys, text, LOGINS, now=now)
     except InvalidToken:
-        if not await context.token_keys.reload_if_due(now, context.clock.monotonic()):
+        if not await context.logins.token_keys.reload_if_due(now, context.clock.monotonic()):
             raise
-        token = read(context.token_keys, text, LOGINS, now=now)
+        token = read(context.logins.token_keys, text, LOGINS, now=now)
     # A token that does not say when it was issued has the epoch here.
     longest = timedelta(days=context.settings.http.token_max_days)
     if token.issued > EPOCH and token.issued + longest <= context.clock.now():
         raise InvalidToken("the token has expired")
-    if await context.accounts.is_revoked(token.id):
+    if await context.logins.accounts.is_revoked(token.id):
         raise InvalidToken("the token has been revoked")
     return token
 
 
 async def caller_of_token(context: ServerContext, token: Token) -> Caller | None:
     """Return the caller if the token's user has access and has not ended their tokens since it was issued."""
-    account = await context.accounts.by_id(token.user_id)
+    account = await context.logins.accounts.by_id(token.user_id)
     if account is None or (account.tokens_since is not None and token.issued < account.tokens_since):
         return None
     is_share = token.purpose == SHARE
@@ -255,7 +255,7 @@ async def _authenticate_cookie(
     context: ServerContext, request: Request | Websocket, cookie: str
 ) -> Caller | None:
     now = context.clock.now()
-    session = await context.accounts.session(_hash_secret(cookie))
+    session = await context.logins.accounts.session(_hash_secret(cookie))
     if session is None:
         return None
     if session.expires <= now or (session.token_expires is not None and session.token_expires <= now):
@@ -280,7 +280,7 @@ async def _authenticate_cookie(
         await sessions.touch(
             context.database, msgspec.structs.replace(session, last_used=now, expires=expires)
         )
-        context.accounts.drop_session(session.id)
+        context.logins.accounts.drop_session(session.id)
     return caller
 
 

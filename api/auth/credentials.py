@@ -36,18 +36,18 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
 async def find_caller(context: ServerContext, credential: Credential) -> Caller | None:
     """Return the caller; None if the user, or whoever they owe their access to, has lost theirs."""
     now = context.clock.now()
-    account = await context.accounts.by_id(credential.user_id)
+    account = await context.logins.accounts.by_id(credential.user_id)
     if account is None or not may_log_in(account.user, now):
         return None
     ends = [credential.expires, credential.token_expires, account.user.expiration_time]
     sharer_id = account.shared_by or credential.sharer_id
     if sharer_id:
-        sharer = await context.accounts.by_id(sharer_id)
+        sharer = await context.logins.accounts.by_id(sharer_id)
         if sharer is None or not await _covers(context, sharer, account, now):
             return None
         ends.append(sharer.user.expiration_time)
     if credential.impersonator_id:
-        impersonator = await context.accounts.by_id(credential.impersonator_id)
+        impersonator = await context.logins.accounts.by_id(credential.impersonator_id)
         if (
             impersonator is None
             or _ended(impersonator, credential.begun)

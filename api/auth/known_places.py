@@ -44,17 +44,17 @@ async def find_known_place(
         if login >= max(ended, (now - DEVICE_LIFETIME).timestamp()):
             return f"device {device.id}"
     network = network_of(context, request)
-    last = (await context.accounts.known_networks(account.user.id)).get(network)
+    last = (await context.logins.accounts.known_networks(account.user.id)).get(network)
     return f"address {network}" if last is not None and last > now - known_addresses.LIFETIME else None
 
 
 async def remember_address(context: ServerContext, request: Request | Websocket, user_id: int) -> None:
     """Make the address known to a user who has logged in."""
     now, network = context.clock.now(), network_of(context, request)
-    last = (await context.accounts.known_networks(user_id)).get(network)
+    last = (await context.logins.accounts.known_networks(user_id)).get(network)
     if last is None or last <= now - TOUCH_INTERVAL:
         await known_addresses.record_login(context.database, user_id, network, now)
-        context.accounts.drop_known_networks(user_id)
+        context.logins.accounts.drop_known_networks(user_id)
 
 
 def remember_device(
@@ -70,7 +70,7 @@ def remember_device(
         **{user: time for user, time in newest if user != str(user_id)},
     }
     text, _ = issue(
-        context.token_keys,
+        context.logins.token_keys,
         0,
         DEVICE,
         now + DEVICE_LIFETIME,
@@ -94,6 +94,6 @@ def _device(context: ServerContext, request: Request | Websocket) -> Token | Non
     if not cookie:
         return None
     try:
-        return read(context.token_keys, cookie, (DEVICE,), now=context.clock.now())
+        return read(context.logins.token_keys, cookie, (DEVICE,), now=context.clock.now())
     except InvalidToken:
         return None

@@ -23,20 +23,20 @@ async def check_password(
 
     The limit is asked before the password is looked at, remembered or not. Raises LoginLocked.
     """
-    account = await context.accounts.by_email(name)
+    account = await context.logins.accounts.by_email(name)
     attempt = await _begin(context, request, name, account, method=method)
     stored = account.password_hash if account is not None else None
-    remembered = stored is not None and context.passwords.is_verified(stored, password)
+    remembered = stored is not None and context.logins.passwords.is_verified(stored, password)
     try:
-        right = remembered or await context.passwords.verify(stored, password)
+        right = remembered or await context.logins.passwords.verify(stored, password)
     except Unavailable:
-        await context.login_limits.withdraw(attempt)
+        await context.logins.limits.withdraw(attempt)
         raise
     if not right:
-        await context.login_limits.record_failure(attempt)
+        await context.logins.limits.record_failure(attempt)
         await record_denied(context, request, method=method, name=name, user=_user(account))
         return None
-    await context.login_limits.record_success(attempt)
+    await context.logins.limits.record_success(attempt)
     if account is not None and stored is not None and not remembered:
         await _rehash(context, account.user.id, stored, password)
     return _user(account)
@@ -44,25 +44,25 @@ async def check_password(
 
 async def _rehash(context: ServerContext, user_id: int, stored: str, password: str) -> None:
     """Replace a hash that was made with other parameters than those of the settings."""
-    if context.passwords.needs_rehash(stored):
+    if context.logins.passwords.needs_rehash(stored):
         # Where too many hashes wait, another login does it.
         with suppress(Unavailable):
-            hashed = await context.passwords.hash(password)
+            hashed = await context.logins.passwords.hash(password)
             await users.replace_hash(context.database, user_id, stored, hashed)
 
 
 async def check_code(context: ServerContext, request: Request, user: User, code: str) -> bool:
     """Return whether the one-time code of a user with a key is right and unused. Raises LoginLocked."""
-    account = await context.accounts.by_id(user.id)
+    account = await context.logins.accounts.by_id(user.id)
     if account is None or user.totp_key is None:
         return False
     attempt = await _begin(context, request, user.email, account, method="code", factor="code")
     step = step_of(user.totp_key, code, context.clock.now())
     if step is None or not await used_codes.accept(context.database, user.id, user.totp_key, step):
-        await context.login_limits.record_failure(attempt)
+        await context.logins.limits.record_failure(attempt)
         await record_denied(context, request, method="code", user=user)
         return False
-    await context.login_limits.record_success(attempt)
+    await context.logins.limits.record_success(attempt)
     return True
 
 
@@ -77,7 +77,7 @@ async def record_denied(
 ) -> None:
     """Write the audit row of a login that failed or was refused."""
     address = client_address(request, context.trusted_proxies)
-    await context.login_audit.denied(
+    await context.logins.audit.denied(
         context.database, context.clock.now(), address, method=method, name=name, user=user, locked=locked
     )
 
@@ -93,7 +93,7 @@ async def _begin(
 ) -> LoginAttempt:
     known = await find_known_place(context, request, account) if account is not None else None
     try:
-        return await context.login_limits.begin_attempt(
+        return await context.logins.limits.begin_attempt(
             name,
             network_of(context, request),
             account=account.user.id if account is not None else 0,

@@ -41,7 +41,7 @@ def may_set_up(call: Call, token: str | None = None) -> bool:
     `token` is the set-up token that was sent, if not in the header.
     """
     sent = token or call.request.headers.get(HEADER, "")
-    expected = call.context.setup_token
+    expected = call.context.logins.setup_token
     if hmac.compare_digest(sent.encode("utf-8", "surrogatepass"), expected.encode()):
         return True
     return _is_local(call.request, call.context.trusted_proxies)

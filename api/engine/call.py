@@ -95,7 +95,7 @@ class Call:
     async def hash_password(self, password: str) -> str:
         """Hash a new password, before anything is written. Raises Unavailable if too many wait."""
         with self.until_disconnected():
-            return await self.context.passwords.hash(password)
+            return await self.context.logins.passwords.hash(password)
 
     def query(self, shape: type[S]) -> S:
         """Read the query parameters; BadRequest names the wrong one."""
@@ -124,7 +124,7 @@ class Call:
         return self.request.body
 
     def _take_memory(self, size: int) -> bool:
-        if not self.context.body_memory.take(self.address, size):
+        if not self.context.limits.body_memory.take(self.address, size):
             return False
         self._body_memory += size
         return True
@@ -132,7 +132,7 @@ class Call:
     def release(self) -> None:
         """Give back what the body was counted for: the request has been served."""
         if self._body_memory:
-            self.context.body_memory.take(self.address, -self._body_memory)
+            self.context.limits.body_memory.take(self.address, -self._body_memory)
             self._body_memory = 0
 
     async def json(self) -> object:
@@ -156,7 +156,7 @@ class Call:
         work = partial(parser, body, depth=self.context.settings.http.json_depth)
         if len(body) <= IN_THREAD_BYTES:
             return work()
-        return await trio.to_thread.run_sync(work, limiter=self.context.parsers)
+        return await trio.to_thread.run_sync(work, limiter=self.context.limits.parsers)
 
 
 @cache

@@ -19,7 +19,6 @@ from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
-from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.password_rules import password_fault
 from motorpool.api.auth.passwords import PasswordHasher
@@ -139,7 +138,6 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     database=database,
                     settings=settings,
                     passwords=passwords,
-                    login_throttle=LoginThrottle(settings.login, clock.monotonic),
                     token_keys=token_keys,
                     server=row,
                     setup_token=setup_token,
@@ -150,7 +148,11 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     files=files,
                     loop_stalls=loop_stalls,
                 )
-                return ServedApp(app=create_app(context), closing=context.closing, changes=context.changes)
+                return ServedApp(
+                    app=create_app(context),
+                    closing=context.lifetime.closing,
+                    changes=context.lifetime.changes,
+                )
 
             services: list[ChildSpec[Any]] = [
                 password_resets_spec(database, outgoing.mail, token_keys, settings, shared_attempts),

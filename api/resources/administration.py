@@ -30,7 +30,7 @@ async def get_cache(call: Call) -> Response:
     sizes = await call.context.system.ref(DIRECTORY).ask(GetDirectorySizes())
     resident = await trio.to_thread.run_sync(_resident_bytes)
     lines = [
-        f"motorpool {program_version()}, running since {format_time(call.context.started)}",
+        f"motorpool {program_version()}, running since {format_time(call.context.lifetime.started)}",
         f"memory: {resident / 1e6:.0f} MB",
         f"database: {call.context.database!r}",
         f"rows of devices: {len(call.context.devices)}",
@@ -66,5 +66,5 @@ async def reboot_server(call: Call) -> Response:
     ADMINISTER.require(call.caller)
     await record_action(call, call.context.database, "reboot", "server", call.context.server.id)
     # The shutdown lets requests in progress end, so this answer is sent first.
-    call.context.restart_requested.set()
+    call.context.lifetime.restart_requested.set()
     return as_text("the server starts again")

@@ -149,7 +149,7 @@ async def _sessions(call: Call, user_id: int) -> list[SessionInfo]:
 
 
 async def _tokens(call: Call, user_id: int) -> list[TokenInfo]:
-    account = await call.context.accounts.by_id(user_id)
+    account = await call.context.logins.accounts.by_id(user_id)
     since = account.tokens_since if account is not None else None
     return [
         TokenInfo(

@@ -86,7 +86,7 @@ async def get_media(call: Call) -> Response:
 
 async def _record_download(call: Call, device_id: int, name: str) -> None:
     """Write who fetches a capture: once in a while, because players fetch it in many parts."""
-    if call.request.method == "HEAD" or call.context.downloads.hit(f"{call.caller.id} {name}"):
+    if call.request.method == "HEAD" or call.context.limits.downloads.hit(f"{call.caller.id} {name}"):
         return
     attributes = {"fileName": name}
     await record_action(call, call.context.database, "download", "device", device_id, attributes=attributes)

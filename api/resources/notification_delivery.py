@@ -233,7 +233,7 @@ def _why_unreachable(context: ServerContext, user: User) -> str:
 
 
 async def _count_test(call: Call) -> None:
-    wait = await call.context.message_tests.hit(str(call.caller.id))
+    wait = await call.context.limits.message_tests.hit(str(call.caller.id))
     if wait:
         raise TooManyRequests(f"too many test messages; try again in {max(1, round(wait))} s", wait)
 

@@ -72,7 +72,7 @@ async def begin_openid(call: Call) -> Response:
     set_up = {"setup": "1"} if may_set_up(call, query.setup) else {}
     # The login can be finished only with this cookie, which prevents login CSRF.
     text, token = issue(
-        call.context.token_keys,
+        call.context.logins.token_keys,
         0,
         OPENID,
         call.now + LOGIN_TIMEOUT,
@@ -118,7 +118,7 @@ async def end_openid(call: Call) -> Response:
     if query.error == "access_denied":
         # Harmless, so the state is not verified; not every provider sends it along.
         return _console(call, "cancelled", _destination(call))
-    limits = call.context.login_limits
+    limits = call.context.logins.limits
     try:
         attempt = await limits.begin_anonymous_attempt(client_network(call.address))
     except LoginLocked as locked:
@@ -145,9 +145,9 @@ class NotLoggedIn(HttpError):
 
 
 def _provider(call: Call) -> OpenIdProvider:
-    if call.context.openid is None:
+    if call.context.logins.openid is None:
         raise BadRequest("no OpenID provider is configured")
-    return call.context.openid
+    return call.context.logins.openid
 
 
 async def _finish_login(call: Call, provider: OpenIdProvider, query: CallbackQuery) -> Response:
@@ -193,7 +193,7 @@ def _destination(call: Call) -> str:
 
 
 def _read_cookie(call: Call) -> Token:
-    return read(call.context.token_keys, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
+    return read(call.context.logins.token_keys, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
 
 
 def _is_own_path(text: str) -> bool:

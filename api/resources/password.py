@@ -51,7 +51,7 @@ class UpdateForm(msgspec.Struct, rename="camel"):
 async def reset_password(call: Call) -> Response:
     """Mail a link that sets a new password; the answer is the same whether or not anybody gets one."""
     form = await call.form(ResetForm)
-    wait = await call.context.resets.hit(client_network(call.address))
+    wait = await call.context.limits.resets.hit(client_network(call.address))
     if wait:
         raise TooManyRequests(f"too many password resets; try again in {max(1, round(wait))} s", wait)
     if not call.context.system.ref(PASSWORD_RESETS).offer(PasswordResetRequested(form.email)):
@@ -66,7 +66,7 @@ async def update_password(call: Call) -> Response:
     """Set a new password by the token of the mailed link; every login of before ends."""
     form = await call.form(UpdateForm)
     try:
-        token = read(call.context.token_keys, form.token, {RESET}, now=call.now)
+        token = read(call.context.logins.token_keys, form.token, {RESET}, now=call.now)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
     account = await _check(call, call.context.database, token)
@@ -91,7 +91,7 @@ async def update_password(call: Call) -> Response:
         )
     await publish_changes(call.context.system, UserChanged(token.user_id, "updated"))
     # Users who forgot their password have mostly reached the limit of failed logins.
-    await call.context.login_limits.reset_failures(account.user.id)
+    await call.context.logins.limits.reset_failures(account.user.id)
     response = as_text("the password is set")
     # The mail has proved who they are.
     await remember_login(call, response, account.user)

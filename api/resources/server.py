@@ -69,9 +69,9 @@ class Server(ServerSettings, frozen=True, rename="camel"):
 )
 async def get_server(call: Call) -> Response:
     """The server's settings."""
-    if call.context.server_stale:
-        await call.context.reload_server()
-    return await _present(call, call.context.server, call.context.server_version)
+    if call.context.stored_server.is_stale:
+        await call.context.stored_server.reload()
+    return await _present(call, call.context.server, call.context.stored_server.version)
 
 
 PRIVILEGED = (
@@ -123,7 +123,7 @@ async def update_server(call: Call) -> Response:
             attributes=privileged_values(PRIVILEGED, known, stored),
         )
     await publish_changes(call.context.system, ServerChanged(fields))
-    await call.context.reload_server()
+    await call.context.stored_server.reload()
     return await _present(call, stored, version + 1)
 
 
@@ -137,7 +137,7 @@ async def _present(call: Call, settings: ServerSettings, version: int) -> Respon
             space = [found.free, found.total]
     shown = Server(
         **stored,
-        open_id_enabled=call.context.openid is not None,
+        open_id_enabled=call.context.logins.openid is not None,
         open_id_force=call.context.settings.openid.forced,
         email_enabled=call.context.outgoing.mail.enabled,
         text_enabled=call.context.outgoing.sms.enabled,
@@ -158,7 +158,7 @@ async def get_health(call: Call) -> Response:
             await call.context.database.check()
     except (StorageError, trio.TooSlowError):
         raise HealthCheckFailed("the database does not answer") from None
-    if call.context.closing.is_set():
+    if call.context.lifetime.closing.is_set():
         raise HealthCheckFailed("the server is stopping")
     return as_text("OK")
 

@@ -132,7 +132,9 @@ async def create_token(call: Call) -> Response:
     if expires <= call.now:
         raise BadRequest("expiration: lies in the past")
     by = {"by": str(call.caller.impersonator_id)} if call.caller.impersonator_id else None
-    text, token = issue(call.context.token_keys, call.caller.id, SESSION, expires, now=call.now, extra=by)
+    text, token = issue(
+        call.context.logins.token_keys, call.caller.id, SESSION, expires, now=call.now, extra=by
+    )
     async with call.context.database.transaction() as transaction:
         await tokens.add(transaction, issued_token(token, call.caller), call.now)
         await record_action(call, transaction, "create", "token")
@@ -147,7 +149,7 @@ async def revoke_token(call: Call) -> Response:
     """
     form = await call.form(RevokeForm)
     try:
-        token = read(call.context.token_keys, form.token, LOGINS, now=call.now, allow_expired=True)
+        token = read(call.context.logins.token_keys, form.token, LOGINS, now=call.now, allow_expired=True)
     except InvalidToken as error:
         raise BadRequest(str(error)) from None
     own = call.caller.id in {token.user_id, token.issuer_id}
@@ -171,7 +173,7 @@ async def impersonate(call: Call) -> Response:
         raise ResourceNotFound("the user is disabled or has expired")
     # Who is acting as somebody else already acts as this user too, by their own rights.
     actor_id = call.caller.impersonator_id or call.caller.id
-    actor = await call.context.accounts.by_id(actor_id)
+    actor = await call.context.logins.accounts.by_id(actor_id)
     if actor is None or not await may_act_as(call.context, actor, user, call.now):
         raise Unauthorized("only an administrator or a manager of the user may do this")
     response = as_json(show(user))

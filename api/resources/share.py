@@ -102,7 +102,12 @@ async def _share(
         await users.set_sharer(transaction, guest.id, call.caller.id)
         await links.add(transaction, pair, guest.id, object_id)
         text, token = issue(
-            call.context.token_keys, guest.id, SHARE, expires, now=call.now, extra={"by": str(call.caller.id)}
+            call.context.logins.token_keys,
+            guest.id,
+            SHARE,
+            expires,
+            now=call.now,
+            extra={"by": str(call.caller.id)},
         )
         await tokens.add(transaction, issued_token(token, call.caller), call.now)
         await record_action(

@@ -61,7 +61,7 @@ async def rotate_signing_keys(call: Call) -> Response:
         if ends_tokens:
             await sessions.delete_of_tokens(transaction)
         await record_action(call, transaction, "edit", "signingKeys", attributes={"endTokens": ends_tokens})
-    await context.token_keys.reload(call.now)
+    await context.logins.token_keys.reload(call.now)
     if ends_tokens:
         await publish_changes(context.system, EverythingChanged())
     return as_json(await _listed(call))

@@ -82,7 +82,7 @@ async def check_registration(call: Call) -> None:
             raise BadRequest(REFUSAL)
     elif not call.context.server.registration:
         raise BadRequest("registration is not open")
-    wait = await call.context.registrations.hit(client_network(call.address))
+    wait = await call.context.limits.registrations.hit(client_network(call.address))
     if wait:
         raise TooManyRequests(f"too many registrations; try again in {max(1, round(wait))} s", wait)
 

@@ -157,7 +157,7 @@ class LiveUpdates:
     async def follow_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Wake the sender when the server stops."""
         task_status.started()
-        await self._context.closing.wait()
+        await self._context.lifetime.closing.wait()
         self._pending.set()
 
     async def send_all(self) -> int:
@@ -165,7 +165,7 @@ class LiveUpdates:
         keepalive = self._context.settings.http.socket_keepalive_seconds
         while self._authorized:
             is_quiet = not await self._pending.wait(keepalive)
-            if self._context.closing.is_set():
+            if self._context.lifetime.closing.is_set():
                 return GOING_AWAY
             if self._events_lost or self.tickets.lost:
                 return TRY_AGAIN_LATER

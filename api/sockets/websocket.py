@@ -27,7 +27,7 @@ def add_socket(app: QuartTrio, context: ServerContext) -> None:
             raise Unauthorized("log in first")
         updates = LiveUpdates(context, caller, token)
         address = client_address(websocket_ctx.websocket, context.trusted_proxies)
-        with context.open_sockets.hold(caller.id, address):
+        with context.limits.open_sockets.hold(caller.id, address):
             await _serve_socket(updates)
 
 

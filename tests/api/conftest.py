@@ -18,7 +18,6 @@ from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.tree import fleet_tree
 from motorpool.api import app as app_module
 from motorpool.api.app import create_app
-from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.password_resets import password_resets_spec
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.settings import LoginSettings
@@ -201,13 +200,14 @@ async def start(
     def create_served_app(system: System) -> ServedApp:
         if contexts:
             # The socket and the test client are served by one application.
-            return ServedApp(app=apps[0], closing=contexts[0].closing, changes=contexts[0].changes)
+            return ServedApp(
+                app=apps[0], closing=contexts[0].lifetime.closing, changes=contexts[0].lifetime.changes
+            )
         context = ServerContext(
             system=system,
             database=database,
             settings=chosen,
             passwords=PasswordHasher(chosen.login),
-            login_throttle=LoginThrottle(chosen.login, clock.monotonic),
             token_keys=keys,
             server=row,
             files=files,
@@ -218,7 +218,7 @@ async def start(
         contexts.append(context)
         apps.append(create_app(context))
         RoutedOnce.rules = apps[0].url_map
-        return ServedApp(app=apps[0], closing=context.closing, changes=context.changes)
+        return ServedApp(app=apps[0], closing=context.lifetime.closing, changes=context.lifetime.changes)
 
     shared_attempts = SharedAttempts(database, clock) if chosen.cluster.name is not None else None
     outgoing = build_outgoing_services(chosen, clock, shared_attempts)

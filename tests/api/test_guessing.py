@@ -130,7 +130,7 @@ async def test_a_device_is_known_to_those_who_logged_in_with_it_and_to_nobody_el
     assert await log_in(shared, HOME, "ben", "ben@example.org") == 200
     assert await log_in(eves, OFFICE, "eve", "eve@example.org") == 200
     await lock(limited)
-    limited.context.login_throttle._buckets["address"].clear()
+    limited.context.logins.throttle._buckets["address"].clear()
     await lock(limited, "ben@example.org")
     assert await log_in(eves, OFFICE, "ann") == 429
     assert await log_in(shared, "192.0.2.1", "ann") == 200

@@ -48,7 +48,9 @@ async def test_new_passwords_follow_the_rules_wherever_they_are_set(starting):
         refused = await served.admin.put(path, json={**made.json(), "password": "short"})
         assert (refused.status, refused.text) == (400, "password: needs at least 9 characters")
         now = served.clock.now()
-        link, _ = issue(served.context.token_keys, made.json()["id"], RESET, now + timedelta(1), now=now)
+        link, _ = issue(
+            served.context.logins.token_keys, made.json()["id"], RESET, now + timedelta(1), now=now
+        )
         for password, status in (("short", 400), ("ann-2026!", 400), ("horse correct", 200)):
             form = {"token": link, "password": password}
             assert (await served.client().post("/password/update", form=form)).status == status
@@ -56,9 +58,9 @@ async def test_new_passwords_follow_the_rules_wherever_they_are_set(starting):
         assert (await served.admin.put(path, json={**made.json(), "phone": "1"})).status == 200
         await served.context.database.execute(
             "update users set password_hash = $1 where email = 'ann@example.org'",
-            await served.context.passwords.hash("x"),
+            await served.context.logins.passwords.hash("x"),
         )
-        served.context.accounts.clear()
+        served.context.logins.accounts.clear()
         assert (await served.log_in("ann@example.org", "x")) is not None
 
 
@@ -137,19 +139,19 @@ async def test_a_login_replaces_a_hash_of_other_parameters(starting, database):
         # The password is the same, so nothing has ended.
         client = served.client({"Authorization": f"Bearer {token}"})
         assert (await client.get("/devices")).status == 200
-        await served.context.passwords.hash("x")
-        assert not served.context.passwords.needs_rehash(strong)
+        await served.context.logins.passwords.hash("x")
+        assert not served.context.logins.passwords.needs_rehash(strong)
 
 
 async def test_a_login_that_finds_too_many_waiting_is_not_counted_as_failed(starting):
     login = LoginSettings(hash_memory_kib=64, hash_rounds=1, failures_per_account=3)
     async with starting(login=login) as served:
         await served.admin.post("/users", json={"email": "ann@example.org", "password": "ann"})
-        served.context.passwords._logins._max_waiting = 0
+        served.context.logins.passwords._logins._max_waiting = 0
         form = {"email": "ann@example.org", "password": "ann"}
         for _ in range(5):
             assert (await served.client().post("/session", form=form)).status == 503
-        served.context.passwords._logins._max_waiting = 10
+        served.context.logins.passwords._logins._max_waiting = 10
         assert (await served.client().post("/session", form=form)).status == 200
 
 

@@ -144,7 +144,7 @@ async def test_a_token_is_good_for_its_purpose_and_no_other(starting):
         session = (await ann.post("/session/token")).text
         share = (await ann.post("/share/device", form={"deviceId": str(van), "expiration": until})).text
         reset, _ = issue(
-            served.context.token_keys,
+            served.context.logins.token_keys,
             ann.id,
             RESET,
             served.clock.now() + timedelta(hours=1),
@@ -327,7 +327,7 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
                 while "devices" not in json.loads(answers[-1]):
                     answers.append(await live.get_message())
         assert answers[-1].count("********") == 2
-        hidden = (SECRET, TOTP, token, "$argon2", served.context.token_keys.current.hex())
+        hidden = (SECRET, TOTP, token, "$argon2", served.context.logins.token_keys.current.hex())
         for text in (*answers, caplog.text):
             for secret in hidden:
                 assert secret not in text.replace(f"?token={token}x", ""), text[:200]

@@ -35,4 +35,4 @@ async def test_cached_rows_of_devices_are_dropped_by_the_changes_that_concern_th
 
 async def test_the_context_has_the_clock_of_the_actor_system(served):
     assert served.context.clock is served.clock
-    assert not served.context.closing.is_set()
+    assert not served.context.lifetime.closing.is_set()

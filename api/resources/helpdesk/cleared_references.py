@@ -44,13 +44,13 @@ async def clear_references(
     announcement = Announcement()
     for start in range(0, len(found), TICKETS_AT_A_TIME):
         batch = found[start : start + TICKETS_AT_A_TIME]
-        facts = await lock_facts(transaction, batch, context.business_calendars, now=now)
+        facts = await lock_facts(transaction, batch, context.helpdesk.business_calendars, now=now)
         changes = [
             Change(each, edit(each, author, now, fields={field: 0}, names=names))
             for each in facts.values()
             if getattr(each.ticket, field) == record_id
         ]
-        written = await write(transaction, changes, now, context.ticket_mails)
+        written = await write(transaction, changes, now, context.helpdesk.ticket_mails)
         announcement = announcement.joined(announcement_of(written))
 
     async def announce() -> None:

@@ -101,7 +101,7 @@ async def test_webhook(call: Call) -> Response:
     settings = read_settings(company.attributes)
     if settings is None:
         raise BadRequest("the company has no webhook")
-    if wait := await call.context.webhook_tests.hit(str(company.id)):
+    if wait := await call.context.limits.webhook_tests.hit(str(company.id)):
         raise TooManyRequests(f"too many tests; try again in {max(1, round(wait))} s", wait)
     attempt, error = await send_once(
         call.context.outgoing.ticket_webhooks,

@@ -127,7 +127,7 @@ async def repeatable(call: Call) -> AsyncIterator[RepeatableRequest]:
         return
     body_hash = hashlib.sha256(await call.raw_body()).digest()
     request = RepeatableRequest(call, key, body_hash)
-    in_progress = call.context.keys_in_progress
+    in_progress = call.context.helpdesk.keys_in_progress
     name = call.caller.id, key, request._path
     with trio.move_on_after(WAIT_SECONDS) as waiting:
         while (earlier := in_progress.get(name)) is not None:

@@ -132,7 +132,7 @@ async def change_ticket(
         found = await lock_facts(
             transaction,
             [call.id],
-            call.context.business_calendars,
+            call.context.helpdesk.business_calendars,
             now=now,
             people=people,
             priorities=priorities,
@@ -150,7 +150,7 @@ async def change_ticket(
         outcome = await decide(TicketContext(call, transaction, facts, membership, author, now))
         if outcome.ticket.status_id != facts.ticket.status_id:
             await _keep_status(transaction, outcome)
-        changes = await write(transaction, [Change(facts, outcome)], now, call.context.ticket_mails)
+        changes = await write(transaction, [Change(facts, outcome)], now, call.context.helpdesk.ticket_mails)
         written = changes[0].outcome
         answered = _comment_of(written) if shows_comment else written.ticket
         body = json_of(answered)

@@ -61,14 +61,14 @@ async def settle_ticket_command(
             attributes["status"] = "sent"
     is_over = isinstance(outcome, CommandRefused) and not outcome.uncertain
     async with context.database.transaction() as transaction:
-        found = await lock_facts(transaction, [ticket_id], context.business_calendars, now=now)
+        found = await lock_facts(transaction, [ticket_id], context.helpdesk.business_calendars, now=now)
         await ticket_commands.settle(transaction, row_id, is_over=is_over, now=now)
         if ticket_id not in found:
             return
         facts = found[ticket_id]
         membership = await membership_of(call, facts.ticket.company_id, transaction)
         evidence = add_evidence(facts, author_of(call, membership), now, attributes)
-        changes = await write(transaction, [Change(facts, evidence)], now, context.ticket_mails)
+        changes = await write(transaction, [Change(facts, evidence)], now, context.helpdesk.ticket_mails)
     await announce(context.system, changes)
     # An answer may have come before.
     context.system.ref(TICKET_COMMANDS).offer(TicketCommandsChanged())

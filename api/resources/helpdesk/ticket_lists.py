@@ -135,7 +135,7 @@ async def list_tickets(call: Call) -> Response:
     condition = all_of(scope, references(sent), _properties(sent, scope))
     if not sent.keyword.strip():
         return await _answer(call, sent, condition)
-    async with call.context.search_limit.enter(call.caller.id):
+    async with call.context.limits.searches.enter(call.caller.id):
         try:
             return await _answer(call, sent, condition, seconds=SEARCH_SECONDS)
         except TookTooLong:

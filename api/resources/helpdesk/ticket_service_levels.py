@@ -18,7 +18,9 @@ async def get_ticket_service_levels(call: Call) -> Response:
     """Fetch how the targets of a ticket stand now."""
     await require_readable(call, call.id)
     context = call.context
-    found = await read_service_levels(context.database, call.id, context.business_calendars, call.now)
+    found = await read_service_levels(
+        context.database, call.id, context.helpdesk.business_calendars, call.now
+    )
     if found is None:
         raise ResourceNotFound("no such ticket")
     return as_json(found)

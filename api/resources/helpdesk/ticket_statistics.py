@@ -89,7 +89,7 @@ async def get_ticket_statistics(call: Call) -> Response:
         with_cancelled=sent.include_cancelled,
         by_period=sent.period != "none",
     )
-    async with call.context.search_limit.enter(call.caller.id):
+    async with call.context.limits.searches.enter(call.caller.id):
         counted = await _count(database, span, now)
     wanted = names_wanted(counted.happened, counted.times, counted.backlog)
     return as_json(

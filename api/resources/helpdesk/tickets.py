@@ -228,7 +228,7 @@ async def delete_ticket(call: Call) -> Response:
     """
     context, now = call.context, to_milliseconds(call.now)
     async with context.database.transaction() as transaction:
-        found = await lock_facts(transaction, [call.id], context.business_calendars, now=now)
+        found = await lock_facts(transaction, [call.id], context.helpdesk.business_calendars, now=now)
         facts = found.get(call.id)
         if facts is None:
             raise ResourceNotFound("no such ticket")

@@ -73,7 +73,7 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
     if form == "mail":
         return await _mail(call, name, query)
     try:
-        with call.context.report_limit.running(call.caller.id):
+        with call.context.limits.workbooks.running(call.caller.id):
             file = await render(
                 WORKBOOKS[name],
                 call.context.reports.for_report(),
@@ -103,7 +103,7 @@ async def _mail(call: Call, name: str, query: ReportQuery) -> Response:
     user, mail = call.caller.user, call.context.outgoing.mail
     if not mail.enabled_for(user.attributes) or not mail.can_reach(user.email):
         raise BadRequest("no mail can be sent to the user")
-    if wait := await call.context.report_mails.hit(str(user.id)):
+    if wait := await call.context.limits.report_mails.hit(str(user.id)):
         raise TooManyRequests("the user has had too many reports mailed", min(wait, 3600.0))
     report = MailedReport(name, query)
     if not await requested_reports.add(call.context.database, user.id, report, now=call.now):

@@ -71,7 +71,7 @@ async def test_a_session_that_was_closed_opens_nothing(served):
 async def test_a_token_revoked_by_nobody_we_know_is_refused_too(served):
     now = served.clock.now()
     text, token = issue(
-        served.context.token_keys, served.admin_id, "session", now + timedelta(days=1), now=now
+        served.context.logins.token_keys, served.admin_id, "session", now + timedelta(days=1), now=now
     )
     await tokens.revoke(served.context.database, token.id, token.expires)
     assert (await served.client({"Authorization": f"Bearer {text}"}).get("/devices")).status == 401

@@ -47,10 +47,10 @@ async def test_from_elsewhere_nobody_becomes_administrator_without_the_token(new
     assert await new.context.database.fetch_value("select count(*) from users") == 0
     # The refusals have not used up the rule.
     assert (await new.client().get("/server")).json()["newServer"] is True
-    made = await register(new, **{**headers, HEADER: new.context.setup_token})
+    made = await register(new, **{**headers, HEADER: new.context.logins.setup_token})
     assert (made.status, made.json()["administrator"]) == (200, True)
     again = await register(
-        new, {**FIRST, "email": "eve@example.org"}, **{**headers, HEADER: new.context.setup_token}
+        new, {**FIRST, "email": "eve@example.org"}, **{**headers, HEADER: new.context.logins.setup_token}
     )
     assert (again.status, again.text) == (400, "registration is not open")
 
@@ -82,7 +82,7 @@ async def test_of_parallel_first_users_one_becomes_administrator(new):
 
     async def first(number):
         user = {**FIRST, "email": f"u{number}@example.org"}
-        answers.append(await register(new, user, **{HEADER: new.context.setup_token}))
+        answers.append(await register(new, user, **{HEADER: new.context.logins.setup_token}))
 
     async with trio.open_nursery() as nursery:
         for number in range(8):

@@ -243,7 +243,7 @@ async def test_of_a_body_that_nobody_takes_hardly_anything_is_read(starting):
             with trio.fail_after(30):
                 assert (await stream.receive_some()).startswith(f"HTTP/1.1 {status} ".encode())
             await trio.aclose_forcefully(stream)
-        assert served.context.body_memory.held == 0
+        assert served.context.limits.body_memory.held == 0
 
 
 async def test_a_client_that_sends_a_little_too_much_reads_why_it_was_refused(starting):
@@ -281,14 +281,14 @@ async def test_a_connection_that_has_ended_holds_nothing_until_garbage_is_collec
 
 async def test_bodies_held_in_memory_are_bounded_for_an_address_and_in_all(starting):
     async with starting(listen=True, http=HttpSettings(trusted_proxies=("127.0.0.0/8",))) as served:
-        served.context.body_memory = MemoryBudget(total=2_000_000, per_client=1_200_000)
+        served.context.limits.body_memory = MemoryBudget(total=2_000_000, per_client=1_200_000)
         cookie = served.cookie(served.admin)
         streams = []
 
         async def begin(address, size=900_000):
             stream = await trio.open_tcp_stream("127.0.0.1", served.port)
             streams.append(stream)
-            before = served.context.body_memory.held
+            before = served.context.limits.body_memory.held
             head = (
                 f"POST /api/devices HTTP/1.1\r\nHost: x\r\nCookie: JSESSIONID={cookie}\r\n"
                 f"X-Forwarded-For: {address}\r\nContent-Length: {size + 1}\r\n\r\n"
@@ -300,7 +300,7 @@ async def test_bodies_held_in_memory_are_bounded_for_an_address_and_in_all(start
 
         async def held(size):
             with trio.fail_after(30):
-                while served.context.body_memory.held != size:  # noqa: ASYNC110 - bytes on their way
+                while served.context.limits.body_memory.held != size:  # noqa: ASYNC110 - bytes on their way
                     await trio.sleep(0.001)
 
         _, expected = await begin("203.0.113.1")

@@ -356,12 +356,12 @@ async def test_the_provider_may_change_its_keys(served, openid):
     Forger(openid)
     # Its discovery document, with the new algorithm, is read again within the hour.
     served.clock.move_wall(0)
-    served.context.openid._documents._metadata._read_at = float("-inf")
+    served.context.logins.openid._documents._metadata._read_at = float("-inf")
     asked = openid.asked.count(KEYS)
     # Just asked: not again for every unknown key.
     assert (await openid.log_in(served.client(), ANN)).status == 401
     assert openid.asked.count(KEYS) == asked
-    served.context.openid._documents._keys._read_at -= 10
+    served.context.logins.openid._documents._keys._read_at -= 10
     assert (await openid.log_in(served.client(), ANN)).status == 303
     assert openid.asked.count(KEYS) == asked + 1
 
@@ -381,7 +381,7 @@ async def test_a_provider_that_is_away_or_makes_no_sense_is_503_in_one_line(serv
     # Not asked again at once, whoever wants to log in.
     assert (await served.client().get(AUTH)).status == 503
     assert openid.asked.count(DISCOVERY) == 1
-    served.context.openid._documents._metadata._failed_at -= 10
+    served.context.logins.openid._documents._metadata._failed_at -= 10
     assert (await served.client().get(AUTH)).status == 303
     for path, answer in ((TOKEN, 500), (TOKEN, {"error": "none"}), ("/userinfo", 401), ("/userinfo", [1])):
         openid.changes = {path: lambda _, answer=answer: answer}
@@ -451,7 +451,7 @@ async def test_groups_are_asked_for_where_they_matter_and_the_provider_knows_the
 async def test_too_many_refused_callbacks_of_one_address_are_429_and_good_ones_do_not_count(served, openid):
     for number in range(3):
         assert (await openid.log_in(served.client(), f"u{number}@example.org")).status == 303
-    served.context.login_throttle._settings = LoginSettings(failures_per_address=5)
+    served.context.logins.throttle._settings = LoginSettings(failures_per_address=5)
     for _ in range(5):
         assert (await callback(served.client(), code="c", state="s")).status == 401
     refused = await callback(served.client(), code="c", state="s")

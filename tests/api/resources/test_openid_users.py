@@ -275,7 +275,7 @@ async def test_from_elsewhere_the_first_user_needs_the_set_up_token(starting, op
         for query in ("", "?setup=guess"):
             refused = await openid.log_in(proxied, "a1", query=query)
             assert (refused.status, "set-up token" in refused.text) == (401, True)
-        query = f"?setup={served.context.setup_token}"
+        query = f"?setup={served.context.logins.setup_token}"
         assert (await openid.log_in(proxied, "a1", query=query)).status == 303
         assert await role(served, ANN) is True
 

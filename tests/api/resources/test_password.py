@@ -197,7 +197,7 @@ async def test_who_tried_too_often_before_is_not_kept_waiting_after(served, lett
 async def test_other_tokens_and_what_is_none_set_no_password(served):
     ann = await served.user("ann")
     session = (await ann.post("/session/token", form={})).text
-    key, now = served.context.token_keys, served.clock.now()
+    key, now = served.context.logins.token_keys, served.clock.now()
     share, _ = issue(key, ann.id, "share", now + timedelta(hours=1), now=now)
     foreign, _ = issue(
         SigningKeys(None, [SigningKey(1, b"x" * 32, now, None)]),

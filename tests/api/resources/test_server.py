@@ -60,7 +60,7 @@ async def test_health_is_ok_in_plain_text_without_login(served):
 
 
 async def test_health_is_500_while_the_server_stops(served):
-    served.context.closing.set()
+    served.context.lifetime.closing.set()
     assert (await served.client().get("/health")).status == 500
 
 

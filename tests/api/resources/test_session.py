@@ -154,7 +154,7 @@ async def test_only_failures_count_and_too_many_are_429_with_the_time_to_wait(st
         hash_memory_kib=8192, hash_rounds=1, failures_per_account=3, failures_per_address=100
     )
     async with starting() as served:
-        served.context.login_throttle._settings = login
+        served.context.logins.throttle._settings = login
         client = served.client()
         good = {"email": "admin@example.org", "password": "admin"}
         for _ in range(6):
@@ -322,7 +322,7 @@ async def test_what_was_revoked_or_ended_stays_so_after_a_restart(starting, data
         await ann.put(f"/users/{ann.id}", json={**me, "password": "new"})
         # A second server on the same tables knows nothing but what they say.
         context = served.context
-        context.accounts = type(context.accounts)(database, context.clock.monotonic)
+        context.logins.accounts = type(context.logins.accounts)(database, context.clock.monotonic)
         for token, status in ((revoked, 401), (ended, 401), (good, 200)):
             assert (await served.client(bearer(token)).get("/devices")).status == status
 
@@ -392,7 +392,7 @@ async def test_a_password_set_from_the_shell_ends_sessions_and_tokens(starting, 
         assert done.stdout == b"user ann@example.org changed\n"
         # A running server looks again within half a minute.
         assert MAX_AGE_SECONDS <= 30
-        served.context.accounts.clear()
+        served.context.logins.accounts.clear()
         assert (await ann.get("/devices")).status == 401
         assert (await served.client(bearer(token)).get("/devices")).status == 401
         await served.log_in("ann@example.org", "a new password")

@@ -57,7 +57,7 @@ async def test_the_token_is_a_jwt_with_the_expiration_and_a_purpose_of_its_own(s
     device = await served.device(served.admin, "111")
     claims = jwt.decode(
         (await share(served.admin, device)).text,
-        served.context.token_keys.current,
+        served.context.logins.token_keys.current,
         ["HS256"],
         audience="share",
         options={"verify_exp": False},
@@ -267,6 +267,8 @@ async def test_tokens_for_something_else_open_nothing(served, purpose):
     from motorpool.api.auth.tokens import issue
 
     now = served.clock.now()
-    text, _ = issue(served.context.token_keys, served.admin_id, purpose, now + timedelta(days=1), now=now)
+    text, _ = issue(
+        served.context.logins.token_keys, served.admin_id, purpose, now + timedelta(days=1), now=now
+    )
     assert (await bearer(served, text).get("/devices")).status == 401
     assert (await served.client().get(f"/session?token={text}")).status == 404

@@ -16,18 +16,18 @@ async def status(client):
 
 async def test_tokens_of_before_stay_valid_and_new_ones_have_the_new_key(served, database):
     old, _ = await bearer(served)
-    before = served.context.token_keys.current
+    before = served.context.logins.token_keys.current
     served.clock.move_wall(60)
     new_key, old_key = (await served.admin.post("/server/signingkeys")).json()
     assert (old_key["id"], new_key["id"], new_key["acceptedUntil"]) == (1, 2, None)
     assert old_key["acceptedUntil"].startswith("2036-04-28T12:01:")
-    assert served.context.token_keys.current != before
+    assert served.context.logins.token_keys.current != before
     new, _ = await bearer(served)
     assert (await status(old), await status(new)) == (200, 200)
     assert (await served.admin.get("/server/signingkeys")).json() == [new_key, old_key]
     # Only the old key has gone.
     await database.execute("update signing_keys set accepted_until = $1 where id = 1", served.clock.now())
-    await served.context.token_keys.reload(served.clock.now())
+    await served.context.logins.token_keys.reload(served.clock.now())
     assert (await status(old), await status(new)) == (401, 200)
     await signing_keys.delete_expired(database, served.clock.now())
     assert await database.fetch_value("select count(*) from signing_keys") == 1
@@ -49,7 +49,7 @@ async def test_a_key_that_another_server_has_made_is_found(served, database):
     async with database.transaction() as transaction:
         now = served.clock.now()
         await signing_keys.rotate(transaction, bytes(32), now, now + timedelta(days=1))
-    known = served.context.token_keys
+    known = served.context.logins.token_keys
     before = known.current
     forged = served.client({"Authorization": "Bearer forged"})
     assert await status(forged) == 401

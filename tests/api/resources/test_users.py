@@ -35,7 +35,7 @@ async def test_a_server_that_has_lost_all_users_gives_nobody_the_role_of_adminis
     assert (refused.status, refused.text) == (400, "registration is not open")
     assert (await served.client().get("/server")).json()["newServer"] is False
     await served.context.database.execute("update server set registration = true")
-    served.context.server = await server.fetch(served.context.database)
+    served.context.stored_server.settings = await server.fetch(served.context.database)
     assert (await served.client().post("/users", json=sent)).json()["administrator"] is False
 
 
@@ -238,7 +238,7 @@ async def test_a_client_that_leaves_before_its_password_is_hashed_registers_nobo
     async with starting(listen=True) as served:
         await open_registration(served)
         begun, release = [], threading.Event()
-        hash_now = served.context.passwords._hasher.hash
+        hash_now = served.context.logins.passwords._hasher.hash
 
         class Held:
             def hash(self, password):
@@ -246,7 +246,7 @@ async def test_a_client_that_leaves_before_its_password_is_hashed_registers_nobo
                 assert release.wait(30)
                 return hash_now(password)
 
-        served.context.passwords._hasher = Held()
+        served.context.logins.passwords._hasher = Held()
         clients = []
         for number in range(4):
             body = json.dumps({**raw_user(number), "password": f"password {number}"}).encode()
@@ -254,7 +254,7 @@ async def test_a_client_that_leaves_before_its_password_is_hashed_registers_nobo
             head = f"POST /api/users HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
             await client.send_all(head.encode() + body)
             clients.append(client)
-        hashing = served.context.passwords._new_passwords
+        hashing = served.context.logins.passwords._new_passwords
         await until(lambda: hashing.waiting == 3)
         for client in clients:
             await trio.aclose_forcefully(client)

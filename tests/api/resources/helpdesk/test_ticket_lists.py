@@ -346,7 +346,7 @@ async def test_a_search_that_takes_too_long_is_refused(helpdesk, database, monke
 
 async def test_few_searches_and_statistics_are_made_at_once(helpdesk, served, monkeypatch):
     monkeypatch.setattr(search_limit, "WAIT_SECONDS", 0.01)
-    limit = served.context.search_limit
+    limit = served.context.limits.searches
     async with limit.enter(-1), limit.enter(-2):
         for asked in ("/tickets?keyword=e", "/tickets/stats?companyId=1"):
             answer = await helpdesk.agent.get(asked)

@@ -97,7 +97,7 @@ async def test_a_request_sent_again_while_it_is_served_is_done_once(world: Any) 
     assert [answer.status for answer in answers] == [200] * 20
     assert len({answer.json()["id"] for answer in answers}) == 1
     assert sum("Idempotent-Replay" in answer.headers for answer in answers) == 19
-    assert world.served.context.keys_in_progress == {}
+    assert world.served.context.helpdesk.keys_in_progress == {}
 
 
 class OfAnotherServer(dict[Any, trio.Event]):
@@ -111,7 +111,7 @@ class OfAnotherServer(dict[Any, trio.Event]):
 
 
 async def test_a_request_sent_to_two_servers_at_once_is_done_once(world: Any) -> None:
-    world.served.context.keys_in_progress = OfAnotherServer()
+    world.served.context.helpdesk.keys_in_progress = OfAnotherServer()
     body, key = {"companyId": world.id, "subject": "x"}, {"Idempotency-Key": "k"}
     answers = await at_once([post(world.chief, "/tickets", body, **key) for _ in range(10)])
     assert [answer.status for answer in answers] == [200] * 10

@@ -195,7 +195,7 @@ async def test_a_workbook_has_limits(starting):
         # The sheets of a workbook count together: there is no trip, a stop, and 2 positions.
         answer = await served.admin.get(f"/reports/history/xlsx?{span(MAY, MAY + MINUTE)}")
         assert answer.status == 400
-        with served.context.report_limit.running(served.admin_id):
+        with served.context.limits.workbooks.running(served.admin_id):
             answer = await served.admin.get(f"/reports/route/xlsx?{span()}")
             assert (answer.status, answer.headers["Retry-After"]) == (429, "10")
         await opened(served.admin, f"/reports/route/xlsx?{span(MAY, MAY + MINUTE)}")

@@ -1,0 +1,54 @@
+"""How much of what clients may ask for, at once or within a time."""
+
+import trio
+
+from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRate
+from motorpool.actors.reports.limits import RunningLimit
+from motorpool.actors.work.connection_limits import MemoryBudget
+from motorpool.actors.work.rate_limits import RateLimit
+from motorpool.api.http.search_limit import SearchLimit
+from motorpool.api.program.settings import Settings
+from motorpool.api.sockets.open_sockets import OpenSockets
+from motorpool.runtime import Clock
+
+BODY_MEMORY = 64 << 20
+CLIENT_BODY_MEMORY = 16 << 20
+"""Bytes of request bodies in memory, in all and for one client address; further requests get 503."""
+PARSER_THREADS = 2
+HOUR_SECONDS = 3600.0
+WEBHOOK_TESTS = 6
+"""Tests of a company's webhook within a minute."""
+DOWNLOAD_SECONDS = 600.0
+"""Within so long one user's requests for one capture are one download."""
+
+
+class RequestLimits:
+    """The limits of one server; those of rates count for all servers of a cluster, by `shared`."""
+
+    def __init__(self, settings: Settings, clock: Clock, shared: SharedAttempts | None = None) -> None:
+        def rate(name: str, most: int, seconds: float = HOUR_SECONDS) -> SharedRate:
+            return SharedRate(name, most, seconds, clock.monotonic, shared)
+
+        users = settings.users
+        self.resets = rate("reset address", users.resets_per_address, users.reset_minutes * 60)
+        """Password resets requested from each address."""
+        self.registrations = rate("registration", users.registrations_per_address)
+        """Users registered from each address."""
+        self.message_tests = rate("message test", users.tests_per_hour)
+        """Test messages sent by each user."""
+        self.webhook_tests = rate("webhook test", WEBHOOK_TESTS, 60.0)
+        """Tests of the webhook of each company."""
+        self.report_mails = rate("report mail", settings.reports.mails_per_hour)
+        """Reports that were mailed to each user."""
+        self.downloads = RateLimit(1, DOWNLOAD_SECONDS, clock.monotonic)
+        """Downloads of captures that are audited, by user and file."""
+        self.workbooks = RunningLimit(settings.reports.workbooks_per_user)
+        """Workbooks that are being made for each user."""
+        self.searches = SearchLimit()
+        """Searches and statistics of tickets that are being made."""
+        self.open_sockets = OpenSockets(settings.http)
+        """WebSockets of each user and address."""
+        self.body_memory = MemoryBudget(BODY_MEMORY, CLIENT_BODY_MEMORY)
+        """What bodies of requests that are being served hold."""
+        self.parsers = trio.CapacityLimiter(PARSER_THREADS)
+        """Threads that parse large bodies."""
