@@ -322,8 +322,7 @@ class ScheduledCommandRun(msgspec.Struct, frozen=True, rename="camel"):
     """pending, sent, queued, delivered, skipped or failed."""
     reason: str | None = None
     """Why it was skipped: offline, queue_expired, superseded, schedule_inactive, missed, no_permission,
-    device_not_found, command_not_found or not_sent; or why it failed; else null.
-    """
+    device_not_found, command_not_found or not_sent; or why it failed; else null."""
     detail: str | None = None
     """More about the reason, such as the reply of a device that rejected the command; or null."""
 

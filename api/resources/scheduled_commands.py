@@ -75,8 +75,7 @@ class EditableScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
     """Sent in order when a window ends."""
     attributes: dict[str, Any] = {}
     """`queueMaxMinutes`: a device that is offline gets its command within so many minutes, 0 to 43200; absent
-    or 0 skips it.
-    """
+    or 0 skips it."""
 
 
 class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
@@ -86,14 +85,12 @@ class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
     """Devices linked to it; changed by `/permissions`."""
     group_ids: list[int] = []
     """Groups linked to it, of which every device counts, those of groups below too; changed by
-    `/permissions`.
-    """
+    `/permissions`."""
     last_run: datetime | None = None
     """When it last ran; null is never."""
     owner_id: int = 0
     """The user with whose rights its steps are sent; 0 if they were deleted: all steps are skipped then
-    (`no_permission`) until somebody saves it, who becomes its owner.
-    """
+    (`no_permission`) until somebody saves it, who becomes its owner."""
 
     @property
     def steps(self) -> dict[str, ScheduledStep]:

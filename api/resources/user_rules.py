@@ -37,8 +37,7 @@ class User(UserRow, frozen=True, rename="camel"):
     """Needed for a new user; left out or empty it is kept. Null in answers."""
     current_password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
     """With a change of one's own password, one-time-code key or e-mail, unless the login is recent. Null in
-    answers. Not in the specification.
-    """
+    answers. Not in the specification."""
 
 
 def show(user: UserRow) -> User:

@@ -31,8 +31,7 @@ class Company(msgspec.Struct, frozen=True, rename="camel"):
     """Not to be used any more."""
     attributes: dict[str, Any] = {}
     """`roles`: a list of words, or a text with commas between them; `timezone`; `reopenDays`;
-    `autoCloseDays`; `ticketWebhook`, whose secrets only managers of the company see.
-    """
+    `autoCloseDays`; `ticketWebhook`, whose secrets only managers of the company see."""
 
 
 class Branch(msgspec.Struct, frozen=True, rename="camel"):
@@ -46,8 +45,7 @@ class Branch(msgspec.Struct, frozen=True, rename="camel"):
     disabled: bool = False
     attributes: dict[str, Any] = {}
     """`zone`: what statistics of tickets group branches by; `geofenceId`: its geofence; address, place and
-    the like.
-    """
+    the like."""
 
 
 class Team(msgspec.Struct, frozen=True, rename="camel"):
@@ -133,8 +131,7 @@ class TicketPriority(msgspec.Struct, frozen=True, rename="camel"):
     attributes: dict[str, Any] = {}
     """`escalateTeamId` and `escalatePriorityId`: where a ticket goes when it first breaches a target;
     `holidayCalendarId`: a calendar whose events are no business hours; `warnPercent`; `maxPauseMinutes`;
-    `pauseFirstResponse`.
-    """
+    `pauseFirstResponse`."""
 
 
 class TicketStatus(msgspec.Struct, frozen=True, rename="camel"):

@@ -53,8 +53,7 @@ class NewComment(msgspec.Struct, frozen=True, rename="camel"):
     """The status to move to after the comment; 0: it stays."""
     capture_id: Annotated[str, msgspec.Meta(max_length=MAX_CAPTURE_ID)] = ""
     """A capture to add as evidence; its file is kept as long as the ticket. If it is still recording, its end
-    is entered later.
-    """
+    is entered later."""
     position_id: Id = 0
     """A position to add as evidence, as a copy; 0 is none."""
     files: Annotated[list[EvidenceFile], msgspec.Meta(max_length=MAX_FILES)] = []
@@ -78,8 +77,7 @@ class NewTransition(msgspec.Struct, frozen=True, rename="camel"):
     """Further values for the entry of the history."""
     reset_maintenance: bool = False
     """Whether the ticket's maintenance was done: its next period begins at the value that the device has
-    reported last. With a status of kind resolved or closed.
-    """
+    reported last. With a status of kind resolved or closed."""
 
 
 class NewAssignment(msgspec.Struct, frozen=True, rename="camel"):
