@@ -111,7 +111,9 @@ class ServerContext:
         """Stalls of the event loop, measured by the program."""
         self.clock = clock = system.clock
         """The clock of the actor system; tests set it."""
-        self.lifetime = Lifetime(started=clock.now(), restart_requested=restart_requested or trio.Event())
+        self.lifetime = Lifetime(started=clock.now())
+        if restart_requested is not None:
+            self.lifetime.restart_requested = restart_requested
         self.logins = LoginServices(
             database,
             settings,

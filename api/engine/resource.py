@@ -33,6 +33,7 @@ class ResourcePolicy(Generic[R]):
     the commit it publishes the change, does what was added to `Call.after_commit`, and answers (`show`).
     """
 
+    table: Table[Any]
     texts = TextRules()
     """Rules for the texts of bodies."""
     privileged: tuple[str, ...] = ()
@@ -55,9 +56,9 @@ class ResourcePolicy(Generic[R]):
         """Check the list parameters against the caller's rights and turn them into a query."""
         raise NotImplementedError
 
-    async def find(self, call: Call, table: Table[Any], record_id: int) -> Versioned[R] | None:
+    async def find(self, call: Call, record_id: int) -> Versioned[R] | None:
         """Return the row and its version, or None if there is none that the caller may read."""
-        found: Versioned[R] | None = await table.fetch_versioned(call.context.database, record_id)
+        found: Versioned[R] | None = await self.table.fetch_versioned(call.context.database, record_id)
         if found is None or not await self.has_access(call, call.context.database, record_id):
             return None
         return found
@@ -72,9 +73,9 @@ class ResourcePolicy(Generic[R]):
         """
         raise NotImplementedError
 
-    async def lock(self, call: Call, transaction: Queries, table: Table[Any]) -> Versioned[R] | None:
+    async def lock(self, call: Call, transaction: Queries) -> Versioned[R] | None:
         """Lock the row of the path and return it with its version; for rules that span rows, others first."""
-        found: Versioned[R] | None = await table.fetch_versioned(transaction, call.id, lock=True)
+        found: Versioned[R] | None = await self.table.fetch_versioned(transaction, call.id, lock=True)
         return found
 
     async def require_write(self, call: Call, transaction: Queries, record: R) -> None:
@@ -120,10 +121,9 @@ class Resource(Generic[R]):
     """Name in audit rows and in the table of rights: "device"."""
     path: str
     """Path below /api: "devices"."""
-    shape: type[R]
-    """Type of bodies and answers: the table's record, or one that extends it."""
-    table: Table[Any]
     policy: ResourcePolicy[R]
+    extended: type[R] | None = None
+    """Type of bodies and answers, where it extends the table's record."""
     change: Callable[..., Change] | None = None
     """The fact to publish when a row was created, updated or deleted, such as `DeviceChanged`; None where
     nothing in memory depends on such rows."""
@@ -133,6 +133,12 @@ class Resource(Generic[R]):
     public_create: bool = False
     create_headers: Mapping[str, str] = field(default_factory=dict)
     """Optional headers of a request to create a record -> their description."""
+
+    @property
+    def shape(self) -> type[R]:
+        """Type of bodies and answers."""
+        record: type[R] = self.extended or self.policy.table.record
+        return record
 
     @cached_property
     def query(self) -> type[msgspec.Struct]:

@@ -93,12 +93,12 @@ class _ResourceOperations(Generic[R]):
     async def list_records(self, call: Call) -> Response:
         query = await self._policy.list_query(call, self._resource.read_parameters(call))
         if query.limit and query.limit <= STREAMED_FROM:
-            records = await self._resource.table.list(call.context.database, query)
+            records = await self._policy.table.list(call.context.database, query)
             return as_json(await self._policy.show(call, records))
         return await as_json_array(self._batches(call, query))
 
     async def _batches(self, call: Call, query: ListQuery) -> AsyncGenerator[list[object], None]:
-        async for batch in self._resource.table.stream(call.context.database, query):
+        async for batch in self._policy.table.stream(call.context.database, query):
             yield [*await self._policy.show(call, batch)]
 
     async def fetch(self, call: Call) -> Response:
@@ -180,7 +180,7 @@ class _ResourceOperations(Generic[R]):
         no such record and the caller may know it; BadRequest if there is no access, or if the row does not
         have the version that the client expects.
         """
-        found = await self._policy.lock(call, transaction, self._resource.table)
+        found = await self._policy.lock(call, transaction)
         if call.caller.administrator:
             permitted = True
         elif found is None:
@@ -227,7 +227,7 @@ def _with_warning(answer: Response, call: Call) -> Response:
 
 async def fetch_readable(call: Call, resource: Resource[R]) -> Versioned[R]:
     """Return the record of the path if the caller may read it; ResourceNotFound or BadRequest if not."""
-    found = await resource.policy.find(call, resource.table, call.id)
+    found = await resource.policy.find(call, call.id)
     if found is not None:
         return found
     if "GET" in resource.policy.distinguishes_missing and await _exists(call, resource):
@@ -237,4 +237,4 @@ async def fetch_readable(call: Call, resource: Resource[R]) -> Versioned[R]:
 
 async def _exists(call: Call, resource: Resource[Any]) -> bool:
     """Return whether there is such a record, whatever the caller's rights."""
-    return await resource.table.fetch(call.context.database, call.id) is not None
+    return await resource.policy.table.fetch(call.context.database, call.id) is not None

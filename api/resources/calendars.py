@@ -12,7 +12,6 @@ from motorpool.actors.work.stored_calendars import TIME_ZONE, WINDOW_FIELDS, rea
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -129,11 +128,8 @@ POLICY = CalendarPolicy()
 CALENDARS = Resource(
     name="calendar",
     path="calendars",
-    shape=Calendar,
-    table=plain_tables.CALENDARS,
     change=CalendarChanged,
     policy=POLICY,
-    parameters=COMMON_PARAMETERS,
 )
 add_resource_operations(CALENDARS, OPERATIONS)
 

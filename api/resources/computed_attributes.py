@@ -55,8 +55,6 @@ async def _compiled(sent: ComputedAttribute) -> Expression:
 COMPUTED_ATTRIBUTES = Resource(
     name="attribute",
     path="attributes/computed",
-    shape=ComputedAttribute,
-    table=plain_tables.COMPUTED_ATTRIBUTES,
     change=AttributeChanged,
     policy=ComputedAttributePolicy(
         plain_tables.COMPUTED_ATTRIBUTES,

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -24,7 +23,7 @@ from motorpool.storage import plain_tables
 from motorpool.storage.accounts import access, links, users
 from motorpool.storage.database.conditions import Condition, all_of, any_of
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.database.tables import ListQuery, Table, Versioned
+from motorpool.storage.database.tables import ListQuery, Versioned
 from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import Device
 from motorpool.storage.schedules import runs
@@ -52,9 +51,8 @@ class DevicePolicy(LinkedPolicy[Device]):
             conditions=(all_of(named, *visible),), exclude_attributes=parameters.exclude_attributes
         )
 
-    async def find(self, call: Call, table: Table[Any], record_id: int) -> Versioned[Device] | None:
+    async def find(self, call: Call, record_id: int) -> Versioned[Device] | None:
         """Return the row, from the cache if it is there; the access actor knows who may read it."""
-        del table
         return await call.context.devices.get(record_id) if await may_see_device(call, record_id) else None
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
@@ -116,8 +114,6 @@ async def _require_room(call: Call, transaction: Queries) -> None:
 DEVICES = Resource(
     name="device",
     path="devices",
-    shape=Device,
-    table=devices.TABLE,
     change=DeviceChanged,
     policy=DevicePolicy(
         devices.TABLE,

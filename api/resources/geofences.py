@@ -51,8 +51,6 @@ class GeofencePolicy(LinkedPolicy[Geofence]):
 GEOFENCES = Resource(
     name="geofence",
     path="geofences",
-    shape=Geofence,
-    table=plain_tables.GEOFENCES,
     change=GeofenceChanged,
     policy=GeofencePolicy(
         plain_tables.GEOFENCES,

@@ -3,7 +3,6 @@
 from motorpool.actors.messages.changes import GroupChanged
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -33,8 +32,6 @@ class GroupPolicy(LinkedPolicy[Group]):
 GROUPS = Resource(
     name="group",
     path="groups",
-    shape=Group,
-    table=groups.TABLE,
     change=GroupChanged,
     policy=GroupPolicy(
         groups.TABLE,
@@ -43,6 +40,5 @@ GROUPS = Resource(
         user_id_expands=True,
         required=("name",),
     ),
-    parameters=COMMON_PARAMETERS,
 )
 add_resource_operations(GROUPS, OPERATIONS)

@@ -105,8 +105,6 @@ def _fields(record: Notification) -> dict[str, Any]:
 NOTIFICATIONS = Resource(
     name="notification",
     path="notifications",
-    shape=Notification,
-    table=plain_tables.NOTIFICATIONS,
     change=NotificationChanged,
     policy=NotificationPolicy(
         plain_tables.NOTIFICATIONS,

@@ -20,8 +20,6 @@ MAINTENANCE_OPERATIONS = Operations("maintenance")
 DRIVERS = Resource(
     name="driver",
     path="drivers",
-    shape=Driver,
-    table=plain_tables.DRIVERS,
     change=DriverChanged,
     policy=LinkedPolicy[Driver](
         plain_tables.DRIVERS,
@@ -37,10 +35,7 @@ add_resource_operations(DRIVERS, DRIVER_OPERATIONS)
 ORDERS = Resource(
     name="order",
     path="orders",
-    shape=Order,
-    table=plain_tables.ORDERS,
     policy=LinkedPolicy[Order](plain_tables.ORDERS, links.USER_ORDER, user_id_expands=True),
-    parameters=COMMON_PARAMETERS,
 )
 add_resource_operations(ORDERS, ORDER_OPERATIONS)
 
@@ -58,8 +53,6 @@ class MaintenancePolicy(LinkedPolicy[Maintenance]):
 MAINTENANCE = Resource(
     name="maintenance",
     path="maintenance",
-    shape=Maintenance,
-    table=plain_tables.MAINTENANCE,
     change=MaintenanceChanged,
     policy=MaintenancePolicy(
         plain_tables.MAINTENANCE,

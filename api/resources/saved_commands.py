@@ -15,8 +15,6 @@ OPERATIONS = Operations("commands")
 SAVED_COMMANDS = Resource(
     name="command",
     path="commands",
-    shape=Command,
-    table=commands.TABLE,
     policy=LinkedPolicy[Command](
         commands.TABLE,
         links.USER_COMMAND,

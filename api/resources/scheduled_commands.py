@@ -16,7 +16,7 @@ from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, Id
+from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
@@ -196,11 +196,9 @@ async def _accessible(call: Call, queries: Queries, command_ids: Iterable[int]) 
 SCHEDULED_COMMANDS = Resource(
     name="scheduledCommand",
     path="scheduledcommands",
-    shape=ScheduledCommand,
-    table=scheduled_commands.TABLE,
+    extended=ScheduledCommand,
     change=ScheduleChanged,
     policy=ScheduledCommandPolicy(),
-    parameters=COMMON_PARAMETERS,
     read_only=READ_ONLY,
 )
 add_resource_operations(SCHEDULED_COMMANDS, OPERATIONS)

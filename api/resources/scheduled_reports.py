@@ -4,7 +4,6 @@ from motorpool.actors.messages.changes import ScheduledReportChanged
 from motorpool.actors.reports.columns import SCHEDULED
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.linked_policy import LinkedPolicy
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -62,10 +61,7 @@ class ScheduledReportPolicy(LinkedPolicy[ScheduledReport]):
 SCHEDULED_REPORTS = Resource(
     name="report",
     path="reports",
-    shape=ScheduledReport,
-    table=scheduled_reports.TABLE,
     change=ScheduledReportChanged,
     policy=ScheduledReportPolicy(),
-    parameters=COMMON_PARAMETERS,
 )
 add_resource_operations(SCHEDULED_REPORTS, OPERATIONS)

@@ -62,6 +62,7 @@ LAST_ADMINISTRATOR = (
 class UserPolicy(ResourcePolicy[User]):
     """The rules of docs/users.md#creation and docs/users.md#changes; every error is a 400."""
 
+    table = users.TABLE
     texts = TextRules({"email": MAX_EMAIL_LENGTH}, required=("email",))
     privileged = ("email", "login", "temporary", "expiration_time", *ROLE_FIELDS, *RESTRICTION_FIELDS)
 
@@ -190,8 +191,7 @@ OPERATIONS = Operations("users")
 USERS = Resource(
     name="user",
     path="users",
-    shape=User,
-    table=users.TABLE,
+    extended=User,
     change=UserChanged,
     policy=UserPolicy(),
     parameters=COMMON_PARAMETERS | {"device_id"},

@@ -47,8 +47,6 @@ class BranchPolicy(CompanyPolicy[Branch]):
 BRANCHES = Resource(
     name="branch",
     path="branches",
-    shape=Branch,
-    table=company_tables.BRANCHES,
     policy=BranchPolicy(company_tables.BRANCHES),
     parameters=COMPANY_PARAMETERS,
 )

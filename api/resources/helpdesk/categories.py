@@ -53,8 +53,6 @@ class CategoryPolicy(CompanyPolicy[TicketCategory]):
 CATEGORIES = Resource(
     name="ticketCategory",
     path="ticketcategories",
-    shape=TicketCategory,
-    table=company_tables.CATEGORIES,
     policy=CategoryPolicy(
         company_tables.CATEGORIES,
         own={

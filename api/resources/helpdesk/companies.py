@@ -25,7 +25,7 @@ from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_r
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.database.tables import ListQuery, Table, Versioned
+from motorpool.storage.database.tables import ListQuery, Versioned
 from motorpool.storage.helpdesk import companies, company_tables
 from motorpool.storage.helpdesk.helpdesk_records import Company
 
@@ -75,10 +75,10 @@ class CompaniesPolicy(LinkedPolicy[Company]):
             raise BadRequest("attributes.roles: neither a list of texts nor a text")
         return sent
 
-    async def lock(self, call: Call, transaction: Queries, table: Table[Any]) -> Versioned[Company] | None:
+    async def lock(self, call: Call, transaction: Queries) -> Versioned[Company] | None:
         """Lock the row; a company is configured by one request after the other."""
         await companies.lock_configuration(transaction, call.id)
-        return await super().lock(call, transaction, table)
+        return await super().lock(call, transaction)
 
     async def require_write(self, call: Call, transaction: Queries, record: Company) -> None:
         """Refuse users who are linked to the company and nothing more."""
@@ -166,8 +166,6 @@ def _with_secrets(company: Company) -> CompanyOfManager:
 COMPANIES = Resource(
     name="company",
     path="companies",
-    shape=Company,
-    table=company_tables.COMPANIES,
     change=CompanyChanged,
     policy=CompaniesPolicy(),
     parameters=COMMON_PARAMETERS | {"role", "unique_id"},

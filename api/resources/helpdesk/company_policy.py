@@ -76,13 +76,13 @@ class CompanyPolicy(LinkedPolicy[R]):
         query = await super().list_query(call, parameters)
         return narrowed(query, Condition("company_id = {0}", (parameters.company_id,)))
 
-    async def lock(self, call: Call, transaction: Queries, table: Table[Any]) -> Versioned[R] | None:
+    async def lock(self, call: Call, transaction: Queries) -> Versioned[R] | None:
         """Lock the row; a company is configured by one request after the other."""
         sql = f"select company_id from {self.table.name} where id = $1"  # noqa: S608 - constant names
         company_id = await transaction.fetch_value(sql, call.id) if call.id <= MAX_REFERENCE else None
         if company_id is not None:
             await companies.lock_configuration(transaction, company_id)
-        return await super().lock(call, transaction, table)
+        return await super().lock(call, transaction)
 
     async def require_write(self, call: Call, transaction: Queries, record: R) -> None:
         """Refuse users who are linked to the company and nothing more."""

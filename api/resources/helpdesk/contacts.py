@@ -70,8 +70,6 @@ class ContactPolicy(CompanyPolicy[Contact]):
 CONTACTS = Resource(
     name="contact",
     path="contacts",
-    shape=Contact,
-    table=company_tables.CONTACTS,
     policy=ContactPolicy(),
     parameters=COMPANY_PARAMETERS | {"branch_id", "unique_id"},
 )

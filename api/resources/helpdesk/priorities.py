@@ -89,8 +89,6 @@ class PriorityPolicy(CompanyPolicy[TicketPriority]):
 PRIORITIES = Resource(
     name="ticketPriority",
     path="ticketpriorities",
-    shape=TicketPriority,
-    table=company_tables.PRIORITIES,
     change=TicketPriorityChanged,
     policy=PriorityPolicy(),
     parameters=COMPANY_PARAMETERS,

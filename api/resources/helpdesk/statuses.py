@@ -98,8 +98,6 @@ def replaced_next(status: TicketStatus, following: list[int]) -> TicketStatus:
 STATUSES = Resource(
     name="ticketStatus",
     path="ticketstatuses",
-    shape=TicketStatus,
-    table=company_tables.STATUSES,
     policy=StatusPolicy(company_tables.STATUSES, required=("kind",)),
     parameters=COMPANY_PARAMETERS | {"kind"},
 )

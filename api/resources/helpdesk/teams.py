@@ -40,8 +40,6 @@ class TeamPolicy(CompanyPolicy[Team]):
 TEAMS = Resource(
     name="team",
     path="teams",
-    shape=Team,
-    table=company_tables.TEAMS,
     policy=TeamPolicy(company_tables.TEAMS),
     parameters=COMPANY_PARAMETERS,
 )

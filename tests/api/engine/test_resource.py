@@ -20,8 +20,6 @@ from motorpool.storage.records import Command
 COMMANDS = Resource(
     name="command",
     path="commands",
-    shape=Command,
-    table=commands.TABLE,
     policy=LinkedPolicy(commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND),
     parameters=COMMON_PARAMETERS | {"device_id"},
 )
