@@ -58,7 +58,6 @@ PARAMETERS: Mapping[str, str] = {
     "id": "The record.",
     "deviceId": "The device.",
     "groupId": "The group, and all groups below it.",
-    "ticketId": "The ticket that the command is sent for; its history then says so.",
     "userId": "The user.",
     "from": "From this instant on.",
     "to": "Until this instant, which counts as well.",
@@ -77,8 +76,6 @@ PARAMETERS: Mapping[str, str] = {
     "latitude": "Degrees, north positive.",
     "longitude": "Degrees, east positive.",
     "channel": "The camera, 1 to 31.",
-    "live": "The live stream; else what the device sends after `videoPlayback`.",
-    "minutes": "How long a live capture lasts; without it until it is deleted or the stream ends.",
     "index": "The segment's number in the playlist.",
     "part": "The part's number in its segment.",
     "_HLS_msn": "Wait until the playlist holds the segment of this number (Low-Latency HLS).",
@@ -88,7 +85,6 @@ PARAMETERS: Mapping[str, str] = {
     "file": "The file's name.",
     "path": "Where the file is served, below `/`.",
     "type": "`xlsx` or `mail`.",
-    "refresh": "Taken for old clients; no effect.",
     **{
         f"{kind}Id": "0 is any."
         for kind in (
@@ -109,7 +105,7 @@ PARAMETERS: Mapping[str, str] = {
         )
     },
 }
-"""Parameters of paths, queries and forms whose declaration has no description."""
+"""Of parameters of paths, and of those of queries and forms without a docstring."""
 
 PATH_VALUES: Mapping[str, tuple[str, ...]] = {"type": ("xlsx", "mail")}
 """What a parameter of paths may be, if only that is found."""
@@ -132,6 +128,11 @@ _CITATION = re.compile(r"\s*\((?:docs/|specification)[^)]*\)")
 def describe_field(record: type, field: str, name: str) -> str:
     """Return the sentence for a field, called `name` in JSON; KeyError if there is none."""
     return field_docstrings(record).get(field) or COMMON_FIELDS[name]
+
+
+def describe_parameter(shape: type, field: str, name: str) -> str:
+    """Return the sentence for a parameter of a query or form; KeyError if there is none."""
+    return field_docstrings(shape).get(field) or PARAMETERS[name]
 
 
 def describe_record(shape: type) -> str:

@@ -1,11 +1,11 @@
 """The OpenAPI 3.1 document, from the declared operations."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 
 import msgspec
 
-from motorpool.api.engine.descriptions import ERROR_STATUSES, PARAMETERS, PATH_VALUES
+from motorpool.api.engine.descriptions import ERROR_STATUSES, PARAMETERS, PATH_VALUES, describe_parameter
 from motorpool.api.engine.examples import BODIES
 from motorpool.api.engine.operations import Content, Operation
 from motorpool.api.engine.schemas import Json, Schemas
@@ -89,7 +89,7 @@ def _operation(operation: Operation, schemas: Schemas) -> Json:
     described["tags"] = [operation.tag]
     parameters = [
         *(_path_parameter(each, kind) for each, kind in operation.path_parameters),
-        *(_query_parameter(field, schemas) for field in _fields(operation.query)),
+        *(() if operation.query is None else _query_parameters(operation.query, schemas)),
         *(_header_parameter(header, text) for header, text in operation.headers.items()),
     ]
     if parameters:
@@ -125,7 +125,7 @@ def _body(operation: Operation, schemas: Schemas) -> Json | None:
         "type": "object",
         "properties": {
             field.encode_name: {
-                "description": PARAMETERS.get(field.encode_name, ""),
+                "description": describe_parameter(operation.form, field.name, field.encode_name),
                 **schemas.of_parameter(field),
             }
             for field in fields
@@ -140,9 +140,7 @@ def _body(operation: Operation, schemas: Schemas) -> Json | None:
     }
 
 
-def _fields(shape: type[msgspec.Struct] | None) -> tuple[msgspec.inspect.Field, ...]:
-    if shape is None:
-        return ()
+def _fields(shape: type[msgspec.Struct]) -> tuple[msgspec.inspect.Field, ...]:
     described = msgspec.inspect.type_info(shape)
     assert isinstance(described, msgspec.inspect.StructType)
     return described.fields
@@ -218,16 +216,17 @@ def _path_parameter(name: str, kind: type) -> Json:
     return {"name": name, "in": "path", "required": True, "description": text, "schema": schema}
 
 
-def _query_parameter(field: msgspec.inspect.Field, schemas: Schemas) -> Json:
-    schema = schemas.of_parameter(field)
-    text = schema.pop("description", None) or PARAMETERS[field.encode_name]
-    described: Json = {
-        "name": field.encode_name,
-        "in": "query",
-        "required": field.required,
-        "description": text,
-        "schema": schema,
-    }
-    if schema.get("type") == "array":
-        described["explode"] = True
-    return described
+def _query_parameters(query: type[msgspec.Struct], schemas: Schemas) -> Iterator[Json]:
+    for field in _fields(query):
+        schema = schemas.of_parameter(field)
+        text = schema.pop("description", None) or describe_parameter(query, field.name, field.encode_name)
+        described: Json = {
+            "name": field.encode_name,
+            "in": "query",
+            "required": field.required,
+            "description": text,
+            "schema": schema,
+        }
+        if schema.get("type") == "array":
+            described["explode"] = True
+        yield described
