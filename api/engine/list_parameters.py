@@ -11,21 +11,36 @@ Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 class ListParameters(msgspec.Struct, frozen=True, rename="camel"):
     """Every list parameter; those that a resource does not take stay at their defaults."""
 
-    all: Annotated[bool, msgspec.Meta(description="Administrators and managers: all there are.")] = False
-    user_id: Annotated[Id, msgspec.Meta(description="Those linked to this user.")] | None = None
-    device_id: Annotated[Id, msgspec.Meta(description="Those linked to this device.")] | None = None
-    group_id: Annotated[Id, msgspec.Meta(description="Those linked to this group.")] | None = None
-    keyword: Annotated[str, msgspec.Meta(description="Text to be found, whatever its case.")] = ""
-    limit: Annotated[Count, msgspec.Meta(description="At most so many; 0 is no limit.")] = 0
-    offset: Annotated[Count, msgspec.Meta(description="Skip so many; only with `limit`.")] = 0
-    exclude_attributes: Annotated[bool, msgspec.Meta(description="Leave `attributes` empty.")] = False
-    refresh: Annotated[bool, msgspec.Meta(description="Taken for old clients; no effect.")] = False
-    id: Annotated[tuple[Id, ...], msgspec.Meta(description="Those with these ids.")] = ()
-    unique_id: Annotated[tuple[str, ...], msgspec.Meta(description="Those with these unique ids.")] = ()
-    company_id: Annotated[Id, msgspec.Meta(description="Those of this company.")] | None = None
-    branch_id: Annotated[Id, msgspec.Meta(description="Those of this branch; 0: of none.")] | None = None
-    role: Annotated[str, msgspec.Meta(description="Those with this role, whatever its case.")] = ""
-    kind: Annotated[tuple[str, ...], msgspec.Meta(description="Those of these kinds.")] = ()
+    all: bool = False
+    """Administrators and managers: all there are."""
+    user_id: Id | None = None
+    """Those linked to this user."""
+    device_id: Id | None = None
+    """Those linked to this device."""
+    group_id: Id | None = None
+    """Those linked to this group."""
+    keyword: str = ""
+    """Text to be found, whatever its case."""
+    limit: Count = 0
+    """At most so many; 0 is no limit."""
+    offset: Count = 0
+    """Skip so many; only with `limit`."""
+    exclude_attributes: bool = False
+    """Leave `attributes` empty."""
+    refresh: bool = False
+    """Taken for old clients; no effect."""
+    id: tuple[Id, ...] = ()
+    """Those with these ids."""
+    unique_id: tuple[str, ...] = ()
+    """Those with these unique ids."""
+    company_id: Id | None = None
+    """Those of this company."""
+    branch_id: Id | None = None
+    """Those of this branch; 0: of none."""
+    role: str = ""
+    """Those with this role, whatever its case."""
+    kind: tuple[str, ...] = ()
+    """Those of these kinds."""
 
 
 COMMON_PARAMETERS = frozenset(

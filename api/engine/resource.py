@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import BodyRules
 from motorpool.api.engine.text_rules import TextRules
+from motorpool.api.field_docstrings import field_docstrings
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Table, Versioned
 
@@ -143,8 +144,9 @@ class Resource(Generic[R]):
     @cached_property
     def query(self) -> type[msgspec.Struct]:
         """The list parameters of this resource, as a struct."""
+        meanings = field_docstrings(ListParameters)
         fields = [
-            (item.name, item.type, item.default)
+            (item.name, Annotated[item.type, msgspec.Meta(description=meanings[item.name])], item.default)
             for item in msgspec.structs.fields(ListParameters)
             if item.name in self.parameters
         ]

@@ -28,9 +28,11 @@ class Accumulators(msgspec.Struct, frozen=True, rename="camel"):
 
     device_id: int = 0
     """Absent, 0, or the id of the path."""
-    total_distance: Annotated[Amount, msgspec.Meta(description="Metres.")] | None = None
+    total_distance: Amount | None = None
     """Metres."""
-    hours: Annotated[Amount, msgspec.Meta(description="Milliseconds.")] | None = None
+    """Metres."""
+    hours: Amount | None = None
+    """Milliseconds."""
     """Milliseconds."""
 
 

@@ -1,7 +1,5 @@
 """Computed attributes: expressions evaluated for each position (docs/computed-attributes.md)."""
 
-from typing import Annotated
-
 import msgspec
 import trio
 from quart import Response
@@ -71,7 +69,8 @@ add_resource_operations(COMPUTED_ATTRIBUTES, OPERATIONS)
 class ComputedTestQuery(msgspec.Struct, rename="camel"):
     """Whose latest position is meant."""
 
-    device_id: Annotated[int, msgspec.Meta(description="Of its latest position.")]
+    device_id: int
+    """Of its latest position."""
 
 
 @OPERATIONS.operation(

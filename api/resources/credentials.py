@@ -4,7 +4,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import msgspec
 from quart import Response
@@ -31,7 +31,8 @@ T = TypeVar("T")
 class OfUser(msgspec.Struct, rename="camel"):
     """Whose."""
 
-    user_id: Annotated[Id, msgspec.Meta(description="Those of this user, for administrators.")] | None = None
+    user_id: Id | None = None
+    """Those of this user, for administrators."""
 
 
 class SessionInfo(msgspec.Struct, rename="camel"):

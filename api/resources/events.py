@@ -37,20 +37,18 @@ class EventsQuery(Struct, kw_only=True, rename=NAMES):
 
     start: Instant
     end: Instant
-    device_id: Annotated[
-        tuple[Id, ...], Meta(description="Of these devices; those not visible to the caller are left out.")
-    ] = ()
-    group_id: Annotated[
-        tuple[Id, ...], Meta(description="Of the devices of these groups, and of those below them.")
-    ] = ()
-    type: Annotated[tuple[str, ...], Meta(description="Types of events; none or `allEvents`: all.")] = ()
-    alarm: Annotated[
-        tuple[str, ...], Meta(description="Alarms: events of type `alarm` with others are left out.")
-    ] = ()
-    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many.")] = 100
-    before_id: Annotated[
-        Id, Meta(description="Of the events at `to` only those with a smaller id: for the next page.")
-    ] = 2**63 - 1
+    device_id: tuple[Id, ...] = ()
+    """Of these devices; those not visible to the caller are left out."""
+    group_id: tuple[Id, ...] = ()
+    """Of the devices of these groups, and of those below them."""
+    type: tuple[str, ...] = ()
+    """Types of events; none or `allEvents`: all."""
+    alarm: tuple[str, ...] = ()
+    """Alarms: events of type `alarm` with others are left out."""
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    """At most so many."""
+    before_id: Id = 2**63 - 1
+    """Of the events at `to` only those with a smaller id: for the next page."""
 
 
 @OPERATIONS.operation("GET", "/events", query=EventsQuery, answer=list[Event], errors=(400,))

@@ -2,9 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Annotated
 
-import msgspec
 from quart import Response
 
 from motorpool.actors.words.preferences import Preferences, preferences_for
@@ -38,7 +36,8 @@ class ExportQuery(Span, rename="camel", kw_only=True):
     """A device and a span of fix times, both ends included."""
 
     device_id: int
-    geofence_id: Annotated[int, msgspec.Meta(description="Only positions inside it.")] | None = None
+    geofence_id: int | None = None
+    """Only positions inside it."""
 
 
 def _file(media_type: str) -> dict[int, Content]:

@@ -1,7 +1,6 @@
 """Since when devices move or stand (docs/devices.md#motion)."""
 
 from datetime import datetime
-from typing import Annotated
 
 import msgspec
 from quart import Response
@@ -31,7 +30,8 @@ class DeviceMotion(msgspec.Struct, frozen=True, rename="camel"):
 class MotionQuery(msgspec.Struct):
     """Of which devices."""
 
-    id: Annotated[tuple[int, ...], msgspec.Meta(description="These devices, at most 500.")]
+    id: tuple[int, ...]
+    """These devices, at most 500."""
 
 
 @OPERATIONS.operation("GET", "/devices/motion", query=MotionQuery, answer=list[DeviceMotion], errors=(400,))

@@ -69,10 +69,8 @@ class NotificatorsQuery(msgspec.Struct):
 class RecipientsQuery(msgspec.Struct, rename="camel"):
     """Users to notify; without any, all whom the caller may notify."""
 
-    user_id: Annotated[
-        tuple[int, ...],
-        msgspec.Meta(description="Users to notify; without any, all whom the caller may notify."),
-    ] = ()
+    user_id: tuple[int, ...] = ()
+    """Users to notify; without any, all whom the caller may notify."""
 
 
 class Announcement(msgspec.Struct):

@@ -3,7 +3,6 @@ docs/decisions/0017).
 """
 
 from collections.abc import AsyncGenerator
-from typing import Annotated
 
 import msgspec
 from quart import Response
@@ -34,13 +33,14 @@ class PositionQuery(
 ):
     """Without parameters: the latest of all one's devices."""
 
-    device_id: Annotated[int, msgspec.Meta(description="Needs `from` and `to`.")] | None = None
+    device_id: int | None = None
+    """Needs `from` and `to`."""
     start: Instant | None = None
     end: Instant | None = None
-    geofence_id: (
-        Annotated[int, msgspec.Meta(description="Only those inside it; with a device and a span.")] | None
-    ) = None
-    id: Annotated[tuple[int, ...], msgspec.Meta(description="These positions, in this order.")] = ()
+    geofence_id: int | None = None
+    """Only those inside it; with a device and a span."""
+    id: tuple[int, ...] = ()
+    """These positions, in this order."""
 
 
 class SpanQuery(Span, rename="camel", kw_only=True):

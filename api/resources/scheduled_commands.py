@@ -209,10 +209,10 @@ class RunsQuery(msgspec.Struct, rename={"start": "from", "end": "to", "device_id
 
     start: Instant | None = None
     end: Instant | None = None
-    device_id: Annotated[Id, msgspec.Meta(description="Those of this device.")] | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_RUNS, description="At most so many, the newest.")] = (
-        DEFAULT_RUNS
-    )
+    device_id: Id | None = None
+    """Those of this device."""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_RUNS)] = DEFAULT_RUNS
+    """At most so many, the newest."""
 
 
 class RunBody(msgspec.Struct):

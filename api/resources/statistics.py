@@ -1,7 +1,5 @@
 """Daily statistics of the server, for administrators (docs/server.md#statistics)."""
 
-from typing import Annotated
-
 import msgspec
 from quart import Response
 
@@ -21,7 +19,8 @@ OPERATIONS = Operations("statistics")
 class StatisticsQuery(Span):
     """A span of time, both ends included."""
 
-    refresh: Annotated[bool, msgspec.Meta(description="Taken for old clients; no effect.")] = False
+    refresh: bool = False
+    """Taken for old clients; no effect."""
 
 
 @OPERATIONS.operation("GET", "/statistics", query=StatisticsQuery, answer=list[Statistics])

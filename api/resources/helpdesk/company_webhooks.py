@@ -33,12 +33,18 @@ class DeliveriesQuery(
 ):
     """Which messages are listed."""
 
-    state: Annotated[tuple[State, ...], msgspec.Meta(description="Those in these states.")] = ()
-    ticket_id: Annotated[Id, msgspec.Meta(description="Those of this ticket.")] = 0
-    start: Annotated[Instant | None, msgspec.Meta(description="Those created from this instant on.")] = None
-    end: Annotated[Instant | None, msgspec.Meta(description="Those created until this instant.")] = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000, description="At most so many.")] = 100
-    offset: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1, description="Skip so many.")] = 0
+    state: tuple[State, ...] = ()
+    """Those in these states."""
+    ticket_id: Id = 0
+    """Those of this ticket."""
+    start: Instant | None = None
+    """Those created from this instant on."""
+    end: Instant | None = None
+    """Those created until this instant."""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    """At most so many."""
+    offset: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0
+    """Skip so many."""
 
 
 class WebhookTest(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """The standard categories, priorities and statuses of a company (docs/helpdesk.md#standard-configuration)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from quart import Response
@@ -94,7 +94,8 @@ CATEGORIES = (
 class DefaultsFor(msgspec.Struct, rename="camel"):
     """The company to complete, in the query or in the body."""
 
-    company_id: Annotated[Id, msgspec.Meta(description="The company.")] = 0
+    company_id: Id = 0
+    """The company."""
 
 
 class TicketDefaults(msgspec.Struct, frozen=True):

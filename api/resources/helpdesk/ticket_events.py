@@ -43,11 +43,16 @@ EntryType = Literal[
 class HistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
     """The parameters of a ticket's history."""
 
-    type: Annotated[tuple[EntryType, ...], Meta(description="Entries of these types.")] = ()
-    start: Annotated[Instant, Meta(description="Entries of this instant or later.")] | None = None
-    end: Annotated[Instant, Meta(description="Entries before this instant.")] | None = None
-    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many.")] = 200
-    offset: Annotated[Count, Meta(description="Skip so many.")] = 0
+    type: tuple[EntryType, ...] = ()
+    """Entries of these types."""
+    start: Instant | None = None
+    """Entries of this instant or later."""
+    end: Instant | None = None
+    """Entries before this instant."""
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 200
+    """At most so many."""
+    offset: Count = 0
+    """Skip so many."""
 
 
 @OPERATIONS.operation("GET", "/tickets/{id}/events", query=HistoryQuery, answer=list[TicketEvent])

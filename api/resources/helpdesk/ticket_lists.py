@@ -61,65 +61,80 @@ def _rename(name: str) -> str:
 class TicketFilters(msgspec.Struct, frozen=True, kw_only=True, rename=_rename):
     """What tickets refer to: any of the values of a parameter, and all of the parameters."""
 
-    company_id: Annotated[Ids, Meta(description="Of these companies.")] = ()
-    branch_id: Annotated[Ids, Meta(description="Of these branches; 0: of none.")] = ()
-    zone: Annotated[Texts, Meta(description="Of branches in these zones.")] = ()
-    team_id: Annotated[Ids, Meta(description="Of these teams; 0: of none.")] = ()
-    assignee_id: Annotated[Ids, Meta(description="Assigned to these users; 0: to nobody.")] = ()
-    contact_id: Annotated[Ids, Meta(description="Of these contacts; 0: of none.")] = ()
-    device_id: Annotated[Ids, Meta(description="About these devices; 0: about none.")] = ()
-    category_id: Annotated[Ids, Meta(description="Of these categories; 0: of none.")] = ()
-    include_children: Annotated[
-        bool, Meta(description="With the categories below those of `categoryId`.")
-    ] = True
-    priority_id: Annotated[Ids, Meta(description="Of these priorities; 0: of none.")] = ()
-    status_id: Annotated[Ids, Meta(description="In these statuses.")] = ()
-    reporter_id: Annotated[Ids, Meta(description="Created by these users; 0: by the server.")] = ()
-    parent_id: Annotated[Ids, Meta(description="Below these tickets; 0: below none.")] = ()
-    event_id: Annotated[Ids, Meta(description="Caused by these events; 0: by none.")] = ()
+    company_id: Ids = ()
+    """Of these companies."""
+    branch_id: Ids = ()
+    """Of these branches; 0: of none."""
+    zone: Texts = ()
+    """Of branches in these zones."""
+    team_id: Ids = ()
+    """Of these teams; 0: of none."""
+    assignee_id: Ids = ()
+    """Assigned to these users; 0: to nobody."""
+    contact_id: Ids = ()
+    """Of these contacts; 0: of none."""
+    device_id: Ids = ()
+    """About these devices; 0: about none."""
+    category_id: Ids = ()
+    """Of these categories; 0: of none."""
+    include_children: bool = True
+    """With the categories below those of `categoryId`."""
+    priority_id: Ids = ()
+    """Of these priorities; 0: of none."""
+    status_id: Ids = ()
+    """In these statuses."""
+    reporter_id: Ids = ()
+    """Created by these users; 0: by the server."""
+    parent_id: Ids = ()
+    """Below these tickets; 0: below none."""
+    event_id: Ids = ()
+    """Caused by these events; 0: by none."""
 
 
 class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     """The parameters of a list of tickets."""
 
-    kind: Annotated[tuple[StatusKind, ...], Meta(description="In statuses of these kinds.")] = ()
-    is_open: (
-        Annotated[bool, Meta(description="In a status of kind new, open or pending; false: in any other.")]
-        | None
-    ) = None
-    breached: Annotated[bool, Meta(description="A target was breached; false: none was.")] | None = None
-    target: Annotated[
-        tuple[Target, ...], Meta(description="Only these targets count for `breached` and `dueBefore`.")
-    ] = ()
-    due_before: (
-        Annotated[Instant, Meta(description="A target is due before, and can still be breached.")] | None
-    ) = None
-    escalated: Annotated[bool, Meta(description="Was escalated; false: was not.")] | None = None
-    unique_id: Annotated[Texts, Meta(description="With these unique ids.")] = ()
-    number: Annotated[Ids, Meta(description="With these numbers.")] = ()
-    tag: Annotated[
-        Texts, Meta(max_length=MAX_TAGS, description="With one of these in `attributes.tags`.")
-    ] = ()
-    start: Annotated[Instant, Meta(description="Created at this instant or later.")] | None = None
-    end: Annotated[Instant, Meta(description="Created before this instant.")] | None = None
-    updated_from: Annotated[Instant, Meta(description="Changed last at this instant or later.")] | None = None
-    updated_to: Annotated[Instant, Meta(description="Changed last before this instant.")] | None = None
-    keyword: Annotated[
-        str,
-        Meta(
-            max_length=MAX_KEYWORD,
-            description="Text in the subject, description, unique id or name of the contact, whatever its"
-            " case; `#118` finds the number too.",
-        ),
-    ] = ""
-    is_all: Annotated[bool, Meta(description="Administrators and managers: all there are.")] = False
-    user_id: Annotated[Id, Meta(description="Of the companies that this user is linked to.")] | None = None
-    exclude_attributes: Annotated[bool, Meta(description="Leave `attributes` empty.")] = False
-    sort: Annotated[
-        Sort, Meta(description="The order, descending with `-`; tickets without a value come last.")
-    ] = "-createdAt"
-    limit: Annotated[int, Meta(ge=1, le=1000, description="At most so many.")] = 100
-    offset: Annotated[Count, Meta(description="Skip so many.")] = 0
+    kind: tuple[StatusKind, ...] = ()
+    """In statuses of these kinds."""
+    is_open: bool | None = None
+    """In a status of kind new, open or pending; false: in any other."""
+    breached: bool | None = None
+    """A target was breached; false: none was."""
+    target: tuple[Target, ...] = ()
+    """Only these targets count for `breached` and `dueBefore`."""
+    due_before: Instant | None = None
+    """A target is due before, and can still be breached."""
+    escalated: bool | None = None
+    """Was escalated; false: was not."""
+    unique_id: Texts = ()
+    """With these unique ids."""
+    number: Ids = ()
+    """With these numbers."""
+    tag: Annotated[Texts, Meta(max_length=MAX_TAGS)] = ()
+    """With one of these in `attributes.tags`."""
+    start: Instant | None = None
+    """Created at this instant or later."""
+    end: Instant | None = None
+    """Created before this instant."""
+    updated_from: Instant | None = None
+    """Changed last at this instant or later."""
+    updated_to: Instant | None = None
+    """Changed last before this instant."""
+    keyword: Annotated[str, Meta(max_length=MAX_KEYWORD)] = ""
+    """Text in the subject, description, unique id or name of the contact, whatever its case; `#118` finds the
+    number too."""
+    is_all: bool = False
+    """Administrators and managers: all there are."""
+    user_id: Id | None = None
+    """Of the companies that this user is linked to."""
+    exclude_attributes: bool = False
+    """Leave `attributes` empty."""
+    sort: Sort = "-createdAt"
+    """The order, descending with `-`; tickets without a value come last."""
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+    """At most so many."""
+    offset: Count = 0
+    """Skip so many."""
 
 
 @OPERATIONS.operation(

@@ -2,10 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
-from typing import Annotated
 
 import trio
-from msgspec import Meta
 from quart import Response
 
 from motorpool.actors.helpdesk.statistics import (
@@ -45,20 +43,16 @@ def _rename(name: str) -> str:
 class StatisticsQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     """The parameters of statistics of tickets."""
 
-    start: Annotated[Instant, Meta(description="Where the span begins; 30 days ago by default.")] | None = (
-        None
-    )
-    end: (
-        Annotated[
-            Instant, Meta(description="Where it ends; this instant does not belong to it. By default now.")
-        ]
-        | None
-    ) = None
-    period: Annotated[
-        Period, Meta(description="Figures of each day, week from Monday, or month too; 400 at most.")
-    ] = "none"
-    timezone: Annotated[str, Meta(description="Name of the zone whose midnights part the periods.")] = "UTC"
-    include_cancelled: Annotated[bool, Meta(description="Count cancelled tickets as well.")] = False
+    start: Instant | None = None
+    """Where the span begins; 30 days ago by default."""
+    end: Instant | None = None
+    """Where it ends; this instant does not belong to it. By default now."""
+    period: Period = "none"
+    """Figures of each day, week from Monday, or month too; 400 at most."""
+    timezone: str = "UTC"
+    """Name of the zone whose midnights part the periods."""
+    include_cancelled: bool = False
+    """Count cancelled tickets as well."""
 
 
 @OPERATIONS.operation("GET", "/tickets/stats", query=StatisticsQuery, answer=TicketStatistics)

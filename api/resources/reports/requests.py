@@ -36,13 +36,12 @@ NAMES = {
 class DeviceQuery(msgspec.Struct, kw_only=True, rename=NAMES):
     """Which devices a report covers; without any, all that the caller is linked to."""
 
-    device_ids: Annotated[tuple[Id, ...], Meta(description="These devices; others are left out.")] = ()
-    group_ids: Annotated[
-        tuple[Id, ...], Meta(description="The devices of these groups, and of those below them.")
-    ] = ()
-    mail: Annotated[bool, Meta(description="With `Accept` of a workbook: send it by mail to the caller.")] = (
-        False
-    )
+    device_ids: tuple[Id, ...] = ()
+    """These devices; others are left out."""
+    group_ids: tuple[Id, ...] = ()
+    """The devices of these groups, and of those below them."""
+    mail: bool = False
+    """With `Accept` of a workbook: send it by mail to the caller."""
 
 
 class PeriodQuery(DeviceQuery, kw_only=True, rename=NAMES):
@@ -55,26 +54,24 @@ class PeriodQuery(DeviceQuery, kw_only=True, rename=NAMES):
 class DailyQuery(PeriodQuery, kw_only=True, rename=NAMES):
     """Of a summary."""
 
-    daily: Annotated[
-        bool, Meta(description="An item for each day of the caller's time zone, not one for all.")
-    ] = False
+    daily: bool = False
+    """An item for each day of the caller's time zone, not one for all."""
 
 
 class EventQuery(PeriodQuery, kw_only=True, rename=NAMES):
     """Of a report of events."""
 
-    types: Annotated[tuple[str, ...], Meta(description="Types of events; none or `allEvents`: all.")] = ()
-    alarms: Annotated[
-        tuple[str, ...], Meta(description="Alarms: events of type `alarm` with others are left out.")
-    ] = ()
+    types: tuple[str, ...] = ()
+    """Types of events; none or `allEvents`: all."""
+    alarms: tuple[str, ...] = ()
+    """Alarms: events of type `alarm` with others are left out."""
 
 
 class GeofenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
     """Of a report of visits."""
 
-    geofence_ids: Annotated[
-        tuple[Id, ...], Meta(description="The geofences; without any the report is empty.")
-    ] = ()
+    geofence_ids: tuple[Id, ...] = ()
+    """The geofences; without any the report is empty."""
 
 
 class PresenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
@@ -82,7 +79,8 @@ class PresenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
 
     latitude: Annotated[float, Meta(ge=-90, le=90)]
     longitude: Annotated[float, Meta(ge=-180, le=180)]
-    radius: Annotated[float, Meta(ge=10, le=5000, description="Metres around the place.")] = 100.0
+    radius: Annotated[float, Meta(ge=10, le=5000)] = 100.0
+    """Metres around the place."""
 
 
 class CallViewer:
