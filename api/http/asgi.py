@@ -3,7 +3,6 @@ answered without Quart's tasks and contexts (docs/decisions/0301).
 """
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -37,10 +36,10 @@ class WholeNumber(IntegerConverter):
 class HttpScope(TrioASGIHTTPConnection):
     """One HTTP request, served in one task; a second one takes in the body that it may have.
 
-    The end of an answer is shielded from cancellation: with the last byte Hypercorn reports the end of the
-    request as a disconnection, and the connection would miss its keep-alive timer, or its close, if the task
-    that is still inside that send were cancelled. Sends have a time limit of their own
-    (listening_sockets.py), so a shielded send cannot hang.
+    A client that disconnects ends the request, but not while the end of its answer is sent: with the last
+    byte Hypercorn reports the end of the request as a disconnection, and the connection would miss its
+    keep-alive timer, or its close, if the task that is still inside that send were cancelled. Sends have a
+    time limit of their own (listening_sockets.py), so none can hang.
     """
 
     app: "Application"
@@ -53,11 +52,11 @@ class HttpScope(TrioASGIHTTPConnection):
         if self.scope["method"] in _READS and _BODY_HEADERS.isdisjoint(
             name for name, _ in self.scope["headers"]
         ):
-            await self._serve(request, send, connected)
+            await self._serve(request, send, connected, has_body=False)
             return
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._take_body, request.body, receive, connected)
-            await self._serve(request, send, connected)
+            await self._serve(request, send, connected, has_body=True)
             nursery.cancel_scope.cancel()
 
     async def _take_body(
@@ -72,11 +71,14 @@ class HttpScope(TrioASGIHTTPConnection):
                 connected.cancel()
                 return
 
-    async def _serve(self, request: BodyRequest, send: ASGISendCallable, connected: trio.CancelScope) -> None:
+    async def _serve(
+        self, request: BodyRequest, send: ASGISendCallable, connected: trio.CancelScope, *, has_body: bool
+    ) -> None:
         with connected:
-            response = await self.app.answer(request)
-            # Hypercorn could not end the request while part of its body waits to be read.
-            request.body.discard()
+            response = await self.app.answer(request, self.scope["path"])
+            if has_body:
+                # Hypercorn could not end the request while part of its body waits to be read.
+                request.body.discard()
             body = response.response
             if not isinstance(body, DataBody):
                 await self._send_response(partial(self._send_whole, send), response)
@@ -85,9 +87,8 @@ class HttpScope(TrioASGIHTTPConnection):
         if connected.cancelled_caught:
             return
         headers = self.app.common_headers.add(self.scope, encode_headers(response.headers))
-        with trio.CancelScope(shield=True):
-            await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-            await send({"type": "http.response.body", "body": content, "more_body": False})
+        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": content, "more_body": False})
 
     async def _send_whole(self, send: ASGISendCallable, event: ASGISendEvent) -> None:
         if event["type"] == "http.response.start":
@@ -124,13 +125,15 @@ class Application(QuartTrio):
         if method == "GET":
             self._operations[name, "HEAD"] = answer
 
-    async def answer(self, request: Request) -> ResponseTypes:
-        """Answer a request."""
+    async def answer(self, request: Request, path: str) -> ResponseTypes:
+        """Answer a request; `path` is as in its scope."""
         found = None
-        if request.path.startswith(self._prefix):
-            with suppress(HTTPException):  # a redirect among them, which Quart answers
-                endpoint, parameters = self.url_map.bind("").match(request.path, request.method)
+        if path.startswith(self._prefix):
+            try:
+                endpoint, parameters = self.url_map.bind("").match(path, request.method)
                 found = self._operations.get((endpoint, request.method))
+            except HTTPException:  # a redirect among them, which Quart answers
+                pass
         if found is None:
             return await self.handle_request(request)
         return await found(request, dict(parameters))
