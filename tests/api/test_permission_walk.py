@@ -698,6 +698,8 @@ async def world(served: Any, database: Any) -> AsyncIterator[World]:
     await database.execute("drop schema kept cascade")
 
 
+# Of a walk that takes 20 s where it is alone.
+@pytest.mark.timeout(900)
 async def test_everybody_may_do_what_the_matrix_says_and_no_more(world):
     wrong = []
     for flags in (None, *SERVER_FLAGS):
