@@ -117,6 +117,13 @@ def visitor(chromium):
 
 
 @pytest.fixture(scope="module")
+def server(start_server):
+    """A server for the journeys of one file: they count vehicles and change what its administrator reads."""
+    with start_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def server_with_alarms(start_server):
     """A server with a company for tickets, and notices of SOS; cameras are soon given up."""
     with start_server({"MOTORPOOL_VIDEO_START_SECONDS": "2"}) as running, running.client() as client:
