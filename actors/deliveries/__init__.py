@@ -1,9 +1,8 @@
-"""Outgoing connections: mail, text messages, the geocoder, and HTTP requests to checked addresses."""
+"""Outgoing messages: what each notificator sends, and the queue that it is sent from."""
 
-from motorpool.actors.deliveries.mail import Mail
-from motorpool.actors.deliveries.push import PushoverService, TelegramService
+from motorpool.actors.deliveries.notificators.mail import Mail, MailSettings
+from motorpool.actors.deliveries.notificators.sms import Sms, SmsSettings
 from motorpool.actors.deliveries.services import OutgoingServices
-from motorpool.actors.deliveries.sms import Sms, SmsGateway
 from motorpool.actors.deliveries.smtp import SmtpAccount
 from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
 from motorpool.actors.http.address_guard import AddressGuard
@@ -18,13 +17,12 @@ __all__ = [
     "HttpResponse",
     "LimitExceeded",
     "Mail",
+    "MailSettings",
     "OutgoingError",
     "OutgoingHttp",
     "OutgoingServices",
-    "PushoverService",
     "Sms",
-    "SmsGateway",
+    "SmsSettings",
     "SmtpAccount",
-    "TelegramService",
     "Unreachable",
 ]

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import trio
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
-from motorpool.actors.deliveries.mail import Mail
-from motorpool.actors.deliveries.push import Pushover, PushoverService, Telegram, TelegramService
-from motorpool.actors.deliveries.sms import Sms, SmsGateway
-from motorpool.actors.deliveries.smtp import SmtpAccount
+from motorpool.actors.deliveries.notificator import Network, Notificator
+from motorpool.actors.deliveries.notificators import NOTIFICATORS
+from motorpool.actors.deliveries.notificators.mail import Mail
+from motorpool.actors.deliveries.notificators.sms import Sms
 from motorpool.actors.deliveries.webhook import Webhooks
 from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
 from motorpool.actors.http.address_guard import OwnServer
@@ -19,19 +19,16 @@ MAX_WEBHOOKS = 64
 
 
 class OutgoingServices:
-    """Mail, text messages, the geocoder and outgoing HTTP; nothing of it must be closed.
+    """The notificators, the geocoder and outgoing HTTP; nothing of it must be closed.
 
     Args:
         allow: private networks that users' URLs may lead to, in CIDR notation.
         own: where the server is reached from outside; users' URLs may not lead there either.
-        mail: the server's own mail account; without one only users with their own account get mail.
-        sms: the SMS gateway; without one no text message is sent.
         geocoder: the geocoder; without one `geocoder` is None.
-        telegram: the bot of Telegram; without one no message is sent there.
-        pushover: the application of Pushover; likewise.
         version: of the program, which webhooks learn.
         monotonic: the clock of the rate limits.
         shared: counts text messages for all servers of a cluster; None if there is one.
+        sections: the settings of notificators by their names; of others they are the defaults.
     """
 
     def __init__(
@@ -39,24 +36,41 @@ class OutgoingServices:
         *,
         allow: tuple[str, ...] = (),
         own: OwnServer | None = None,
-        mail: SmtpAccount | None = None,
-        sms: SmsGateway | None = None,
         geocoder: GeocoderService | None = None,
-        telegram: TelegramService | None = None,
-        pushover: PushoverService | None = None,
         version: str = "",
         monotonic: Callable[[], float] = trio.current_time,
         shared: SharedAttempts | None = None,
+        **sections: object,
     ) -> None:
         self.http = OutgoingHttp(allow, own=own)
-        self.mail = Mail(self.http, mail)
-        self.sms = Sms(self.http, sms, monotonic, shared)
-        self.telegram = Telegram(self.http, telegram)
-        self.pushover = Pushover(self.http, pushover)
         # Requests of their own, because many receivers may be slow.
-        self.webhooks = self._webhooks(allow, own, version)
+        network = Network(
+            http=self.http,
+            webhooks=self._webhooks(allow, own, version),
+            monotonic=monotonic,
+            shared=shared,
+        )
         self.ticket_webhooks = self._webhooks(allow, own, version)
         self.geocoder = Geocoder(self.http, geocoder, monotonic) if geocoder is not None else None
+        self.notificators: dict[str, Notificator] = {
+            each.name: each(sections.get(each.name, each.settings and each.settings()), network)
+            for each in NOTIFICATORS
+        }
+        """By name, in the order in which they are listed."""
+
+    @property
+    def mail(self) -> Mail:
+        """The notificator `mail`."""
+        found = self.notificators[Mail.name]
+        assert isinstance(found, Mail)
+        return found
+
+    @property
+    def sms(self) -> Sms:
+        """The notificator `sms`."""
+        found = self.notificators[Sms.name]
+        assert isinstance(found, Sms)
+        return found
 
     @staticmethod
     def _webhooks(allow: tuple[str, ...], own: OwnServer | None, version: str) -> Webhooks:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import trio
 
-from motorpool.actors.deliveries.sms import Sms
+from motorpool.actors.deliveries.notificator import Envelope
+from motorpool.actors.deliveries.notificators.sms import Sms
 from motorpool.actors.http.errors import LimitExceeded, OutgoingError
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
 from motorpool.actors.messages.uplink import CommandOutcome, CommandRefused, CommandSent
@@ -89,7 +90,7 @@ class TextChannel(Actor[SendText]):
         try:
             await self._sms.send(
                 OutgoingMessage(channel="sms", to=message.phone, text=message.text),
-                message_id=secrets.token_hex(16),
+                Envelope(message_id=secrets.token_hex(16)),
             )
         except OutgoingError as error:
             return CommandRefused(str(error))

@@ -139,24 +139,12 @@ class WebhookSession:
             for session in self._sessions.values():
                 await session.__aexit__(kind, error, trace)
 
-    async def send(
-        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
-    ) -> None:
-        """Send a JSON body. `message_id` is the same at each attempt; without secrets there is no signature.
-
-        Raises:
-            Unreachable: no answer in time, or one that asks for a later attempt.
-            ReceiverGone: the receiver wants no messages any more.
-            DeliveryRefused: any other answer, or a URL that is not permitted.
-        """
-        answer = await self.post(url, body, message_id=message_id, secrets=secrets, now=now)
-        if (error := refusal(answer, now)) is not None:
-            raise error
-
     async def post(
         self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
     ) -> HttpResponse:
-        """Like `send`, but return the answer, whatever its status (`refusal`).
+        """Send a JSON body; return the answer, whatever its status (`refusal`).
+
+        `message_id` is the same at each attempt; without secrets there is no signature.
 
         Raises:
             Unreachable: no answer in time.
@@ -205,13 +193,6 @@ class Webhooks:
         """Return a session, an async context manager."""
         return WebhookSession(self._http, self._user_agent)
 
-    async def send(
-        self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
-    ) -> None:
-        """Send one message, as in a session."""
-        async with self.session() as session:
-            await session.send(url, body, message_id=message_id, secrets=secrets, now=now)
-
     async def post(
         self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
     ) -> HttpResponse:
@@ -221,7 +202,7 @@ class Webhooks:
 
 
 def refusal(answer: HttpResponse, now: datetime) -> OutgoingError | None:
-    """Return what an answer means: None if the message was delivered, else the error that `send` raises."""
+    """Return what an answer means: None if the message was delivered, else why not."""
     if answer.ok:
         return None
     complaint = f"the receiver answers {answer.status}"

@@ -1,12 +1,13 @@
 """Renders the events of a batch: once for all users with the same language, units and time zone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
+from motorpool.actors.deliveries.notificator import Notificator
 from motorpool.actors.events.deliveries import BatchPlan
-from motorpool.actors.events.notificators import lane_of, message_for
-from motorpool.actors.events.rendering import EventFacts, Reader, RenderedMessage, reader_of, render
+from motorpool.actors.events.rendering import Reader, reader_of, render
 from motorpool.actors.messages.topics import WebEvent
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
@@ -15,7 +16,8 @@ from motorpool.storage.records import User
 class BatchRenderer:
     """Renders an event once for all users who read in the same way."""
 
-    def __init__(self, plan: BatchPlan, facts: EventFacts) -> None:
+    def __init__(self, plan: BatchPlan, facts: EventFacts, notificators: Mapping[str, Notificator]) -> None:
+        self._notificators = notificators
         self._plan = plan
         self._facts = facts
         self._known: dict[Reader, RenderedMessage] = {}
@@ -29,10 +31,12 @@ class BatchRenderer:
 
     def message(self, name: str, user_id: int, *, urgent: bool) -> OutgoingMessage | None:
         """Return the message to a user; None if they are not reached, or their receiver is paused."""
-        user = self._plan.users.get(user_id)
-        if user is None or (user_id, lane_of(name, user)) in self._plan.paused:
+        user, notificator = self._plan.users.get(user_id), self._notificators.get(name)
+        if user is None or notificator is None:
             return None
-        return message_for(name, user, self._rendered(user), self._facts, urgent=urgent)
+        if (user_id, notificator.lane_of(user)) in self._plan.paused:
+            return None
+        return notificator.message(user, self._rendered(user), self._facts, urgent=urgent)
 
     def web_events(self, user_ids: Iterable[int]) -> list[WebEvent]:
         """Return the event for the sockets of these users, one for each text."""

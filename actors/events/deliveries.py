@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.events.matching import concerns, notificators_of
-from motorpool.actors.events.rendering import EventFacts
 from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables

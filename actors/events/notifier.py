@@ -4,20 +4,21 @@ The transaction that takes events puts the messages to their recipients into the
 after a crash an event either waits still or its messages are in the outbox.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from itertools import islice
-from typing import Never
+from typing import Never, TypeVar
 
 import msgspec
 import trio
 
 from motorpool.actors.deliveries import LimitExceeded, OutgoingServices
+from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.events.batch_renderer import BatchRenderer
 from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_batch
-from motorpool.actors.events.notificators import lane_of, message_for
-from motorpool.actors.events.rendering import EventFacts, reader_of, render
+from motorpool.actors.events.rendering import reader_of, render
 from motorpool.actors.events.settings import NotificationSettings
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
 from motorpool.actors.messages.topics import (
@@ -32,7 +33,7 @@ from motorpool.actors.messages.topics import (
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.stored_calendars import StoredCalendars
-from motorpool.runtime import Actor, ActorError, Lagged, TaskSpec
+from motorpool.runtime import Actor, ActorError, Lagged, TaskSpec, TopicName
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -53,6 +54,8 @@ TEXT_SECONDS = 30.0
 """How long to wait for the outcome of one."""
 MAX_PAUSED = 1000
 """Most paused receivers whose users have not been told yet."""
+
+T = TypeVar("T")
 
 
 class _Made(msgspec.Struct):
@@ -83,8 +86,8 @@ class Notifier(Actor[Never]):
         async with trio.open_nursery() as nursery:
             self._text_commands, waiting = trio.open_memory_channel[tuple[int, SendCommand]](MAX_TEXTS)
             nursery.start_soon(self._send_text_commands, waiting)
-            nursery.start_soon(self._follow_paused)
-            nursery.start_soon(self._follow_disabled)
+            nursery.start_soon(self._follow, RECEIVERS_PAUSED, self._report_paused)
+            nursery.start_soon(self._follow, WEBHOOKS_DISABLED, self._report_disabled)
             consumer = EventConsumer(self, undone="events not matched", poll_seconds=POLL_SECONDS)
             self.context.listen(UNMATCHED_EVENTS, lambda _: consumer.wake())
             await consumer.run(self.context.log)
@@ -126,7 +129,7 @@ class Notifier(Actor[Never]):
     async def _deliver(
         self, transaction: Queries, plan: BatchPlan, delivery: EventDelivery, made: _Made
     ) -> None:
-        renderer = BatchRenderer(plan, delivery.facts)
+        renderer = BatchRenderer(plan, delivery.facts, self._outgoing.notificators)
         for name, recipients in delivery.recipients.items():
             if name == "web":
                 made.web += renderer.web_events(recipients)
@@ -144,19 +147,12 @@ class Notifier(Actor[Never]):
                     await self._enqueue(transaction, messages, made)
                 await trio.lowlevel.checkpoint()
 
-    async def _follow_paused(self) -> None:
-        async with self.context.system.topic(RECEIVERS_PAUSED).subscribe(MAX_PAUSED) as paused:
+    async def _follow(self, topic: TopicName[T], report: Callable[[T], Awaitable[None]]) -> None:
+        async with self.context.system.topic(topic).subscribe(MAX_PAUSED) as published:
             while True:
                 with suppress(Lagged, StorageError):
-                    for receiver in await paused.receive_batch():
-                        await self._report_paused(receiver)
-
-    async def _follow_disabled(self) -> None:
-        async with self.context.system.topic(WEBHOOKS_DISABLED).subscribe(MAX_PAUSED) as disabled:
-            while True:
-                with suppress(Lagged, StorageError):
-                    for webhook in await disabled.receive_batch():
-                        await self._report_disabled(webhook)
+                    for each in await published.receive_batch():
+                        await report(each)
 
     async def _report_disabled(self, webhook: WebhookDisabled) -> None:
         """Notify the managers of a company by WebSocket and by mail."""
@@ -187,21 +183,21 @@ class Notifier(Actor[Never]):
         rendered = render(facts, reader_of(user, await server.fetch(self._database)))
         shown = msgspec.structs.replace(event, attributes={**event.attributes, "message": rendered.digest})
         self.context.system.topic(WEB_EVENTS).publish(WebEvent(frozenset({user.id}), shown))
-        message = message_for("mail", user, rendered, facts)
-        has_mail = self._outgoing.mail.enabled_for(user.attributes)
-        if message and has_mail and lane_of("mail", user) != failing:
+        mail = self._outgoing.mail
+        message = mail.message(user, rendered, facts)
+        if message and mail.enabled_for(user.attributes) and mail.lane_of(user) != failing:
             await outbox.enqueue_many(self._database, (message,), now=now)
             self.context.system.ref(OUTBOX).offer(OutboxFilled())
 
     async def _admits(self, message: OutgoingMessage) -> bool:
         """Return whether a message is within the limits; text messages cost money."""
-        if message.channel != "sms":
-            return True
         try:
-            await self._outgoing.sms.admit(message.user_id)
+            await self._outgoing.notificators[message.channel].admit(message.user_id)
         except LimitExceeded as error:
             NOTIFICATIONS_DISCARDED.inc()
-            self.context.log.warning("a text message to user %d is discarded: %s", message.user_id, error)
+            self.context.log.warning(
+                "a message by %s to user %d is discarded: %s", message.channel, message.user_id, error
+            )
             return False
         return True
 

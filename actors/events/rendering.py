@@ -12,19 +12,12 @@ from typing import Any
 import jinja2
 import msgspec
 
+from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.events.coordinates import coordinate_format, format_coordinates
 from motorpool.actors.words.catalog import FALLBACK, Catalog, catalog_of, read_catalog
 from motorpool.actors.words.preferences import Preferences, Unit, preferences_for
 from motorpool.actors.words.printable import printable_line
-from motorpool.storage.records import (
-    Device,
-    Event,
-    Geofence,
-    Maintenance,
-    Position,
-    ServerSettings,
-    User,
-)
+from motorpool.storage.records import Position, ServerSettings, User
 
 FOLDER = Path(__file__).parent
 MAX_VALUE_LENGTH = 500
@@ -40,20 +33,6 @@ TIME_KEYS = frozenset({"serverTime", "deviceTime", "fixTime"})
 """Types of maintenance that are due at a time, in milliseconds since 1970."""
 
 
-class EventFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """An event with the rows that its text mentions; None where there is none."""
-
-    event: Event
-    device: Device | None = None
-    position: Position | None = None
-    geofence: Geofence | None = None
-    maintenance: Maintenance | None = None
-    driver: str = ""
-    """Name of the driver whom the event or the position names."""
-    link: str = ""
-    """URL of the event in the console; empty: no link."""
-
-
 class Reader(msgspec.Struct, frozen=True):
     """How a user reads; hashable, so that a message is rendered once for all who read it in the same way."""
 
@@ -66,18 +45,6 @@ def reader_of(user: User, server: ServerSettings) -> Reader:
     """Return how a user reads, by their settings and those of the server."""
     preferences = preferences_for(user, server)
     return Reader(preferences, coordinate_format(user, server))
-
-
-class RenderedMessage(msgspec.Struct, frozen=True):
-    """An event in words."""
-
-    subject: str
-    digest: str
-    """One line."""
-    text: str
-    """Several lines: the digest and what else is known."""
-    html: str
-    """The same as a document."""
 
 
 @cache

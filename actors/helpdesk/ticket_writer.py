@@ -27,8 +27,7 @@ from motorpool.actors.messages.tickets import (
 )
 from motorpool.runtime import ActorError, Kind, System
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.deliveries import ticket_messages
-from motorpool.storage.deliveries.ticket_messages import NewTicketMessage
+from motorpool.storage.deliveries import outbox
 from motorpool.storage.helpdesk import tickets
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 
@@ -165,7 +164,7 @@ async def _enqueue(
     stored: dict[int, int],
     now: datetime,
 ) -> None:
-    rows: list[NewTicketMessage] = []
+    rows: list[outbox.TicketMessage] = []
     for change, messages in zip(changes, wanted, strict=True):
         webhook = webhooks[change.outcome.ticket.company_id]
         if webhook is not None:
@@ -175,7 +174,7 @@ async def _enqueue(
                 sequence=change.facts.message_sequence if change.facts else 0,
                 now=now,
             )
-    await ticket_messages.enqueue(transaction, rows, now=now)
+    await outbox.enqueue_for_companies(transaction, rows, now=now)
 
 
 def _message_with_id(message: TicketMessage, stored: dict[int, int]) -> TicketMessage:
@@ -272,7 +271,7 @@ async def write_deletion(transaction: Queries, facts: TicketFacts, now: datetime
     if webhook is not None:
         wanted = wanted_messages(webhook, [TicketMessage("ticket.deleted", None, (), ticket)])
         rows = message_rows(webhook, wanted, sequence=facts.message_sequence, now=now)
-        await ticket_messages.enqueue(transaction, rows, now=now)
+        await outbox.enqueue_for_companies(transaction, rows, now=now)
 
 
 async def announce_deletion(system: System, deleted: TicketChanged) -> None:

@@ -10,7 +10,7 @@ from motorpool.actors.helpdesk.facts import FieldChange, TicketMessage
 from motorpool.actors.helpdesk.times import format_seconds
 from motorpool.actors.helpdesk.webhook_settings import TEST, WebhookSettings
 from motorpool.actors.words.masking import mask_secrets
-from motorpool.storage.deliveries.ticket_messages import NewTicketMessage
+from motorpool.storage.deliveries import outbox
 
 MAX_BYTES = 20_000
 """Longest body."""
@@ -30,13 +30,13 @@ def wanted_messages(
 
 def message_rows(
     settings: WebhookSettings, wanted: Sequence[TicketMessage], *, sequence: int, now: datetime
-) -> list[NewTicketMessage]:
+) -> list[outbox.TicketMessage]:
     """Return what to enqueue of messages about one ticket that its company's webhook wants.
 
     `sequence` is the number of the ticket's latest message; that of the first row is the next one.
     """
     return [
-        NewTicketMessage(
+        outbox.TicketMessage(
             company_id=message.ticket.company_id,
             ticket_id=message.ticket.id,
             sequence=number,

@@ -11,7 +11,7 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.settings import ExpirationSettings
-from motorpool.actors.mailings.texts import local_time, write
+from motorpool.actors.mailings.texts import local_time, mail_to
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import Actor, TaskSpec
 from motorpool.storage.accounts import access, expirations, server, users
@@ -119,13 +119,11 @@ class ExpiryMails(Actor[Never]):
         self, kind: str, due: Expiration, name: str, user: User, settings: ServerSettings
     ) -> OutgoingMessage:
         preferences = preferences_for(user, settings)
-        subject, text, html = write(
+        return mail_to(
+            user,
             f"{kind}Expiration{'Reminder' if due.is_reminder else ''}",
             preferences,
             {"name": name, "time": local_time(due.expires, preferences)},
-        )
-        return OutgoingMessage(
-            channel="mail", to=user.email, subject=subject, text=text, html=html, user_id=user.id
         )
 
 

@@ -11,7 +11,7 @@ from motorpool.actors.accounts.user_rights import may_log_in, may_read_reports
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
-from motorpool.actors.mailings.texts import local_time, write
+from motorpool.actors.mailings.texts import local_time, mail_to
 from motorpool.actors.messages.scheduling import SCHEDULED_REPORT_MAILS, EventsEnded
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import Actor, ChildSpec
@@ -19,7 +19,6 @@ from motorpool.storage.accounts import audit, links, server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries import outbox
-from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import AuditAction, ScheduledReport, User
 from motorpool.storage.reports import scheduled_reports
@@ -78,12 +77,7 @@ class ScheduledReportMails(Actor[EventsEnded]):
                     "start": local_time(begin, preferences),
                     "end": local_time(message.at, preferences),
                 }
-                subject, text, html = write("scheduledReport", preferences, values, link=link)
-                mails.append(
-                    OutgoingMessage(
-                        channel="mail", to=user.email, subject=subject, text=text, html=html, user_id=user.id
-                    )
-                )
+                mails.append(mail_to(user, "scheduledReport", preferences, values, link=link))
                 action = _action(user, report, (device_ids, group_ids), begin, message.at, now)
                 await audit.record(transaction, action)
         await outbox.enqueue_all(transaction, mails, now=now)

@@ -7,6 +7,8 @@ from html import escape
 from motorpool.actors.words.catalog import mail_templates
 from motorpool.actors.words.preferences import Preferences
 from motorpool.actors.words.printable import printable_line
+from motorpool.storage.deliveries.outbox import OutgoingMessage
+from motorpool.storage.records import User
 
 MAX_VALUE_LENGTH = 200
 
@@ -19,13 +21,19 @@ def local_time(instant: datetime, preferences: Preferences) -> str:
         return f"{instant:%Y-%m-%d %H:%M} UTC"
 
 
-def write(
-    name: str, preferences: Preferences, values: Mapping[str, str], *, link: str = ""
-) -> tuple[str, str, str]:
-    """Return subject, text and HTML of a mail. Values are reduced to one line of printable characters."""
+def mail_to(
+    user: User, name: str, preferences: Preferences, values: Mapping[str, str], *, link: str = ""
+) -> OutgoingMessage:
+    """Return a mail to a user. Values are reduced to one line of printable characters."""
     subject, text = mail_templates(name, preferences.language)
     lines = {key: printable_line(value)[:MAX_VALUE_LENGTH] for key, value in values.items()}
     body = text.render(lines)
-    plain = f"{body}\n\n{link}\n" if link else f"{body}\n"
     shown = f'<p><a href="{escape(link)}">{escape(link)}</a></p>' if link else ""
-    return subject.render(lines), plain, f"<p>{escape(body)}</p>{shown}"
+    return OutgoingMessage(
+        channel="mail",
+        to=user.email,
+        subject=subject.render(lines),
+        text=f"{body}\n\n{link}\n" if link else f"{body}\n",
+        html=f"<p>{escape(body)}</p>{shown}",
+        user_id=user.id,
+    )

@@ -9,12 +9,11 @@ from typing import Any, Literal, NamedTuple
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.deliveries import Mail
 from motorpool.actors.mailings.recipients import is_reachable
-from motorpool.actors.mailings.texts import local_time, write
+from motorpool.actors.mailings.texts import local_time, mail_to
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries import outbox
-from motorpool.storage.deliveries.outbox import OutgoingMessage
 
 SWITCH = "ticketMails"
 """The attribute of a user: false where they want no mails about tickets."""
@@ -76,11 +75,6 @@ class TicketMails:
                 "time": local_time(now, preferences),
             }
             link = f"{self._console_url}/tickets/{each.ticket_id}" if self._console_url else ""
-            subject, text, html = write(each.kind, preferences, values, link=link)
-            messages.append(
-                OutgoingMessage(
-                    channel="mail", to=user.email, subject=subject, text=text, html=html, user_id=user.id
-                )
-            )
+            messages.append(mail_to(user, each.kind, preferences, values, link=link))
         # A ticket is changed although the queue of mails is full.
         await outbox.enqueue_many(transaction, messages, now=now)

@@ -11,7 +11,7 @@ import msgspec
 
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRate
-from motorpool.actors.deliveries.mail import Mail
+from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue

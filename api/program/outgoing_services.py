@@ -3,24 +3,10 @@
 from urllib.parse import urlsplit
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
-from motorpool.actors.deliveries import (
-    GeocoderService,
-    OutgoingServices,
-    PushoverService,
-    SmsGateway,
-    SmtpAccount,
-    TelegramService,
-)
-from motorpool.actors.deliveries.smtp import Security
+from motorpool.actors.deliveries import GeocoderService, OutgoingServices
+from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.http.address_guard import OwnServer
-from motorpool.api.program.settings import (
-    GeocoderSettings,
-    MailSettings,
-    PushoverSettings,
-    Settings,
-    SmsSettings,
-    TelegramSettings,
-)
+from motorpool.api.program.settings import GeocoderSettings, Settings
 from motorpool.api.program.version import program_version
 from motorpool.runtime import Clock
 
@@ -32,14 +18,11 @@ def build_outgoing_services(
     return OutgoingServices(
         allow=settings.webhook.allow,
         own=_own_server(settings),
-        mail=_mail(settings.mail),
-        sms=_sms(settings.sms),
         geocoder=_geocoder(settings.geocoder),
-        telegram=_telegram(settings.telegram),
-        pushover=_pushover(settings.pushover),
         version=program_version(),
         monotonic=clock.monotonic,
         shared=shared,
+        **{each.name: getattr(settings, each.name) for each in NOTIFICATORS if each.settings is not None},
     )
 
 
@@ -48,50 +31,6 @@ def _own_server(settings: Settings) -> OwnServer:
     hosts = (public.hostname, settings.public.host, settings.device.host)
     ports = {80, 443, settings.address[1], public.port or 443}
     return OwnServer(tuple(host for host in hosts if host), frozenset(ports))
-
-
-def _mail(settings: MailSettings) -> SmtpAccount | None:
-    if settings.host is None or settings.address is None:
-        return None
-    securities: dict[str, Security] = {"none": "none", "starttls": "starttls", "tls": "tls"}
-    return SmtpAccount(
-        host=settings.host,
-        port=settings.port,
-        security=securities[settings.security],
-        username=settings.username or "",
-        password=settings.password or "",
-        address=settings.address,
-        name=settings.name,
-        seconds=settings.seconds,
-        trusted=True,
-    )
-
-
-def _sms(settings: SmsSettings) -> SmsGateway | None:
-    if settings.url is None:
-        return None
-    return SmsGateway(
-        url=settings.url,
-        method=settings.method,
-        headers=settings.headers,
-        authorization=settings.authorization or "",
-        template=settings.template,
-        seconds=settings.seconds,
-        per_user=settings.per_user,
-        per_hour=settings.per_hour,
-    )
-
-
-def _telegram(settings: TelegramSettings) -> TelegramService | None:
-    if settings.token is None:
-        return None
-    return TelegramService(token=settings.token, url=settings.url.rstrip("/"))
-
-
-def _pushover(settings: PushoverSettings) -> PushoverService | None:
-    if settings.token is None:
-        return None
-    return PushoverService(token=settings.token, url=settings.url.rstrip("/"))
 
 
 def _geocoder(settings: GeocoderSettings) -> GeocoderService | None:

@@ -14,15 +14,14 @@ The docstring of a field is the sentence that `motorpool settings` prints; `Meta
 - `secret`: the value is never printed, not even in an error.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.deliveries.settings import OutboxSettings
-from motorpool.actors.deliveries.sms import SmsGateway
-from motorpool.actors.deliveries.smtp import Security
 from motorpool.actors.events.settings import NotificationSettings
 from motorpool.actors.files.settings import FileSettings
 from motorpool.actors.forwarding.settings import ForwardSettings
@@ -44,8 +43,6 @@ from motorpool.actors.upkeep.settings import (
 from motorpool.actors.video.settings import CaptureSettings, VideoSettings
 from motorpool.api.auth.settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
 from motorpool.storage.settings import DatabaseSettings, PostgresSettings
-
-SECURITIES: tuple[str, ...] = get_args(Security)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,26 +78,6 @@ class WebhookSettings:
 
     allow: Annotated[tuple[str, ...], Meta(extra={"form": "networks"})] = ()
     """Private networks that webhooks and other outgoing calls may reach."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TelegramSettings:
-    """Notifications by Telegram."""
-
-    token: Annotated[str | None, Meta(extra={"secret": True})] = None
-    """Token of the bot that sends them; unset: none are sent."""
-    url: Annotated[str, Meta(extra={"form": "url"})] = "https://api.telegram.org"
-    """The Bot API, which may be a server of your own."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PushoverSettings:
-    """Notifications by Pushover."""
-
-    token: Annotated[str | None, Meta(extra={"secret": True})] = None
-    """Token of the application that sends them; unset: none are sent."""
-    url: Annotated[str, Meta(extra={"form": "url"})] = "https://api.pushover.net"
-    """The API of Pushover."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,51 +138,6 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MailSettings:
-    """The mail server that takes what the server sends."""
-
-    host: str | None = None
-    """Host of the mail server; with `address` mail is sent."""
-    port: Annotated[int, Meta(ge=0, le=65535)] = 0
-    """Its port; 0: 465 with `tls`, 587 with `starttls`, 25 with `none`."""
-    security: Annotated[str, Meta(extra={"choices": SECURITIES})] = "starttls"
-    """How the connection is secured; certificates are checked, also against SSL_CERT_FILE."""
-    username: str | None = None
-    """Whom the server logs in as; unset: without login."""
-    password: Annotated[str | None, Meta(extra={"secret": True})] = None
-    """The password that belongs to it."""
-    address: Annotated[str | None, Meta(extra={"form": "mailbox"})] = None
-    """Sender of the mails: `fleet@example.org`."""
-    name: str = "Motorpool"
-    """Name shown beside the sender's address."""
-    seconds: Annotated[float, Meta(ge=1, le=300, extra={"unit": "s"})] = 30.0
-    """Handing in one mail takes at most so long."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmsSettings:
-    """The gateway that takes text messages, one HTTP request for each."""
-
-    url: Annotated[str | None, Meta(extra={"form": "service", "secret": True})] = None
-    """Address of the request; with it text messages are sent. It may hold {phone}, {message}, {id}."""
-    method: Annotated[str, Meta(extra={"choices": ("POST", "PUT", "GET")})] = "POST"
-    """Method of the request."""
-    headers: Annotated[tuple[str, ...], Meta(extra={"secret": True})] = ()
-    """Further header lines: `X-Api-Key: 123`."""
-    authorization: Annotated[str | None, Meta(extra={"secret": True})] = None
-    """Value of the Authorization header."""
-    template: str = SmsGateway.template
-    """Body of the request, but for GET: JSON, or a form such as `to={phone}&text={message}`."""
-    seconds: Annotated[float, Meta(ge=1, le=60, extra={"unit": "s"})] = 10.0
-    """The gateway answers within this."""
-    per_user: Annotated[int, Meta(ge=1, le=100_000, extra={"unit": "messages"})] = SmsGateway.per_user
-    """Text messages within an hour that a user may send as commands, tests and announcements; administrators
-    may announce to any number of users."""
-    per_hour: Annotated[int, Meta(ge=1, le=1_000_000, extra={"unit": "messages"})] = SmsGateway.per_hour
-    """Such text messages of all users together within an hour."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class GeocoderSettings:
     """Who knows the addresses of places."""
 
@@ -258,8 +190,26 @@ class LogSettings:
     """The least severity written."""
 
 
+if TYPE_CHECKING:
+
+    class NotificatorSections:
+        """The sections of the notificators that have one."""
+
+else:
+    NotificatorSections = make_dataclass(
+        "NotificatorSections",
+        [
+            (each.name, each.settings, field(default_factory=each.settings))
+            for each in NOTIFICATORS
+            if each.settings is not None
+        ],
+        frozen=True,
+        kw_only=True,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(NotificatorSections):
     """All settings; the fields that are not sections are the top-level keys."""
 
     data: Path = DatabaseSettings.data
@@ -283,10 +233,6 @@ class Settings:
     users: UserSettings = field(default_factory=UserSettings)
     share: ShareSettings = field(default_factory=ShareSettings)
     openid: OpenIdSettings = field(default_factory=OpenIdSettings)
-    mail: MailSettings = field(default_factory=MailSettings)
-    sms: SmsSettings = field(default_factory=SmsSettings)
-    telegram: TelegramSettings = field(default_factory=TelegramSettings)
-    pushover: PushoverSettings = field(default_factory=PushoverSettings)
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     map: MapSettings = field(default_factory=MapSettings)
     outbox: OutboxSettings = field(default_factory=OutboxSettings)

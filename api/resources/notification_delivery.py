@@ -3,6 +3,7 @@
 The notificator `command` carries no text, so it has neither test messages nor announcements.
 """
 
+import secrets
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
@@ -12,18 +13,10 @@ from quart import Response
 
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.deliveries import LimitExceeded, OutgoingError
+from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
+from motorpool.actors.deliveries.notificator import Envelope
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
-from motorpool.actors.deliveries.sms import MAX_TEXT_LENGTH
-from motorpool.actors.events.notificators import (
-    ADDRESSES,
-    address_of,
-    lane_of,
-    message_for,
-    send_now,
-    server_notificators,
-    user_notificators,
-)
-from motorpool.actors.events.rendering import EventFacts, RenderedMessage, reader_of, render
+from motorpool.actors.events.rendering import reader_of, render
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
 from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import record_action
@@ -45,12 +38,6 @@ ANNOUNCEMENT_LIFE = timedelta(days=1)
 MAX_WAIT_SECONDS = 3600.0
 """After this, messages that were sent no longer count."""
 UNTESTABLE = ("command",)
-_MISSING = {
-    "mail": "there is no such mail address",
-    "sms": "there is no such telephone number",
-    **{name: f"the user has no attribute {key}" for name, key in ADDRESSES.items()},
-}
-"""Why a notificator does not reach a user."""
 
 
 class NotificatorType(msgspec.Struct):
@@ -92,10 +79,23 @@ class Announcement(msgspec.Struct):
 async def list_notificators(call: Call) -> Response:
     """The ways that notifications go out by."""
     if call.query(NotificatorsQuery).announcement:
-        names = server_notificators(call.context.outgoing)
+        names = _server_notificators(call)
     else:
-        names = (*user_notificators(call.context.outgoing, call.caller.user), *UNTESTABLE)
+        names = (*_user_notificators(call), *UNTESTABLE)
     return as_json([NotificatorType(name) for name in names])
+
+
+def _server_notificators(call: Call) -> tuple[str, ...]:
+    """Return the notificators that carry text to every user who has an address for them."""
+    notificators = call.context.outgoing.notificators.values()
+    return ("web", *(each.name for each in notificators if each.enabled))
+
+
+def _user_notificators(call: Call) -> tuple[str, ...]:
+    """Return the notificators that carry text to the caller, whose own mail account counts."""
+    attributes = call.caller.user.attributes
+    notificators = call.context.outgoing.notificators.values()
+    return ("web", *(each.name for each in notificators if each.enabled_for(attributes)))
 
 
 @OPERATIONS.operation("GET", "/notifications/failing", answer=list[FailingReceiver])
@@ -114,10 +114,9 @@ async def test_notificators(call: Call) -> Response:
     400 if none but sockets reaches them.
     """
     user = call.caller.user
+    notificators = call.context.outgoing.notificators
     names = [
-        name
-        for name in user_notificators(call.context.outgoing, user)
-        if name == "web" or address_of(name, user)
+        name for name in _user_notificators(call) if name == "web" or notificators[name].address_of(user)
     ]
     if names == ["web"]:
         raise BadRequest(_why_unreachable(call.context, user))
@@ -133,7 +132,7 @@ async def test_notificators(call: Call) -> Response:
 async def test_notificator(call: Call) -> Response:
     """Send the caller a test message by one way; a body is ignored."""
     name = str(call.path["notificator"])
-    if name not in user_notificators(call.context.outgoing, call.caller.user):
+    if name not in _user_notificators(call):
         raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
     await _count_test(call)
     await _test(call, name, call.caller.user)
@@ -155,7 +154,7 @@ async def send_announcement(call: Call) -> Response:
     ANNOUNCE.require(call.caller)
     name = str(call.path["notificator"])
     announcement = await call.body(Announcement)
-    if name not in server_notificators(call.context.outgoing):
+    if name not in _server_notificators(call):
         raise BadRequest(f"notificator: there is no {name} here that takes announcements"[:200])
     recipients = await _recipients(call, call.query(RecipientsQuery).user_id)
     digest = announcement.digest or announcement.body
@@ -165,8 +164,9 @@ async def send_announcement(call: Call) -> Response:
             call, call.context.database, "announcement", attributes=_summary(name, recipients)
         )
         return no_content()
-    if name == "sms" and len(digest) > MAX_TEXT_LENGTH:
-        raise BadRequest(f"digest: a text message has at most {MAX_TEXT_LENGTH} characters")
+    longest = call.context.outgoing.notificators[name].longest_digest
+    if longest is not None and len(digest) > longest:
+        raise BadRequest(f"digest: a text message has at most {longest} characters")
     await _queue(call, name, announcement, digest, recipients)
     return no_content()
 
@@ -174,19 +174,19 @@ async def send_announcement(call: Call) -> Response:
 async def _queue(
     call: Call, name: str, announcement: Announcement, digest: str, recipients: list[User]
 ) -> None:
+    notificator = call.context.outgoing.notificators[name]
     rendered = RenderedMessage(announcement.subject or "", digest, announcement.body, "")
     facts = EventFacts(event=Event(type="announcement", event_time=call.now))
     messages = [
         message
         for user in recipients
-        if (message := message_for(name, user, rendered, facts, urgent=announcement.priority))
+        if (message := notificator.message(user, rendered, facts, urgent=announcement.priority))
     ]
     if not messages:
-        missing = {"mail": "mail address", "sms": "telephone number"}.get(name, ADDRESSES.get(name))
-        raise BadRequest(f"none of the users has a {missing}")
-    if name == "sms" and not call.caller.administrator:
+        raise BadRequest(f"none of the users has a {notificator.address_name or notificator.attribute}")
+    if not call.caller.administrator:
         try:
-            await call.context.outgoing.sms.admit(call.caller.id, len(messages))
+            await notificator.admit(call.caller.id, len(messages))
         except LimitExceeded as error:
             raise TooManyRequests(str(error), min(error.seconds, MAX_WAIT_SECONDS)) from None
     async with call.context.database.transaction() as transaction:
@@ -237,22 +237,21 @@ async def _count_test(call: Call) -> None:
 
 
 async def _test(call: Call, name: str, user: User) -> None:
-    outgoing = call.context.outgoing
-    event = Event(type="test", event_time=call.now)
-    facts = EventFacts(event=event)
+    facts = EventFacts(event=Event(type="test", event_time=call.now))
     rendered = render(facts, reader_of(user, call.context.server))
     if name == "web":
         _publish(call, "test", (user.id,), rendered.digest, None)
         return
+    notificator = call.context.outgoing.notificators[name]
     try:
-        if name == "sms":
-            await outgoing.sms.admit(user.id)
-        message = message_for(name, user, rendered, facts)
+        await notificator.admit(user.id)
+        message = notificator.message(user, rendered, facts)
         if message is None:
-            raise BadRequest(f"{name}: {_MISSING[name]}")
-        await send_now(outgoing, message, user, now=call.now)
+            raise BadRequest(f"{name}: {notificator.unreached}")
+        envelope = Envelope(message_id=secrets.token_hex(16), date=call.now, attributes=user.attributes)
+        await notificator.send(message, envelope)
         # What waits for a receiver that failed is sent now.
-        await receivers.resume(call.context.database, user.id, lane_of(name, user), now=call.now)
+        await receivers.resume(call.context.database, notificator.lane_of(user), user.id, now=call.now)
         call.context.system.ref(OUTBOX).offer(OutboxFilled())
     except LimitExceeded as error:
         raise TooManyRequests(f"{name}: {error}", error.seconds) from None

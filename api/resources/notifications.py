@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 from quart import Response
 
+from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.messages.changes import NotificationChanged
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.api.engine.call import Call
@@ -24,7 +25,14 @@ from motorpool.storage.records import Notification
 OPERATIONS = Operations("notifications")
 
 SWITCHES = ("web", "mail", "sms")
-NOTIFICATORS = (*SWITCHES, "command", "firebase", "traccar", "telegram", "pushover", "whatsapp", "webhook")
+ACCEPTED = (
+    *SWITCHES,
+    "command",
+    "firebase",
+    "traccar",
+    "whatsapp",
+    *(each.name for each in NOTIFICATORS if each.name not in SWITCHES),
+)
 """All notificators that a notification may name, whether or not this server supports them."""
 
 
@@ -70,8 +78,8 @@ class NotificationPolicy(LinkedPolicy[Notification]):
         if sent.type not in EVENT_TYPES:
             raise BadRequest("type: not one of GET /notifications/types")
         for name in _names(sent.notificators):
-            if name not in NOTIFICATORS:
-                raise BadRequest(f"notificators: {name[:40]} is not one of {', '.join(NOTIFICATORS)}")
+            if name not in ACCEPTED:
+                raise BadRequest(f"notificators: {name[:40]} is not one of {', '.join(ACCEPTED)}")
         return sent
 
     async def prepare(

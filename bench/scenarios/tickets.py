@@ -71,7 +71,7 @@ def run(options: Options, report: Report, step: Step) -> None:
                 step(f"{options.breaches:,} tickets breach within a minute")
                 breach_within_a_minute(report, NAME, server, token, companies, options)
             _await_no_messages(server)
-            _report_webhooks(report, receiver, count_rows(server, "ticket_messages"))
+            _report_webhooks(report, receiver, count_rows(server, "deliveries where company_id is not null"))
     except LoadFailed as error:
         raise BenchError(str(error)) from error
 
@@ -187,7 +187,7 @@ def _report_creation(report: Report, result: RequestResult, stored: TerminalResu
 
 
 def _await_webhooks(report: Report, server: Server) -> None:
-    waiting = count_rows(server, "ticket_messages where state = 'waiting'")
+    waiting = count_rows(server, "deliveries where company_id is not null and state = 'waiting'")
     report.add(NAME, "webhooks that wait at the end", float(waiting), "messages")
     begun = time.monotonic()
     _await_no_messages(server)
@@ -195,7 +195,7 @@ def _await_webhooks(report: Report, server: Server) -> None:
 
 
 def _await_no_messages(server: Server) -> None:
-    await_rows(server, "ticket_messages where state = 'waiting'", 0, WEBHOOK_SECONDS)
+    await_rows(server, "deliveries where company_id is not null and state = 'waiting'", 0, WEBHOOK_SECONDS)
 
 
 def _report_webhooks(report: Report, receiver: LoadProgram, expected: int) -> None:

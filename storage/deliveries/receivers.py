@@ -1,14 +1,20 @@
-"""How users' receivers fail: a mail account, a webhook, a chat (docs/events.md#failing-receivers).
+"""Receivers of messages: which server sends to them, and how they fail (docs/events.md#failing-receivers).
 
-A receiver is a user and a lane of the outbox. It has a row while the last messages to it were not delivered.
+A receiver is a lane and a user (their own mail account, their webhook), for tickets a company, or a number
+below 0: what a server has adopted of the messages to a service (`storage/deliveries/queue.py: adopt`). A
+server sends while it holds the receiver's lease, so that order and the rules of failing receivers hold
+whatever the number of servers. One that crashes is followed when the lease has ended.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from motorpool.storage.database.queries import Queries
+from motorpool.storage.deliveries.outbox import TICKETS
+from motorpool.storage.deliveries.queue import IS_SENT
 
 
 class FailingReceiver(msgspec.Struct, frozen=True, rename="camel"):
@@ -28,47 +34,157 @@ class FailingReceiver(msgspec.Struct, frozen=True, rename="camel"):
     """Since when no messages are made for it; null while attempts go on."""
 
 
-async def record_failure(
-    q: Queries, user_id: int, lane: str, *, error: str, now: datetime
-) -> FailingReceiver | None:
-    """Count a failed attempt to reach a receiver; None if there is no such user."""
+class LeasedReceiver(msgspec.Struct, frozen=True):
+    """A receiver whose lease this server holds."""
+
+    attributes: dict[str, Any]
+    """Of the user or company."""
+    failures: int
+    """Failed attempts since the last success."""
+    held_until: datetime | None
+    """Nothing is sent before this instant."""
+    paused: datetime | None
+    """Since when no messages are made, or the webhook of a company is disabled, until `reopen`."""
+
+
+def _owners(lane: str) -> str:
+    """Return the table of the receivers of a lane that are no servers."""
+    return "companies" if lane == TICKETS else "users"
+
+
+async def acquire(
+    q: Queries, lane: str, receiver: int, holder: str, *, now: datetime, until: datetime
+) -> LeasedReceiver | None:
+    """Take or prolong the lease of a receiver; None if it is not to be had, or there is no such receiver."""
+    owners = _owners(lane)
     row = await q.fetch_row(
-        """
-        insert into failing_receivers (user_id, lane, failures, since, last_failure, last_error)
-        select id, $2, 1, $4, $4, $3 from users where id = $1
-        on conflict (user_id, lane) do update set failures = failing_receivers.failures + 1,
-            last_failure = excluded.last_failure, last_error = excluded.last_error
-        returning lane, failures, since, last_failure, last_error, paused
-        """,
-        user_id,
+        f"""
+        with lease as (
+            insert into receivers (lane, receiver, holder, leased_until)
+            select $1, $2::bigint, $3, $5
+            where $2::bigint < 0 or exists (select from {owners} where id = $2::bigint)
+            on conflict (lane, receiver) do update
+            set holder = excluded.holder, leased_until = excluded.leased_until
+            where receivers.holder = $3 or coalesce(receivers.leased_until <= $4, true)
+            returning receiver, failures, held_until, paused
+        )
+        select coalesce(attributes, '{{}}'), failures, held_until, paused
+        from lease left join {owners} on id = receiver
+        """,  # noqa: S608 - constants
         lane,
-        error,
+        receiver,
+        holder,
+        now,
+        until,
+    )
+    return None if row is None else LeasedReceiver(*row.values())
+
+
+async def release(q: Queries, lane: str, receiver: int, holder: str) -> None:
+    """End a lease early."""
+    await q.execute(
+        "update receivers set leased_until = null where lane = $1 and receiver = $2 and holder = $3",
+        lane,
+        receiver,
+        holder,
+    )
+
+
+# Steps from receiver to receiver in an index, however many messages each of them has.
+_WAITING = """
+    recursive waiting as (
+        (select receiver from deliveries where lane = $1 and state = 'waiting' order by receiver limit 1)
+        union all
+        select (
+            select each.receiver from deliveries as each
+            where each.lane = $1 and each.state = 'waiting' and each.receiver > waiting.receiver
+            order by each.receiver limit 1
+        ) from waiting where waiting.receiver is not null
+    )
+"""
+# What waits for a webhook of a company that was disabled and is enabled again is due.
+_DUE = f"""
+    select waiting.receiver, greatest(
+        case when companies.id is null or receivers.paused is null then first.next_attempt else $2 end,
+        receivers.held_until, case when receivers.holder <> $3 then receivers.leased_until end
+    ) as at
+    from waiting left join receivers on receivers.lane = $1 and receivers.receiver = waiting.receiver
+    left join companies on $1 = '{TICKETS}' and companies.id = waiting.receiver
+    cross join lateral (
+        select next_attempt from deliveries where {IS_SENT} and deliveries.receiver = waiting.receiver
+        order by next_attempt limit 1
+    ) as first
+    where coalesce(companies.attributes #>> '{{ticketWebhook,disabled}}', '') <> 'true'
+    order by at, waiting.receiver
+"""  # noqa: S608 - constants
+
+
+async def due(q: Queries, lane: str, holder: str, *, now: datetime, limit: int) -> list[tuple[int, datetime]]:
+    """Return the receivers that this server may send to first, and when; no disabled webhooks."""
+    rows = await q.fetch(f"with {_WAITING} {_DUE} limit $4", lane, now, holder, limit)
+    return [(row[0], row[1]) for row in rows]
+
+
+async def next_due(
+    q: Queries, lane: str, receivers: Sequence[int], holder: str, *, now: datetime
+) -> datetime | None:
+    """Return when this server may send to one of some receivers; None if nothing waits for them."""
+    waiting = "waiting as (select unnest($4::bigint[]) as receiver)"
+    row = await q.fetch_row(f"with {waiting} {_DUE} limit 1", lane, now, holder, list(receivers))
+    return None if row is None else row[1]
+
+
+async def forget_servers(q: Queries, *, now: datetime) -> None:
+    """Delete the receivers of servers that have no messages, if they are not in use."""
+    await q.execute(
+        "delete from receivers where receiver < 0 and coalesce(leased_until <= $1, true) and not exists ("
+        " select from deliveries where deliveries.lane = receivers.lane"
+        "  and deliveries.receiver = receivers.receiver and state = 'waiting')",
         now,
     )
-    return None if row is None else FailingReceiver(*row.values())
 
 
-async def pause(q: Queries, user_id: int, lane: str, *, now: datetime) -> bool:
+async def reopen(q: Queries, lane: str, receiver: int, *, now: datetime) -> None:
+    """Forget the failures of a webhook that was enabled again: what waits is due, in its order."""
+    await q.execute(
+        "update receivers set failures = 0, since = null, held_until = null, paused = null"
+        " where lane = $1 and receiver = $2",
+        lane,
+        receiver,
+    )
+    await q.execute(
+        "update deliveries set next_attempt = $3, attempts = 0, holds_back = order_key is not null"
+        " where lane = $1 and receiver = $2 and state = 'waiting'",
+        lane,
+        receiver,
+        now,
+    )
+
+
+async def pause(q: Queries, lane: str, receiver: int, *, now: datetime) -> bool:
     """Make no more messages for a failing receiver; return False if that was so already."""
     tag = await q.execute(
-        "update failing_receivers set paused = $3 where user_id = $1 and lane = $2 and paused is null",
-        user_id,
+        "update receivers set paused = $3 where lane = $1 and receiver = $2 and paused is null",
         lane,
+        receiver,
         now,
     )
     return tag.endswith(" 1")
 
 
-async def resume(q: Queries, user_id: int, lane: str, *, now: datetime) -> None:
-    """Forget the failures of a receiver that a message was delivered to; what waits for it is due."""
+async def resume(q: Queries, lane: str, user_id: int, *, now: datetime) -> None:
+    """Forget the failures of a user's receiver that a message was delivered to; what waits for it is due."""
     await q.execute(
         """
-        with known as (delete from failing_receivers where user_id = $1 and lane = $2 returning user_id)
-        update outbox set next_attempt = $3
-        from known where outbox.user_id = known.user_id and lane = $2 and next_attempt > $3
+        with known as (
+            update receivers set failures = 0, since = null, held_until = null, paused = null
+            where lane = $1 and receiver = $2 and (failures > 0 or paused is not null) returning receiver
+        )
+        update deliveries set next_attempt = $3 from known
+        where lane = $1 and deliveries.user_id = known.receiver and state = 'waiting' and next_attempt > $3
         """,
-        user_id,
         lane,
+        user_id,
         now,
     )
 
@@ -77,8 +193,8 @@ async def failing(q: Queries, user_id: int) -> list[FailingReceiver]:
     """Return the receivers of a user that fail, by the names of their notificators."""
     rows = await q.fetch(
         "select case lane when 'own mail' then 'mail' else lane end,"
-        "   failures, since, last_failure, last_error, paused from failing_receivers"
-        " where user_id = $1 order by lane",
+        "   failures, since, last_failure, last_error, paused from receivers"
+        " where user_id = $1 and failures > 0 order by lane",
         user_id,
     )
     return [FailingReceiver(*row.values()) for row in rows]
@@ -87,8 +203,41 @@ async def failing(q: Queries, user_id: int) -> list[FailingReceiver]:
 async def paused(q: Queries, user_ids: Iterable[int]) -> set[tuple[int, str]]:
     """Return (user, lane) of those receivers of the users that are paused."""
     rows = await q.fetch(
-        "select user_id, lane from failing_receivers"
-        " where user_id = any($1::bigint[]) and paused is not null",
+        "select user_id, lane from receivers where user_id = any($1::bigint[]) and paused is not null",
         list(user_ids),
     )
     return {(row[0], row[1]) for row in rows}
+
+
+async def disable_webhook(
+    transaction: Queries, company_id: int, url: str, keys: dict[str, Any], *, now: datetime
+) -> str | None:
+    """Add `keys` to the webhook of a company, which disable it; return the company's name.
+
+    None if it is disabled already, or has another URL than `url`.
+    """
+    name: str | None = await transaction.fetch_value(
+        """
+        update companies set version = version + 1, attributes = attributes
+            || jsonb_build_object('ticketWebhook', attributes -> 'ticketWebhook' || $3::jsonb)
+        where id = $1 and attributes #>> '{ticketWebhook,url}' = $2
+            and coalesce(attributes #>> '{ticketWebhook,disabled}', '') <> 'true'
+        returning name
+        """,
+        company_id,
+        url,
+        keys,
+    )
+    if name is not None:
+        await pause(transaction, TICKETS, company_id, now=now)
+    return name
+
+
+async def managers_of(q: Queries, company_id: int) -> list[int]:
+    """Return the users who may configure a company, except those that are disabled."""
+    rows = await q.fetch(
+        "select users.id from user_company join users on users.id = user_id"
+        " where company_id = $1 and not users.disabled and (user_company.manager or users.user_limit <> 0)",
+        company_id,
+    )
+    return [row[0] for row in rows]

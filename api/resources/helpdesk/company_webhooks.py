@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 from quart import Response
 
-from motorpool.actors.helpdesk.webhook_attempt import send_once
+from motorpool.actors.deliveries.turn import attempt_once
 from motorpool.actors.helpdesk.webhook_body import test_body
 from motorpool.actors.helpdesk.webhook_settings import read_settings
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
@@ -17,9 +17,9 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.http.responses import as_json
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_manager
-from motorpool.storage.deliveries import ticket_deliveries
-from motorpool.storage.deliveries.ticket_deliveries import Delivery
-from motorpool.storage.deliveries.ticket_messages import message_id
+from motorpool.storage.deliveries import ticket_log
+from motorpool.storage.deliveries.outbox import ticket_message_id
+from motorpool.storage.deliveries.ticket_log import Delivery
 from motorpool.storage.helpdesk.company_tables import COMPANIES
 from motorpool.storage.helpdesk.helpdesk_records import Company
 
@@ -71,7 +71,7 @@ async def list_webhook_deliveries(call: Call) -> Response:
     """The messages to the webhook of a company and the attempts to deliver them; for its managers."""
     company = await _managed(call)
     query = call.query(DeliveriesQuery)
-    found = await ticket_deliveries.page(
+    found = await ticket_log.page(
         call.context.database,
         company.id,
         states=query.state,
@@ -91,9 +91,9 @@ async def retry_webhook_delivery(call: Call) -> Response:
     """Send a message to the webhook of a company again, now; for its managers."""
     company = await _managed(call)
     database, row_id = call.context.database, call.path["deliveryId"]
-    if not await ticket_deliveries.retry(database, company.id, row_id, now=call.now):
+    if not await ticket_log.retry(database, company.id, row_id, now=call.now):
         raise ResourceNotFound("no such message")
-    found = await ticket_deliveries.fetch(database, company.id, row_id)
+    found = await ticket_log.fetch(database, company.id, row_id)
     if found is None:
         raise ResourceNotFound("no such message")
     call.context.system.ref(WEBHOOK_SENDER).offer(TicketMessagesWaiting(frozenset({company.id})))
@@ -109,12 +109,17 @@ async def test_webhook(call: Call) -> Response:
         raise BadRequest("the company has no webhook")
     if wait := await call.context.limits.webhook_tests.hit(str(company.id)):
         raise TooManyRequests(f"too many tests; try again in {max(1, round(wait))} s", wait)
-    attempt, error = await send_once(
-        call.context.outgoing.ticket_webhooks,
-        settings,
-        test_body(company.id, call.now),
-        message_id=message_id(company.id, f"test{secrets.token_hex(8)}"),
-        clock=call.context.clock,
+    clock = call.context.clock
+    message_id = ticket_message_id(company.id, f"test{secrets.token_hex(8)}")
+    attempt, error = await attempt_once(
+        lambda: call.context.outgoing.ticket_webhooks.post(
+            settings.url,
+            test_body(company.id, call.now).encode(),
+            message_id=message_id,
+            secrets=settings.secrets_at(clock.now()),
+            now=clock.now(),
+        ),
+        clock,
     )
     if not call.caller.administrator:
         # What was answered, and by which host, would make this a scanner of ports.

@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.actors.deliveries.mail import Mail, user_account
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificator import Envelope
+from motorpool.actors.deliveries.notificators.mail import Mail, MailSettings, user_account
 from motorpool.actors.deliveries.smtp import SmtpAccount
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
-from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import MAIL_SENT
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
@@ -17,26 +18,23 @@ HOST = "mail.smtp.host"
 
 
 def account(port, **fields):
-    return SmtpAccount(
-        **{
-            "host": "127.0.0.1",
-            "port": port,
-            "security": "none",
-            "address": "fleet@example.net",
-            "trusted": True,
-            **fields,
-        }
+    return MailSettings(
+        **{"host": "127.0.0.1", "port": port, "security": "none", "address": "fleet@example.net", **fields}
     )
 
 
+def mail_of(settings=None, *allow):
+    return OutgoingServices(allow=allow, mail=settings or MailSettings()).mail
+
+
 async def send(mail, message=MESSAGE, **fields):
-    await mail.send(message, **{"message_id": "0123", "date": NOON, **fields})
+    await mail.send(message, Envelope(message_id="0123", date=NOON, **fields))
 
 
 async def test_the_servers_account_sends_and_the_mail_is_counted(mail_server):
     server = await mail_server()
     before = MAIL_SENT.value
-    await send(Mail(OutgoingHttp(), account(server.port, name="Fleet")))
+    await send(mail_of(account(server.port, name="Fleet")))
     _, letter = await server.next()
     assert (letter["From"], letter["To"], letter["Subject"]) == (
         "Fleet <fleet@example.net>",
@@ -49,7 +47,7 @@ async def test_the_servers_account_sends_and_the_mail_is_counted(mail_server):
 
 async def test_a_users_own_account_sends_where_he_has_one(mail_server):
     house, own = await mail_server(), await mail_server(login=("ann", "hers"))
-    mail = Mail(OutgoingHttp(("127.0.0.1/32",)), account(house.port))
+    mail = mail_of(account(house.port), "127.0.0.1/32")
     attributes = {
         HOST: "127.0.0.1",
         "mail.smtp.port": own.port,
@@ -65,7 +63,7 @@ async def test_a_users_own_account_sends_where_he_has_one(mail_server):
 
 async def test_a_system_mail_goes_by_the_servers_account_in_any_case(mail_server):
     house, own = await mail_server(), await mail_server()
-    mail = Mail(OutgoingHttp(("127.0.0.1/32",)), account(house.port))
+    mail = mail_of(account(house.port), "127.0.0.1/32")
     message = OutgoingMessage(channel="mail", to="ann@example.org", text="Reset", system=True)
     await send(mail, message, attributes={HOST: "127.0.0.1", "mail.smtp.port": own.port})
     assert (house.left, own.left) == (1, 0)
@@ -73,7 +71,7 @@ async def test_a_system_mail_goes_by_the_servers_account_in_any_case(mail_server
 
 async def test_a_users_own_host_may_not_lie_in_a_private_network(mail_server):
     own = await mail_server()
-    mail = Mail(OutgoingHttp(), None)
+    mail = mail_of(None)
     with pytest.raises(DeliveryRefused, match="private network"):
         await send(mail, attributes={HOST: "127.0.0.1", "mail.smtp.port": own.port})
     assert own.left == 0
@@ -81,11 +79,11 @@ async def test_a_users_own_host_may_not_lie_in_a_private_network(mail_server):
 
 async def test_without_any_account_no_mail_goes():
     with pytest.raises(Unreachable, match="no mail server is configured"):
-        await send(Mail(OutgoingHttp()))
+        await send(mail_of())
 
 
 async def test_a_server_that_hangs_costs_the_accounts_patience(hanging_port):
-    mail = Mail(OutgoingHttp(), account(hanging_port, seconds=0.05))
+    mail = mail_of(account(hanging_port, seconds=0.05))
     with pytest.raises(Unreachable, match=r"did not take the mail within 0\.05 s"):
         await send(mail)
 
@@ -126,14 +124,14 @@ def test_without_a_host_there_is_no_account_of_ones_own(host):
 
 async def test_the_servers_password_never_goes_to_a_users_host(mail_server):
     own = await mail_server(login=("fleet", "secret"))
-    mail = Mail(OutgoingHttp(("127.0.0.1/32",)), account(own.port, username="fleet", password="secret"))
+    mail = mail_of(account(own.port, username="fleet", password="secret"), "127.0.0.1/32")
     await send(mail, attributes={HOST: "127.0.0.1", "mail.smtp.port": own.port})
     assert (await own.next())[1]["From"] == "ann@example.org"
     assert own.logins == []
 
 
 def test_who_can_be_sent_mail():
-    nobody, all_of_them = Mail(OutgoingHttp()), Mail(OutgoingHttp(), account(25))
+    nobody, all_of_them = mail_of(), mail_of(account(25))
     assert (nobody.enabled, all_of_them.enabled) == (False, True)
     assert not nobody.enabled_for({})
     assert nobody.enabled_for({HOST: "h"})

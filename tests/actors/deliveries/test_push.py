@@ -5,24 +5,25 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from motorpool.actors.deliveries import (
-    DeliveryRefused,
-    OutgoingServices,
-    PushoverService,
-    TelegramService,
-    Unreachable,
-)
+from motorpool.actors.deliveries import DeliveryRefused, OutgoingServices, Unreachable
+from motorpool.actors.deliveries.notificator import Envelope
+from motorpool.actors.deliveries.notificators.pushover import PushoverSettings
+from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
 MESSAGE = OutgoingMessage(channel="telegram", to="42", subject="Van: alarm", text="Van: alarm: SOS")
 
 
 def telegram(server):
-    return OutgoingServices(telegram=TelegramService(token="1:secret", url=server.url.rstrip("/"))).telegram
+    return OutgoingServices(telegram=TelegramSettings(token="1:secret", url=server.url)).notificators[
+        "telegram"
+    ]
 
 
 def pushover(server):
-    return OutgoingServices(pushover=PushoverService(token="app-secret", url=server.url.rstrip("/"))).pushover
+    return OutgoingServices(pushover=PushoverSettings(token="app-secret", url=server.url)).notificators[
+        "pushover"
+    ]
 
 
 async def test_telegram_gets_the_text_for_the_chat(web_server):
@@ -60,7 +61,7 @@ async def test_what_telegram_does_not_take(web_server, status, body, error, seco
 async def test_pushover_gets_title_text_and_devices(web_server, urgent, priority):
     server = web_server()
     message = OutgoingMessage(channel="pushover", to="u1", subject="Van", text="SOS" * 1000, urgent=urgent)
-    await pushover(server).send(message, devices="phone,desk")
+    await pushover(server).send(message, Envelope(attributes={"pushoverDeviceNames": "phone,desk"}))
     (asked,) = server.asked
     assert asked.path == "/1/messages.json"
     sent = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
@@ -91,9 +92,8 @@ async def test_what_pushover_does_not_take(web_server, status, body, error):
 
 
 async def test_without_a_service_nothing_is_sent():
-    nothing = OutgoingServices()
-    assert not nothing.telegram.enabled
-    assert not nothing.pushover.enabled
-    for service in (nothing.telegram, nothing.pushover):
+    nothing = OutgoingServices().notificators
+    for name in ("telegram", "pushover"):
+        assert not nothing[name].enabled
         with pytest.raises(Unreachable):
-            await service.send(MESSAGE)
+            await nothing[name].send(MESSAGE)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from motorpool.actors.deliveries.sms import Sms, SmsGateway, telephone_number
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificator import Envelope
+from motorpool.actors.deliveries.notificators.sms import Sms, SmsSettings, telephone_number
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
-from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import SMS_SENT
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
@@ -19,14 +20,14 @@ def message(text="Hello", to="+49 30 1234567"):
 
 
 def sms(url, **fields):
-    return Sms(OutgoingHttp(), SmsGateway(url=url, **fields))
+    return OutgoingServices(sms=SmsSettings(url=url, **fields)).sms
 
 
 async def test_a_message_is_one_request_with_the_number_and_the_words(web_server):
     server = web_server(lambda _: (202, b"{}"))
     before = SMS_SENT.value
     await sms(server.url, authorization="Bearer secret", headers=("X-Sender: fleet",)).send(
-        message(), message_id="0123"
+        message(), Envelope(message_id="0123")
     )
     (asked,) = server.asked
     assert asked.method == "POST"
@@ -44,8 +45,10 @@ async def test_a_message_is_one_request_with_the_number_and_the_words(web_server
 )
 async def test_any_words_arrive_as_they_are_in_json_and_in_a_form(web_server, text):
     server = web_server()
-    await sms(server.url).send(message(text), message_id="0123")
-    await sms(server.url, template="to={phone}&text={message}&id={id}").send(message(text), message_id="0123")
+    await sms(server.url).send(message(text), Envelope(message_id="0123"))
+    await sms(server.url, template="to={phone}&text={message}&id={id}").send(
+        message(text), Envelope(message_id="0123")
+    )
     in_json, form = server.asked
     assert json.loads(in_json.body)["text"] == text
     fields = parse_qs(form.body.decode(), keep_blank_values=True)
@@ -56,7 +59,7 @@ async def test_any_words_arrive_as_they_are_in_json_and_in_a_form(web_server, te
 async def test_a_gateway_may_want_everything_in_the_address(web_server):
     server = web_server()
     gateway = sms(server.url + "/send?to={phone}&text={message}&key=k", method="GET")
-    await gateway.send(message("a b&c"), message_id="0123")
+    await gateway.send(message("a b&c"), Envelope(message_id="0123"))
     (asked,) = server.asked
     assert (asked.method, asked.body) == ("GET", b"")
     assert asked.path == "/send?to=%2B49301234567&text=a%20b%26c&key=k"
@@ -66,7 +69,7 @@ async def test_a_gateway_may_want_everything_in_the_address(web_server):
 async def test_what_the_gateway_does_not_take_concerns_this_message(web_server, status):
     server = web_server(lambda _: (status, b"your key secret"))
     with pytest.raises(DeliveryRefused, match=f"the SMS gateway answers {status}") as caught:
-        await sms(server.url).send(message(), message_id="0123")
+        await sms(server.url).send(message(), Envelope(message_id="0123"))
     assert not caught.value.permanent
     assert "secret" not in str(caught.value)
 
@@ -75,31 +78,31 @@ async def test_what_the_gateway_does_not_take_concerns_this_message(web_server, 
 async def test_what_is_wrong_with_the_gateway_concerns_all(web_server, status):
     server = web_server(lambda _: (status, b""))
     with pytest.raises(Unreachable, match=f"the SMS gateway answers {status}"):
-        await sms(server.url).send(message(), message_id="0123")
+        await sms(server.url).send(message(), Envelope(message_id="0123"))
 
 
 async def test_a_gateway_that_hangs_or_is_away_is_unreachable(hanging_port):
     for url in (f"http://127.0.0.1:{hanging_port}/?key=secret", "http://127.0.0.1:1/?key=secret"):
         with pytest.raises(Unreachable, match="the SMS gateway was not reached") as caught:
-            await sms(url, seconds=0.05).send(message(), message_id="0123")
+            await sms(url, seconds=0.05).send(message(), Envelope(message_id="0123"))
         assert "secret" not in str(caught.value)
 
 
 async def test_without_a_gateway_no_message_goes():
     with pytest.raises(Unreachable, match="no SMS gateway is configured"):
-        await Sms(OutgoingHttp()).send(message(), message_id="0123")
+        await OutgoingServices().sms.send(message(), Envelope(message_id="0123"))
 
 
 async def test_a_long_text_is_refused_and_not_cut(web_server):
     server = web_server()
     with pytest.raises(DeliveryRefused, match="at most 1000 characters") as caught:
-        await sms(server.url).send(message("x" * 1001), message_id="0123")
+        await sms(server.url).send(message("x" * 1001), Envelope(message_id="0123"))
     assert caught.value.permanent
     assert server.asked == []
 
 
 def test_a_gateway_shows_none_of_its_secrets():
-    gateway = SmsGateway(url="https://secret", headers=("X: secret",), authorization="secret")
+    gateway = SmsSettings(url="https://secret", headers=("X: secret",), authorization="secret")
     assert "secret" not in repr(gateway)
 
 

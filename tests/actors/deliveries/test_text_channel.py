@@ -6,7 +6,8 @@ import pytest
 import trio
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
-from motorpool.actors.deliveries.sms import Sms, SmsGateway
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.deliveries.text_channel import (
     MAX_CONCURRENT,
     MAX_WAITING,
@@ -14,7 +15,6 @@ from motorpool.actors.deliveries.text_channel import (
     START_SECONDS,
     text_channel_spec,
 )
-from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent
 
@@ -44,7 +44,7 @@ class SlowSms:
     async def admit_together(self, user_id, messages=1):
         pass
 
-    async def send(self, message, *, message_id):
+    async def send(self, message, envelope):
         self.sent.append((message.to, message.text))
         await self.free.wait()
 
@@ -59,7 +59,7 @@ def outcomes(messages):
 
 async def test_a_text_goes_to_the_gateway_once(tree, web_server):
     gateway = web_server()
-    sms = Sms(OutgoingHttp(()), SmsGateway(url=gateway.url))
+    sms = OutgoingServices(sms=SmsSettings(url=gateway.url)).sms
     (message,) = texts(1)
     async with tree(text_channel_spec(sms)) as system:
         await system.ref(TEXT_CHANNEL).tell(message)
@@ -80,7 +80,7 @@ async def test_a_text_goes_to_the_gateway_once(tree, web_server):
 )
 async def test_what_the_gateway_refuses_is_refused_and_not_repeated(tree, web_server, status, phone, reason):
     gateway = web_server(lambda _: (status, b""))
-    sms = Sms(OutgoingHttp(()), SmsGateway(url=gateway.url))
+    sms = OutgoingServices(sms=SmsSettings(url=gateway.url)).sms
     message = SendText(phone, "text", 1, Reply())
     async with tree(text_channel_spec(sms)) as system:
         await system.ref(TEXT_CHANNEL).tell(message)
@@ -92,10 +92,10 @@ async def test_what_the_gateway_refuses_is_refused_and_not_repeated(tree, web_se
 
 
 async def test_a_user_and_all_together_send_so_many_within_an_hour(tree, time):
-    sms = Sms(OutgoingHttp(()), SmsGateway(url="http://127.0.0.1:9", per_user=2, per_hour=5))
+    sms = OutgoingServices(sms=SmsSettings(url="http://127.0.0.1:9", per_user=2, per_hour=5)).sms
     sent = []
 
-    async def send(message, *, message_id):
+    async def send(message, envelope):
         sent.append(message.text)
 
     sms.send = send
@@ -121,13 +121,13 @@ async def test_a_user_and_all_together_send_so_many_within_an_hour(tree, time):
 async def test_the_servers_of_a_cluster_send_no_more_together(tree, database, clock, time, until):
     sent = []
 
-    async def send(message, *, message_id):
+    async def send(message, envelope):
         sent.append(message.text)
 
     def channel():
         shared = SharedAttempts(database, clock)
-        gateway = SmsGateway(url="http://127.0.0.1:9", per_user=3, per_hour=5)
-        sms = Sms(OutgoingHttp(()), gateway, clock.monotonic, shared)
+        gateway = SmsSettings(url="http://127.0.0.1:9", per_user=3, per_hour=5)
+        sms = OutgoingServices(sms=gateway, monotonic=clock.monotonic, shared=shared).sms
         sms.send = send
         return text_channel_spec(sms)
 
@@ -195,7 +195,7 @@ async def test_a_gateway_that_is_silent_ends_each_message_in_time(tree, time):
 async def test_a_message_that_breaks_the_client_does_not_end_the_others(tree, time, caplog):
     sms = SlowSms()
 
-    async def fail(message, *, message_id):
+    async def fail(message, envelope):
         raise ZeroDivisionError
 
     sms.send = fail

@@ -103,11 +103,13 @@ def test_what_is_no_url_of_a_webhook_is_refused(url):
 
 
 def webhooks(*allow):
-    return OutgoingServices(allow=allow).webhooks
+    return OutgoingServices(allow=allow).ticket_webhooks
 
 
 async def send(url, *allow, **fields):
-    await webhooks(*allow).send(url, b'{"a": 1}', **{"message_id": "m1", "now": NOW, **fields})
+    answer = await webhooks(*allow).post(url, b'{"a": 1}', **{"message_id": "m1", "now": NOW, **fields})
+    if (error := webhook.refusal(answer, NOW)) is not None:
+        raise error
 
 
 async def test_the_receiver_can_check_the_signature(web_server):

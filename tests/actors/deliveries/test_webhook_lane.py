@@ -10,7 +10,7 @@ from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled, outbox_spec
 from motorpool.actors.deliveries.webhook_schedule import DELAYS_SECONDS
 from motorpool.actors.messages.topics import RECEIVERS_PAUSED
 from motorpool.storage.accounts import users
-from motorpool.storage.deliveries import outbox, receivers
+from motorpool.storage.deliveries import outbox, queue, receivers
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
@@ -48,7 +48,7 @@ def attempts(database, until):
 
     async def wait(*numbers):
         async def noted():
-            rows = await database.fetch("select attempts from outbox order by id")
+            rows = await database.fetch("select attempts from deliveries order by id")
             return [row[0] for row in rows] == list(numbers)
 
         await until(noted)
@@ -149,21 +149,44 @@ async def test_a_receiver_that_is_gone_is_paused_and_its_user_told(
     )
     assert shown.paused is not None
     # A test message that was delivered resumes it: what waits is due.
-    await receivers.resume(database, ann.id, "webhook", now=NOW)
+    await receivers.resume(database, "webhook", ann.id, now=NOW)
     assert await receivers.failing(database, ann.id) == []
-    again = await outbox.claim_next_of(database, "webhook", ann.id, now=NOW, until=NOW)
-    assert [row.message.text for row in again] == ["1"]
+    again = await queue.take(database, "webhook", ann.id, now=NOW, limit=9)
+    assert [row.message.text for row in again.messages] == ["1"]
 
 
-async def test_a_receiver_that_fails_for_three_days_is_paused(database, make_user):
-    ann = await make_user("ann", "https://example.org")
-    for hours in range(12):
-        when = NOW + timedelta(hours=7 * hours)
-        found = await receivers.record_failure(database, ann.id, "webhook", error="no", now=when)
-    assert (found.failures, found.since, found.paused) == (12, NOW, None)
-    assert await receivers.pause(database, ann.id, "webhook", now=when)
-    assert not await receivers.pause(database, ann.id, "webhook", now=when)
-    assert await receivers.record_failure(database, 999, "webhook", error="no", now=NOW) is None
+async def test_a_receiver_that_fails_for_three_days_is_paused(
+    database, tree, time, until, web_server, make_user, put
+):
+    server = web_server(lambda _: (500, b""))
+    ann = await make_user("ann", server.url)
+    await put(ann, 1, 2, 3)
+    paused_after = None
+    async with (
+        tree(outbox_spec(database, ALLOW, give_up_days=30)) as system,
+        system.topic(RECEIVERS_PAUSED).subscribe() as published,
+    ):
+        for hours in range(1, 24 * 7):
+            asked = len(server.asked)
+            await time.passes(3600, step=1800)
+
+            async def noted():
+                found = await receivers.failing(database, ann.id)
+                return bool(found) and found[0].failures == len(server.asked)
+
+            await until(noted)
+            if await receivers.paused(database, [ann.id]):
+                paused_after = hours
+                break
+            assert len(server.asked) >= asked
+        (told,) = await published.receive_batch()
+    assert (told.user_id, told.lane) == (ann.id, "webhook")
+    assert paused_after is not None
+    assert 72 <= paused_after <= 72 + 36
+    (shown,) = await receivers.failing(database, ann.id)
+    assert shown.failures >= 10
+    # It is paused once.
+    assert not await receivers.pause(database, "webhook", ann.id, now=NOW)
 
 
 async def test_a_delivered_message_ends_the_failures(
@@ -216,13 +239,13 @@ async def test_a_user_who_was_disabled_gets_nothing_any_more(
         # Until ben's is delivered and removed: what is left is to nobody who gets messages.
         await until_none_due(until, database)
         assert (len(other.asked), server.asked) == (1, [])
-    assert len(await outbox.claim(database, "mail", now=TOMORROW, until=TOMORROW, limit=9)) == 1
+    assert len(await receivers.due(database, "mail", "a server", now=TOMORROW, limit=9)) == 1
     await database.execute("update users set disabled = false where id = $1", ann.id)
-    assert await outbox.claim_next_of(database, "webhook", ann.id, now=NOW, until=NOW)
+    assert await receivers.due(database, "webhook", "a server", now=NOW, limit=9) == [(ann.id, NOW)]
 
 
 async def until_none_due(until, database):
     async def none_is_due():
-        return await outbox.next_due(database, "webhook", now=NOW) is None
+        return await receivers.due(database, "webhook", "a server", now=NOW, limit=9) == []
 
     await until(none_is_due)

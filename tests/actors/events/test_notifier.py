@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
-from motorpool.actors.deliveries import OutgoingServices, SmsGateway, SmtpAccount
+from motorpool.actors.deliveries import MailSettings, OutgoingServices, SmsSettings
 from motorpool.actors.deliveries.outbox import OUTBOX
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents, position_writer_spec
 from motorpool.actors.events import batch_renderer, deliveries
@@ -76,7 +76,7 @@ def mails(database):
     """`await mails()`: to whom mails wait in the outbox, with their subjects."""
 
     async def read():
-        rows = await database.fetch("select message from outbox order by id")
+        rows = await database.fetch("select message from deliveries order by id")
         return [(row[0]["to"], row[0]["subject"]) for row in rows]
 
     return read
@@ -169,7 +169,7 @@ async def test_a_crash_between_the_messages_and_the_commit_undoes_both(
     remove, crashes = notifications.remove_matched, [True, True]
 
     async def crash(transaction, event_ids):
-        assert await transaction.fetch_value("select count(*) from outbox") == 1
+        assert await transaction.fetch_value("select count(*) from deliveries") == 1
         if crashes:
             crashes.pop()
             raise RuntimeError("in between")
@@ -320,7 +320,7 @@ async def test_an_event_for_ten_thousand_users_takes_few_statements(
         monkeypatch.undo()
         await time.settle()
     assert len(shown.user_ids) == 10_000
-    assert await database.fetch_value("select count(*) from outbox") == 10_000
+    assert await database.fetch_value("select count(*) from deliveries") == 10_000
     assert len(counted) < 50
 
 
@@ -403,19 +403,19 @@ async def test_a_paused_receiver_gets_no_messages_and_the_others_of_its_user_do(
     ann = await make_user("ann", attributes={"webhook.url": "https://example.org", "telegramChatId": 42})
     await sees(device, ann)
     await make_notification("deviceStopped", ann, always=True, notificators="mail,webhook,telegram,firebase")
-    await receivers.record_failure(database, ann.id, "webhook", error="no", now=NOW)
-    await receivers.pause(database, ann.id, "webhook", now=NOW)
+    await receivers.acquire(database, "webhook", ann.id, "a server", now=NOW, until=NOW)
+    assert await receivers.pause(database, "webhook", ann.id, now=NOW)
     async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
         await store(system, event(device))
         await time.settle()
-    assert [row[0] for row in await database.fetch("select lane from outbox order by id")] == [
+    assert [row[0] for row in await database.fetch("select lane from deliveries order by id")] == [
         "mail",
         "telegram",
     ]
 
 
 async def test_the_user_of_a_paused_receiver_is_told_by_mail_and_socket(database, tree, time, make_user):
-    account = SmtpAccount(host="127.0.0.1", port=1, security="none", address="fleet@example.net")
+    account = MailSettings(host="127.0.0.1", port=1, security="none", address="fleet@example.net")
     ann = await make_user("ann", attributes={"language": "de"})
     async with tree(*notifying(database, OutgoingServices(mail=account))) as system:
         await time.settle()
@@ -429,14 +429,14 @@ async def test_the_user_of_a_paused_receiver_is_told_by_mail_and_socket(database
     assert [(each.user_ids, each.event.type) for each in told] == [({ann.id}, "notificatorPaused")] * 2
     assert "webhook sind ausgesetzt" in told[0].event.attributes["message"]
     # Not by mail where it is mail that is paused.
-    (row,) = await database.fetch("select message from outbox")
+    (row,) = await database.fetch("select message from deliveries")
     assert row[0]["subject"] == "Nachrichten über webhook sind ausgesetzt"
 
 
 async def test_managers_hear_of_a_webhook_that_was_disabled_by_mail_and_socket(
     database, tree, time, make_user
 ):
-    account = SmtpAccount(host="127.0.0.1", port=1, security="none", address="fleet@example.net")
+    account = MailSettings(host="127.0.0.1", port=1, security="none", address="fleet@example.net")
     ann, ben = await make_user("ann"), await make_user("ben", attributes={"language": "de"})
     webhook = WebhookDisabled(frozenset({ann.id, ben.id}), "Acme", "the receiver answers 410")
     async with tree(*notifying(database, OutgoingServices(mail=account))) as system:
@@ -450,7 +450,7 @@ async def test_managers_hear_of_a_webhook_that_was_disabled_by_mail_and_socket(
         ({ben.id}, "ticketWebhookDisabled"),
     ]
     assert "of Acme is disabled" in published[0].event.attributes["message"]
-    rows = await database.fetch("select message ->> 'subject' from outbox order by id")
+    rows = await database.fetch("select message ->> 'subject' from deliveries order by id")
     assert [row[0] for row in rows] == [
         "The ticket webhook of Acme is disabled",
         "Der Ticket-Webhook von Acme ist deaktiviert",
@@ -479,7 +479,7 @@ async def test_text_messages_past_the_limit_are_discarded_whichever_server_sent_
     database, tree, time, clock, make_device, make_user, make_notification, sees, caplog
 ):
     def services():
-        gateway = SmsGateway(url="http://127.0.0.1:9", per_user=3)
+        gateway = SmsSettings(url="http://127.0.0.1:9", per_user=3)
         return OutgoingServices(
             sms=gateway, monotonic=clock.monotonic, shared=SharedAttempts(database, clock)
         )
@@ -491,7 +491,7 @@ async def test_text_messages_past_the_limit_are_discarded_whichever_server_sent_
     async with tree(position_writer_spec(database), *notifying(database, services())) as system:
         await store(system, event(device), event(device))
         await time.settle()
-    rows = await database.fetch("select user_id from outbox order by user_id")
+    rows = await database.fetch("select user_id from deliveries order by user_id")
     assert [row[0] for row in rows] == [ann.id, ben.id, ben.id]
     (discarded,) = [record for record in caplog.records if "is discarded" in record.getMessage()]
     assert "a user may send 3 text messages an hour" in discarded.getMessage()

@@ -199,7 +199,9 @@ async def test_a_change_writes_its_messages(database):
     async with database.transaction() as transaction:
         facts = (await lock_facts(transaction, [ticket_id], CALENDARS, now=at))[ticket_id]
         await write_deletion(transaction, facts, at)
-    found = await database.fetch("select type, sequence, body, company_id from ticket_messages order by id")
+    found = await database.fetch(
+        "select type, sequence, message ->> 'text' as body, company_id from deliveries order by id"
+    )
     assert [(row["type"], row["sequence"]) for row in found] == [
         ("ticket.created", 1),
         ("ticket.commented", 2),

@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 import pytest
 import trio
 
-from motorpool.actors.deliveries import OutgoingServices
-from motorpool.actors.helpdesk import webhook_turn
+from motorpool.actors.deliveries import OutgoingServices, turn
 from motorpool.actors.helpdesk.webhook_sender import webhook_sender_spec
 from motorpool.actors.http.errors import Unreachable
 from motorpool.actors.http.http import HttpResponse
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
 from motorpool.runtime import SupervisorSpec
-from motorpool.storage.deliveries import ticket_deliveries, ticket_messages, webhook_leases
-from motorpool.storage.deliveries.ticket_messages import NewTicketMessage
+from motorpool.storage.deliveries import attempts as attempt_records
+from motorpool.storage.deliveries import outbox, queue, receivers
+from motorpool.storage.deliveries.outbox import TicketMessage
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 ENOUGH_FAILURES = 3
@@ -101,11 +101,9 @@ def make_company(database):
 def put(database):
     async def enqueue(receiver, company, ticket, number, now):
         receiver.expects(company, ticket, number)
-        row = NewTicketMessage(
-            company, ticket, number, "ticket.updated", json.dumps([company, ticket, number])
-        )
+        row = TicketMessage(company, ticket, number, "ticket.updated", json.dumps([company, ticket, number]))
         async with database.transaction() as transaction:
-            await ticket_messages.enqueue(transaction, [row], now=now)
+            await outbox.enqueue_for_companies(transaction, [row], now=now)
 
     return enqueue
 
@@ -142,16 +140,16 @@ async def test_order_holds_and_nothing_is_lost_on_two_servers(
             await time.passes(600)
     assert receiver.broken == []
     assert everything(receiver) == receiver.answered
-    rows = await database.fetch("select distinct state from ticket_messages")
+    rows = await database.fetch("select distinct state from deliveries")
     assert [row[0] for row in rows] == ["delivered"]
 
 
 STEPS = (
-    (webhook_leases, "acquire"),
-    (webhook_leases, "release"),
-    (ticket_messages, "take"),
-    (webhook_turn, "send_once"),
-    (ticket_deliveries, "record_delivered"),
+    (receivers, "acquire"),
+    (receivers, "release"),
+    (queue, "take"),
+    (turn, "attempt_once"),
+    (attempt_records, "record_delivered"),
 )
 
 
@@ -199,5 +197,5 @@ async def test_a_crash_before_or_after_any_step_loses_nothing(
     assert everything(receiver) == receiver.answered
     # What was sent before it could be noted was sent again.
     assert len(receiver.received) > len(everything(receiver))
-    rows = await database.fetch("select distinct state from ticket_messages")
+    rows = await database.fetch("select distinct state from deliveries")
     assert [row[0] for row in rows] == ["delivered"]

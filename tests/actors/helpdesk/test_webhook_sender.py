@@ -10,16 +10,16 @@ from socket import AF_INET, IPPROTO_TCP, SOCK_STREAM, gaierror
 import pytest
 import trio
 
-from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries import OutgoingServices, lane_sender
 from motorpool.actors.deliveries.webhook import sign
 from motorpool.actors.deliveries.webhook_schedule import DELAYS_SECONDS
-from motorpool.actors.helpdesk import webhook_sender
+from motorpool.actors.helpdesk import webhook_lane, webhook_sender
 from motorpool.actors.helpdesk.webhook_sender import KEPT, webhook_sender_spec
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
 from motorpool.actors.messages.topics import WEBHOOKS_DISABLED
 from motorpool.storage.accounts import users
-from motorpool.storage.deliveries import ticket_deliveries, ticket_messages, webhook_leases
-from motorpool.storage.deliveries.ticket_messages import NewTicketMessage
+from motorpool.storage.deliveries import outbox, receivers, ticket_log
+from motorpool.storage.deliveries.outbox import TICKETS, TicketMessage
 from motorpool.storage.records import User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
@@ -45,11 +45,11 @@ def put(database):
 
     async def enqueue(company, ticket, *numbers, now=NOW):
         rows = [
-            NewTicketMessage(company, ticket, number, "ticket.updated", json.dumps([ticket, number]))
+            TicketMessage(company, ticket, number, "ticket.updated", json.dumps([ticket, number]))
             for number in numbers
         ]
         async with database.transaction() as transaction:
-            await ticket_messages.enqueue(transaction, rows, now=now)
+            await outbox.enqueue_for_companies(transaction, rows, now=now)
 
     return enqueue
 
@@ -60,7 +60,7 @@ def states(database, until):
 
     async def wait(**expected):
         async def noted():
-            rows = await database.fetch("select state, count(*) from ticket_messages group by state")
+            rows = await database.fetch("select state, count(*) from deliveries group by state")
             return {row[0]: row[1] for row in rows} == expected
 
         await until(noted)
@@ -74,7 +74,7 @@ def attempts(database, until):
 
     async def wait(*numbers):
         async def noted():
-            rows = await database.fetch("select attempts from ticket_messages order by id")
+            rows = await database.fetch("select attempts from deliveries order by id")
             return [row[0] for row in rows] == list(numbers)
 
         await until(noted)
@@ -179,7 +179,7 @@ def passes(time, until):
 @pytest.fixture
 def seldom(monkeypatch):
     """The sender looks for messages of other servers, and for old ones, every hour: there are none."""
-    monkeypatch.setattr(webhook_sender, "POLL_SECONDS", 3600.0)
+    monkeypatch.setattr(lane_sender, "POLL_SECONDS", 3600.0)
     monkeypatch.setattr(webhook_sender, "CLEAN_SECONDS", 3600.0)
 
 
@@ -313,7 +313,7 @@ async def test_after_five_failures_one_message_is_tried_at_a_time(
         """Until all that were asked have failed; return their number."""
 
         async def noted():
-            found = await database.fetch_value("select max(failures) from ticket_webhooks")
+            found = await database.fetch_value("select max(failures) from receivers")
             return found is not None and found > probes and found == len(server.asked)
 
         await until(noted)
@@ -329,7 +329,7 @@ async def test_after_five_failures_one_message_is_tried_at_a_time(
             await passes(AFTER * DELAYS_SECONDS[min(probes - 5, 8)], step=1800)
             before, probes = probes, await failures()
             assert probes <= max(before, 8) + 2
-        used = [row[0] for row in await database.fetch("select attempts from ticket_messages")]
+        used = [row[0] for row in await database.fetch("select attempts from deliveries")]
         # The others have used up no attempts.
         assert sum(used) == probes
         assert used.count(0) >= 40 - probes
@@ -380,7 +380,7 @@ async def test_a_receiver_that_is_gone_is_disabled_and_its_managers_notified(
         await passes(60, step=30)
         await states(dropped=3, delivered=2)
         assert bodies(server)[1:] == [[7, 4], [7, 5]]
-        assert await database.fetch_value("select dropped from ticket_webhooks") == 3
+        assert await database.fetch_value("select dropped from receivers") == 3
 
 
 async def test_a_receiver_that_fails_for_three_days_is_disabled(
@@ -399,11 +399,11 @@ async def test_a_receiver_that_fails_for_three_days_is_disabled(
                 break
     assert disabled_after is not None
     assert 72 <= disabled_after <= 72 + 36
-    (state,) = await database.fetch("select failures, failing_since, stopped_at from ticket_webhooks")
+    (state,) = await database.fetch("select failures, since, paused from receivers")
     assert state["failures"] >= 10
-    assert state["stopped_at"] - state["failing_since"] >= timedelta(hours=72)
+    assert state["paused"] - state["since"] >= timedelta(hours=72)
     # Nothing was given up.
-    assert await database.fetch_value("select count(*) from ticket_messages where state = 'waiting'") == 12
+    assert await database.fetch_value("select count(*) from deliveries where state = 'waiting'") == 12
 
 
 async def test_url_and_secrets_are_those_of_the_attempt(
@@ -437,7 +437,7 @@ async def test_what_waits_for_a_webhook_that_was_removed_is_dropped(
     await database.execute("update companies set attributes = '{}' where id = $1", company)
     async with tree(sender(database)):
         await states(dropped=2)
-    assert await database.fetch_value("select dropped from ticket_webhooks") == 2
+    assert await database.fetch_value("select dropped from receivers") == 2
 
 
 async def test_four_messages_of_a_company_are_sent_at_the_same_time(
@@ -476,7 +476,7 @@ async def test_four_messages_of_a_company_are_sent_at_the_same_time(
 async def test_a_receiver_that_does_not_answer_takes_no_turn_from_others(
     database, tree, make_company, put, states, nursery, monkeypatch
 ):
-    monkeypatch.setattr(webhook_sender, "MAX_SENDING", 5)
+    monkeypatch.setattr(webhook_lane, "MAX_SENDING", 5)
     asked = Counter()
 
     async def serve(stream):
@@ -528,7 +528,7 @@ async def test_the_log_tells_what_happened(
                 await time.passes(15)
             await attempts(number + 2)
         server.headers.clear()
-    (delivery,) = await ticket_deliveries.page(database, company, limit=10)
+    (delivery,) = await ticket_log.page(database, company, limit=10)
     assert [(each.error, each.status, each.address) for each in delivery.attempts] == [
         ("status", 500, "127.0.0.1"),
         ("blocked", None, ""),
@@ -552,7 +552,7 @@ async def test_the_log_is_kept_for_thirty_days(
 
     async def logged():
         rows = await database.fetch(
-            "select (select count(*) from ticket_messages), (select count(*) from ticket_message_attempts)"
+            "select (select count(*) from deliveries), (select count(*) from delivery_attempts)"
         )
         return tuple(rows[0].values())
 
@@ -572,9 +572,9 @@ async def test_of_too_many_messages_the_oldest_are_dropped(
     await put(company, 7, 1, 2, 3, 4, 5)
     async with tree(sender(database)):
         await states(waiting=3, dropped=2)
-        waiting = await database.fetch("select sequence from ticket_messages where state = 'waiting'")
+        waiting = await database.fetch("select sequence from deliveries where state = 'waiting'")
         assert sorted(row[0] for row in waiting) == [3, 4, 5]
-        assert await database.fetch_value("select dropped from ticket_webhooks") == 2
+        assert await database.fetch_value("select dropped from receivers") == 2
         monkeypatch.setattr(webhook_sender, "MAX_LOGGED", 4)
         await passes(300)
         await states(waiting=3, dropped=1)
@@ -627,14 +627,14 @@ async def test_the_connection_goes_to_the_address_that_was_checked(
 async def test_the_companies_lease_keeps_other_servers_away(database, make_company):
     company = await make_company("https://example.org")
     minute = timedelta(seconds=60)
-    mine = await webhook_leases.acquire(database, company, "one", now=NOW, until=NOW + minute)
-    assert (mine.company_id, mine.failures) == (company, 0)
-    assert await webhook_leases.acquire(database, company, "two", now=NOW, until=NOW + minute) is None
+    mine = await receivers.acquire(database, TICKETS, company, "one", now=NOW, until=NOW + minute)
+    assert (mine.attributes["ticketWebhook"]["secret"], mine.failures) == (SECRET, 0)
+    assert await receivers.acquire(database, TICKETS, company, "two", now=NOW, until=NOW + minute) is None
     later = NOW + minute
-    assert await webhook_leases.acquire(database, company, "two", now=later, until=later + minute)
-    assert await webhook_leases.acquire(database, company, "one", now=later, until=later + minute) is None
-    await webhook_leases.release(database, company, "one")
-    assert await webhook_leases.acquire(database, company, "one", now=later, until=later + minute) is None
-    await webhook_leases.release(database, company, "two")
-    assert await webhook_leases.acquire(database, company, "one", now=later, until=later + minute)
-    assert await webhook_leases.acquire(database, 999, "one", now=NOW, until=NOW + minute) is None
+    assert await receivers.acquire(database, TICKETS, company, "two", now=later, until=later + minute)
+    assert await receivers.acquire(database, TICKETS, company, "one", now=later, until=later + minute) is None
+    await receivers.release(database, TICKETS, company, "one")
+    assert await receivers.acquire(database, TICKETS, company, "one", now=later, until=later + minute) is None
+    await receivers.release(database, TICKETS, company, "two")
+    assert await receivers.acquire(database, TICKETS, company, "one", now=later, until=later + minute)
+    assert await receivers.acquire(database, TICKETS, 999, "one", now=NOW, until=NOW + minute) is None

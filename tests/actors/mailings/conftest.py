@@ -1,18 +1,17 @@
-from datetime import timedelta
 from functools import partial
 
+import msgspec
 import pytest
-from tests.actors.schedules.icalendar import NOW
 
-from motorpool.actors.deliveries import OutgoingServices, SmtpAccount
+from motorpool.actors.deliveries import MailSettings, OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.runtime import ChildSpec
 from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
-from motorpool.storage.deliveries import outbox
+from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
-ACCOUNT = SmtpAccount(host="mail.example.org", port=25, security="none", address="fleet@example.org")
+ACCOUNT = MailSettings(host="mail.example.org", port=25, security="none", address="fleet@example.org")
 
 
 @pytest.fixture
@@ -42,12 +41,7 @@ def mails(database):
     """`await mails()`: what is in the outbox, oldest first."""
 
     async def read():
-        later = NOW + timedelta(days=3650)
-        found = [
-            queued
-            for lane in ("mail", "own mail")
-            for queued in await outbox.claim(database, lane, now=later, until=later, limit=1000)
-        ]
-        return [each.message for each in sorted(found, key=lambda each: each.id)]
+        rows = await database.fetch("select message from deliveries where lane like '%mail' order by id")
+        return [msgspec.convert(row[0], OutgoingMessage) for row in rows]
 
     return read

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.actors.deliveries import Mail, OutgoingHttp, SmtpAccount
+from motorpool.actors.deliveries import MailSettings, OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested, password_resets_spec
@@ -21,7 +21,7 @@ from motorpool.storage.records import User
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 KEY = SigningKeys(None, [SigningKey(1, bytes(32), datetime(2026, 1, 1, tzinfo=UTC), None)])
-ACCOUNT = SmtpAccount(host="127.0.0.1", port=1, address="fleet@example.org")
+ACCOUNT = MailSettings(host="127.0.0.1", port=1, address="fleet@example.org")
 
 
 @asynccontextmanager
@@ -29,7 +29,7 @@ async def running(database, *, account=ACCOUNT, **settings):
     """The actor, and a probe where the outbox would be woken."""
     outbox = Probe()
     chosen = Settings(**settings)
-    mail = Mail(OutgoingHttp(), account)
+    mail = OutgoingServices(mail=account).mail
     specs = ChildSpec(kind=OUTBOX, factory=lambda: outbox), password_resets_spec(database, mail, KEY, chosen)
     async with open_tree(*specs, clock=TestClock(NOW)) as system:
         yield system, outbox
@@ -44,7 +44,7 @@ async def test_the_mail_waits_in_the_outbox_no_longer_than_its_link_is_good(data
     async with running(database) as (system, outbox):
         await system.ref(PASSWORD_RESETS).tell(PasswordResetRequested("ann@example.org"))
         assert await outbox.receive() == OutboxFilled()
-    (row,) = await database.fetch("select * from outbox")
+    (row,) = await database.fetch("select * from deliveries")
     assert row["expires"] - NOW == timedelta(hours=1)
     assert (row["lane"], row["user_id"], row["message"]["system"]) == ("mail", ann.id, True)
     (text,) = [word.partition("=")[2] for word in row["message"]["text"].split() if "passwordReset" in word]
@@ -59,7 +59,7 @@ async def test_the_mail_waits_in_the_outbox_no_longer_than_its_link_is_good(data
         ({"temporary": True}, {}),
         ({"expiration_time": NOW}, {}),
         ({}, {"openid": OpenIdSettings(issuer="https://id.example.org", client_id="m", force=True)}),
-        ({}, {"account": None}),
+        ({}, {"account": MailSettings()}),
     ],
 )
 async def test_who_may_not_log_in_by_a_password_is_mailed_none(database, fields, settings):
@@ -70,12 +70,12 @@ async def test_who_may_not_log_in_by_a_password_is_mailed_none(database, fields,
             await system.ref(PASSWORD_RESETS).tell(PasswordResetRequested(f"{name}@example.org"))
         # Its stop comes after what was told before.
         await system.ref(PASSWORD_RESETS).stop()
-    assert await database.fetch_value("select count(*) from outbox") == 0
+    assert await database.fetch_value("select count(*) from deliveries") == 0
 
 
 async def test_an_outbox_that_takes_nothing_costs_one_mail_and_not_the_actor(database, caplog):
     await put(database, "ann")
-    await database.execute("alter table outbox rename to away")
+    await database.execute("alter table deliveries rename to away")
     async with running(database) as (system, _):
         await system.ref(PASSWORD_RESETS).tell(PasswordResetRequested("ann@example.org"))
         await system.ref(PASSWORD_RESETS).stop()
@@ -90,6 +90,6 @@ async def test_links_that_lead_to_an_address_nobody_set_are_warned_of_once(datab
     caplog.clear()
     async with running(database, public=PublicSettings(url="https://fleet.example.org")):
         pass
-    async with running(database, account=None):
+    async with running(database, account=MailSettings()):
         pass
     assert "links in mails" not in caplog.text

@@ -2,9 +2,10 @@
 
 from tests.api.cluster.conftest import member
 
+from motorpool.actors.deliveries import MailSettings, SmsSettings
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.api.auth.settings import UserSettings
-from motorpool.api.program.settings import ClusterSettings, MailSettings, SmsSettings, WebhookSettings
+from motorpool.api.program.settings import ClusterSettings, WebhookSettings
 from motorpool.api.request_limits import WEBHOOK_TESTS
 
 

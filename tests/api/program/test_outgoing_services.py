@@ -5,6 +5,7 @@ from ipaddress import ip_address
 
 import pytest
 
+from motorpool.actors.deliveries.notificator import Envelope
 from motorpool.actors.geocoding.geocoders import PROVIDERS
 from motorpool.api.program.configuration import load
 from motorpool.api.program.errors import SettingsError
@@ -45,7 +46,9 @@ async def test_the_settings_reach_the_mail_server(mail_server):
         mail_name="Our fleet",
     )
     message = OutgoingMessage(channel="mail", to="ann@example.org", subject="Hi", text="Hello")
-    await build_outgoing_services(chosen, SystemClock()).mail.send(message, message_id="1", date=NOON)
+    await build_outgoing_services(chosen, SystemClock()).mail.send(
+        message, Envelope(message_id="1", date=NOON)
+    )
     assert (await server.next())[1]["From"] == "Our fleet <fleet@example.net>"
     assert server.logins == ["fleet"]
 
@@ -60,7 +63,7 @@ async def test_the_settings_reach_the_gateway(web_server):
         sms_template="text={message}",
     )
     message = OutgoingMessage(channel="sms", to="112", text="Hello")
-    await build_outgoing_services(chosen, SystemClock()).sms.send(message, message_id="1")
+    await build_outgoing_services(chosen, SystemClock()).sms.send(message, Envelope(message_id="1"))
     (asked,) = server.asked
     assert (asked.method, asked.path, asked.body) == ("PUT", "/112", b"text=Hello")
     assert (asked.headers["X-A"], asked.headers["X-B"]) == ("1", "2")

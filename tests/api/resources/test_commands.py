@@ -1,8 +1,8 @@
 import json
 
+from motorpool.actors.deliveries import SmsSettings
 from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, GetCommandTypes
-from motorpool.api.program.settings import SmsSettings
 from motorpool.runtime.testing import Probe
 
 

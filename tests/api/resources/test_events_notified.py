@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 import trio
 from trio_websocket import open_websocket_url
 
+from motorpool.actors.deliveries import MailSettings, SmsSettings
+from motorpool.actors.deliveries.notificators.pushover import PushoverSettings
+from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
 from motorpool.actors.deliveries.webhook import sign
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents
 from motorpool.actors.messages.topics import EVENTS
 from motorpool.api.program.settings import (
-    MailSettings,
-    PushoverSettings,
-    SmsSettings,
-    TelegramSettings,
     WebhookSettings,
 )
 from motorpool.storage.records import Event

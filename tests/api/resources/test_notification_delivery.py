@@ -7,9 +7,9 @@ import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.deliveries import MailSettings, SmsSettings
 from motorpool.actors.messages.topics import WEB_EVENTS
 from motorpool.api.auth.settings import UserSettings
-from motorpool.api.program.settings import MailSettings, SmsSettings
 
 HELLO = {"subject": "Maintenance", "body": "The server rests tonight.", "digest": "Rest tonight"}
 
@@ -286,7 +286,7 @@ async def test_a_mail_server_that_is_away_delays_announcements_and_loses_none(
     mails.stop()
     async with starting(mail=mail(mails)) as served:
         assert (await served.admin.post("/notifications/send/mail", json=HELLO)).status == 204
-        assert await database.fetch_value("select count(*) from outbox") == 1
+        assert await database.fetch_value("select count(*) from deliveries") == 1
 
 
 async def test_announcements_leave_a_trace_for_the_auditor(served, database):

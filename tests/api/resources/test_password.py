@@ -6,11 +6,12 @@ import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.deliveries import MailSettings
 from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.settings import UserSettings
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import issue
-from motorpool.api.program.settings import HttpSettings, MailSettings
+from motorpool.api.program.settings import HttpSettings
 from motorpool.storage.accounts.signing_keys import SigningKey
 
 HOUR = timedelta(hours=1).total_seconds()
@@ -99,7 +100,7 @@ async def test_where_no_mail_is_configured_the_answer_is_the_same(starting, data
         await served.user("ann")
         assert (await ask(served, "ann@example.org")).status == 200
         await trio.testing.wait_all_tasks_blocked(0.02)
-        assert await database.fetch_value("select count(*) from outbox") == 0
+        assert await database.fetch_value("select count(*) from deliveries") == 0
 
 
 async def test_the_link_never_leads_where_a_request_says(served, letters):

@@ -78,7 +78,7 @@ class PendingMessage(NamedTuple):
     order: str
     """Messages that have this in common are sent one after the other; "" for none."""
     number: int
-    """The place in that order."""
+    """The place in that order, among those that wait: 0, 1, 2 …"""
     identity: str
     """What the receiver tells repetitions by."""
     body: str
@@ -89,6 +89,7 @@ class PendingMessage(NamedTuple):
     attempts: int
     last_error: str | None
     is_overtaken: bool
+    """Whether later ones in its order go first; False without an order."""
 
 
 def pending_messages_of_0a24c499(found: Contents) -> list[PendingMessage]:
@@ -105,7 +106,7 @@ def pending_messages_of_0a24c499(found: Contents) -> list[PendingMessage]:
             next_attempt=row["next_attempt"],
             attempts=row["attempts"],
             last_error=row["last_error"],
-            is_overtaken=row["is_overtaken"],
+            is_overtaken=row["is_overtaken"] and row["lane"] == "webhook",
         )
         for row in found["outbox"]
     ]
@@ -126,8 +127,43 @@ def pending_messages_of_0a24c499(found: Contents) -> list[PendingMessage]:
         for row in found["ticket_messages"]
         if row["state"] == "waiting"
     ]
-    return sorted(messages, key=lambda message: (message.lane, message.order, message.number))
+    return _counted(messages)
 
 
-pending_messages = pending_messages_of_0a24c499
-"""The same of the present schema: what a migration must not change."""
+def pending_messages(found: Contents) -> list[PendingMessage]:
+    """Return the same of the present schema: what a migration must not change."""
+    messages = [
+        PendingMessage(
+            lane=row["lane"] if row["company_id"] is None else "company",
+            order=_order(row),
+            number=row["id"],
+            identity=row["message_id"],
+            body=row["message"]["text"],
+            user_id=row["user_id"],
+            created=row["created"],
+            next_attempt=row["next_attempt"],
+            attempts=row["attempts"],
+            last_error=row["last_error"],
+            is_overtaken=row["order_key"] is not None and not row["holds_back"],
+        )
+        for row in found["deliveries"]
+        if row["state"] == "waiting"
+    ]
+    return _counted(messages)
+
+
+def _order(row: Row) -> str:
+    if row["company_id"] is not None:
+        return f"ticket {row['order_key']} of company {row['company_id']}"
+    return "" if row["order_key"] is None else f"user {row['user_id']}"
+
+
+def _counted(messages: list[PendingMessage]) -> list[PendingMessage]:
+    """Return messages in their orders, with the places of those that are left."""
+    places: dict[tuple[str, str], int] = {}
+    counted = []
+    for message in sorted(messages, key=lambda each: (each.lane, each.order, each.number)):
+        place = places.get((message.lane, message.order), 0)
+        places[message.lane, message.order] = place + 1
+        counted.append(message._replace(number=place))
+    return counted

@@ -133,6 +133,7 @@ class World:
     async def messages(self):
         """(ticket, sequence, type) of the messages to webhooks."""
         rows = await self.database.fetch(
-            "select ticket_id, sequence, type from ticket_messages order by ticket_id, sequence"
+            "select order_key, sequence, type from deliveries where company_id is not null"
+            " order by order_key, sequence"
         )
         return [tuple(row.values()) for row in rows]

@@ -6,8 +6,8 @@ import trio
 
 from motorpool.actors.deliveries.webhook import sign
 from motorpool.api.program.settings import WebhookSettings
-from motorpool.storage.deliveries import ticket_messages
-from motorpool.storage.deliveries.ticket_messages import NewTicketMessage
+from motorpool.storage.deliveries import outbox
+from motorpool.storage.deliveries.outbox import TicketMessage
 
 LOOPBACK = WebhookSettings(allow=("127.0.0.0/8",))
 
@@ -21,9 +21,9 @@ async def company_of(client, url, **webhook):
 
 
 async def put(served, company_id, *numbers):
-    rows = [NewTicketMessage(company_id, 7, number, "ticket.updated", f"[{number}]") for number in numbers]
+    rows = [TicketMessage(company_id, 7, number, "ticket.updated", f"[{number}]") for number in numbers]
     async with served.context.database.transaction() as transaction:
-        await ticket_messages.enqueue(transaction, rows, now=served.clock.now())
+        await outbox.enqueue_for_companies(transaction, rows, now=served.clock.now())
 
 
 async def state_of(client, company_id, delivery_id, state):

@@ -488,7 +488,9 @@ async def test_secrets_in_attributes_reach_neither_history_nor_webhook(world: An
         assert answer.status == 200, answer.text
     assert made["attributes"] == held("********")
     assert "hunter" not in (await world.chief.get(f"{path}/events")).text
-    bodies = await world.database.fetch("select body from ticket_messages where ticket_id = $1", made["id"])
+    bodies = await world.database.fetch(
+        "select message ->> 'text' as body from deliveries where order_key = $1", made["id"]
+    )
     assert bodies
     assert not any("hunter" in row["body"] for row in bodies)
     # Null removes it, as it does elsewhere.

@@ -8,11 +8,10 @@ import pytest
 from tests.api.resources.reports.reporting import MAY, span
 from tests.api.resources.reports.test_workbooks import XLSX
 
-from motorpool.actors.deliveries.mail import Mail
+from motorpool.actors.deliveries import MailSettings, OutgoingServices
 from motorpool.actors.reports.mailer import REPORT_MAILER, MailedReport, ReportMailRequested
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery
-from motorpool.api.program.settings import MailSettings
 from motorpool.storage.reports import requested_reports
 
 
@@ -53,7 +52,7 @@ async def test_a_report_arrives_as_an_attachment(served, letters, database):
     assert [file.get_filename() for file in mail.iter_attachments()] == ["report.xlsx"]
     assert (await served.admin.get("/reports/devices?mail=true")).status == 204
     await letters.next()
-    assert await database.fetch_value("select count(*) from outbox_attachments") <= 1
+    assert await database.fetch_value("select count(*) from delivery_attachments") <= 1
     assert (await served.admin.get(f"/reports/trips/mail?{span()}")).status == 429
 
 
@@ -116,6 +115,6 @@ async def test_two_servers_claim_a_report_once(database, served):
 
 async def test_without_mail_it_is_refused(starting):
     async with starting() as served:
-        assert not Mail(served.context.outgoing.http).enabled
+        assert not OutgoingServices().mail.enabled
         answer = await served.admin.get(f"/reports/trips/mail?{span()}")
         assert (answer.status, answer.text) == (400, "no mail can be sent to the user")

@@ -1,18 +1,20 @@
-"""Sends text messages through a gateway, by one HTTP request each."""
+"""Text messages through a gateway, by one HTTP request each."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 from urllib.parse import quote
 
 import msgspec
-import trio
+from msgspec import Meta
 
-from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRates
+from motorpool.actors.cluster.shared_attempts import SharedRates
+from motorpool.actors.deliveries.notificator import NO_ENVELOPE, Envelope, Network, Notificator
 from motorpool.actors.http.errors import DeliveryRefused, LimitExceeded, OutgoingError, Unreachable
-from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import SMS_SENT
 from motorpool.storage.deliveries.outbox import OutgoingMessage
+from motorpool.storage.records import User
 
 MAX_TEXT_LENGTH = 1000
 MAX_RESPONSE_BYTES = 64 * 1024
@@ -25,27 +27,28 @@ _FILLING = str.maketrans("", "", " -./()\u00a0")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmsGateway:
-    """The HTTP request that sends a text message; `{phone}`, `{message}` and `{id}` are replaced."""
+class SmsSettings:
+    """The gateway that takes text messages, one HTTP request for each."""
 
-    url: str = field(repr=False)
-    """May contain placeholders, and secrets."""
-    method: str = "POST"
-    headers: tuple[str, ...] = field(default=(), repr=False)
-    """Lines such as `X-Api-Key: 123`."""
-    authorization: str = field(default="", repr=False)
+    url: Annotated[str | None, Meta(extra={"form": "service", "secret": True})] = field(
+        default=None, repr=False
+    )
+    """Address of the request; with it text messages are sent. It may hold {phone}, {message}, {id}."""
+    method: Annotated[str, Meta(extra={"choices": ("POST", "PUT", "GET")})] = "POST"
+    """Method of the request."""
+    headers: Annotated[tuple[str, ...], Meta(extra={"secret": True})] = field(default=(), repr=False)
+    """Further header lines: `X-Api-Key: 123`."""
+    authorization: Annotated[str | None, Meta(extra={"secret": True})] = field(default=None, repr=False)
     """Value of the Authorization header."""
     template: str = '{"to": "{phone}", "text": "{message}"}'
-    """The body: JSON where it begins as an object or array, else a form.
-
-    `{id}` is the same at each attempt.
-    """
-    seconds: float = 10.0
-    """For one request; default 10."""
-    per_user: int = 60
-    """Messages an hour that one user may cause (`Sms.admit`); default 60."""
-    per_hour: int = 1000
-    """The same for all users together; default 1000."""
+    """Body of the request, but for GET: JSON, or a form such as `to={phone}&text={message}`."""
+    seconds: Annotated[float, Meta(ge=1, le=60, extra={"unit": "s"})] = 10.0
+    """The gateway answers within this."""
+    per_user: Annotated[int, Meta(ge=1, le=100_000, extra={"unit": "messages"})] = 60
+    """Text messages within an hour that a user may send as commands, tests and announcements; administrators
+    may announce to any number of users."""
+    per_hour: Annotated[int, Meta(ge=1, le=1_000_000, extra={"unit": "messages"})] = 1000
+    """Such text messages of all users together within an hour."""
 
 
 def telephone_number(text: str) -> str:
@@ -56,28 +59,31 @@ def telephone_number(text: str) -> str:
     return number
 
 
-class Sms:
-    """Sends text messages; a status of 2xx means that the gateway has accepted one."""
+class Sms(Notificator):
+    """A gateway that takes text messages; a status of 2xx means that it has accepted one."""
 
-    def __init__(
-        self,
-        http: OutgoingHttp,
-        gateway: SmsGateway | None = None,
-        monotonic: Callable[[], float] = trio.current_time,
-        shared: SharedAttempts | None = None,
-    ) -> None:
-        """`monotonic` is the clock of the limits; `shared` counts for all servers of a cluster."""
-        self._http = http
-        self._gateway = gateway
-        limits = gateway or SmsGateway
+    name = "sms"
+    settings = SmsSettings
+    address_name = "telephone number"
+    longest_digest = MAX_TEXT_LENGTH
+
+    def __init__(self, settings: SmsSettings, network: Network) -> None:
+        super().__init__(settings, network)
         self._rates = SharedRates(
-            {OF_USER: limits.per_user, OF_ALL: limits.per_hour}, HOUR_SECONDS, monotonic, shared
+            {OF_USER: settings.per_user, OF_ALL: settings.per_hour},
+            HOUR_SECONDS,
+            network.monotonic,
+            network.shared,
         )
 
     @property
     def enabled(self) -> bool:
         """Whether a gateway is configured."""
-        return self._gateway is not None
+        return self._settings.url is not None
+
+    def address_of(self, user: User) -> str:
+        """Return the user's telephone number, if it is valid."""
+        return user.phone or "" if self.can_reach(user.phone) else ""
 
     async def admit(self, user_id: int, messages: int = 1) -> None:
         """Count messages that a user is about to send by a command, a test or an announcement.
@@ -100,24 +106,18 @@ class Sms:
         if exceeded is None:
             return
         kind, seconds = exceeded
-        limits = self._gateway or SmsGateway
         if kind == OF_USER:
-            raise LimitExceeded(f"a user may send {limits.per_user} text messages an hour", seconds)
-        raise LimitExceeded(f"all users may send {limits.per_hour} text messages an hour", seconds)
+            raise LimitExceeded(f"a user may send {self._settings.per_user} text messages an hour", seconds)
+        raise LimitExceeded(f"all users may send {self._settings.per_hour} text messages an hour", seconds)
 
-    async def send(self, message: OutgoingMessage, *, message_id: str) -> None:
-        """Hand a text message to the gateway.
-
-        Raises:
-            Unreachable: no gateway is configured, or it accepts nothing now.
-            DeliveryRefused: the gateway refuses this message.
-        """
-        gateway = self._gateway
-        if gateway is None:
+    async def send(self, message: OutgoingMessage, envelope: Envelope = NO_ENVELOPE) -> None:
+        """Hand a text message to the gateway."""
+        gateway = self._settings
+        if gateway.url is None:
             raise Unreachable("no SMS gateway is configured")
         if len(message.text) > MAX_TEXT_LENGTH:
             raise DeliveryRefused(f"a text message has at most {MAX_TEXT_LENGTH} characters", permanent=True)
-        values = {"phone": telephone_number(message.to), "message": message.text, "id": message_id}
+        values = {"phone": telephone_number(message.to), "message": message.text, "id": envelope.message_id}
         json = gateway.template.lstrip()[:1] in {"{", "["} and not _PLACES.match(gateway.template.lstrip())
         body = ""
         if gateway.method != "GET":

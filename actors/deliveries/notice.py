@@ -1,0 +1,31 @@
+"""What notificators make messages of: an event, and its words."""
+
+import msgspec
+
+from motorpool.storage.records import Device, Event, Geofence, Maintenance, Position
+
+
+class EventFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """An event with the rows that its text mentions; None where there is none."""
+
+    event: Event
+    device: Device | None = None
+    position: Position | None = None
+    geofence: Geofence | None = None
+    maintenance: Maintenance | None = None
+    driver: str = ""
+    """Name of the driver whom the event or the position names."""
+    link: str = ""
+    """URL of the event in the console; empty: no link."""
+
+
+class RenderedMessage(msgspec.Struct, frozen=True):
+    """An event in words."""
+
+    subject: str
+    digest: str
+    """One line."""
+    text: str
+    """Several lines: the digest and what else is known."""
+    html: str
+    """The same as a document."""

@@ -1,0 +1,205 @@
+"""A notificator: a way by which messages reach users (docs/events.md#notificators).
+
+Each is a class in `actors/deliveries/notificators/`, listed there in `NOTIFICATORS`; a server has one object
+of each, in `OutgoingServices.notificators`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import msgspec
+import trio
+
+from motorpool.actors.cluster.shared_attempts import SharedAttempts
+from motorpool.actors.deliveries.lane import Lane
+from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
+from motorpool.actors.deliveries.webhook import Webhooks
+from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable
+from motorpool.actors.http.http import HttpResponse, OutgoingHttp
+from motorpool.storage.deliveries.outbox import Attachment, OutgoingMessage
+from motorpool.storage.deliveries.queue import QueuedMessage
+from motorpool.storage.records import User
+
+REQUEST_SECONDS = 10.0
+"""For one request to a service."""
+MAX_ANSWER_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """What notificators send through."""
+
+    http: OutgoingHttp
+    webhooks: Webhooks
+    monotonic: Callable[[], float] = trio.current_time
+    """The clock of rate limits."""
+    shared: SharedAttempts | None = None
+    """Counts text messages for all servers of a cluster; None if there is one."""
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What goes with a message."""
+
+    message_id: str = ""
+    """Identifies the message to the recipient; the same at each attempt."""
+    date: datetime = datetime.min.replace(tzinfo=UTC)
+    """When it was made."""
+    attributes: Mapping[str, Any] = {}
+    """Of its user."""
+    attachments: Sequence[Attachment] = ()
+
+
+NO_ENVELOPE = Envelope()
+
+
+class Notificator(ABC):
+    """Composes messages to users, and sends them."""
+
+    name: ClassVar[str]
+    """As notifications name it; also its lane in the queue."""
+    settings: ClassVar[type[Any] | None] = None
+    """The dataclass of its section of the settings, which is called as the notificator; None without one."""
+    attribute: ClassVar[str] = ""
+    """The attribute of a user that says where they are reached."""
+    address_name: ClassVar[str] = ""
+    """What a user lacks whom it does not reach, if that is no attribute."""
+    sends_text: ClassVar[bool] = False
+    """Whether messages are the whole text, rather than the digest."""
+    longest_digest: ClassVar[int | None] = None
+    """Most characters of a message, of which an announcement is not shortened; None: any number."""
+
+    def __init__(self, settings: Any, network: Network) -> None:  # noqa: ANN401 - of its own class
+        """`settings` is its section, None if there is none."""
+        self._settings = settings
+        self._http = network.http
+
+    @property
+    @abstractmethod
+    def enabled(self) -> bool:
+        """Whether the settings say how it sends, to any user."""
+
+    def enabled_for(self, attributes: Mapping[str, object]) -> bool:
+        """Whether it can send to a user with these attributes."""
+        del attributes
+        return self.enabled
+
+    def address_of(self, user: User) -> str:
+        """Return where it reaches a user; empty if it does not."""
+        value = user.attributes.get(self.attribute)
+        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+    @property
+    def unreached(self) -> str:
+        """Why it does not reach a user."""
+        if self.attribute:
+            return f"the user has no attribute {self.attribute}"
+        return f"there is no such {self.address_name}"
+
+    def lane_of(self, user: User) -> str:
+        """Return the lane in which messages to a user wait."""
+        del user
+        return self.name
+
+    def lanes(self) -> tuple[Lane, ...]:
+        """Return its lanes."""
+        return (ServiceLane(self.name, self),)
+
+    def compose(
+        self, user: User, to: str, rendered: RenderedMessage, facts: EventFacts, *, urgent: bool
+    ) -> OutgoingMessage:
+        """Return the message about an event to a user who is reached at `to`."""
+        return OutgoingMessage(
+            channel=self.name,
+            to=to,
+            subject=rendered.subject,
+            text=(rendered.text if self.sends_text else rendered.digest)[: self.longest_digest],
+            link=facts.link,
+            user_id=user.id,
+            urgent=urgent,
+        )
+
+    def message(
+        self, user: User, rendered: RenderedMessage, facts: EventFacts, *, urgent: bool = False
+    ) -> OutgoingMessage | None:
+        """Return the message about an event to a user; None if it does not reach them."""
+        to = self.address_of(user)
+        return self.compose(user, to, rendered, facts, urgent=urgent) if to else None
+
+    async def admit(self, user_id: int, messages: int = 1) -> None:
+        """Count messages that a user causes, where there is a limit. Raises LimitExceeded."""
+        del user_id, messages
+
+    @abstractmethod
+    async def send(self, message: OutgoingMessage, envelope: Envelope = NO_ENVELOPE) -> None:
+        """Send a message once.
+
+        Raises:
+            Unreachable: it is not configured, or the service takes nothing now.
+            DeliveryRefused: the service refuses this message.
+        """
+
+
+class ServiceLane(Lane):
+    """Messages that a notificator sends."""
+
+    def __init__(self, name: str, notificator: Notificator, *, with_account: bool = False) -> None:
+        super().__init__(name)
+        self._notificator = notificator
+        self.with_account = with_account
+
+    async def send(
+        self,
+        session: None,
+        message: QueuedMessage,
+        attributes: Mapping[str, Any],
+        attachments: Sequence[Attachment],
+        now: datetime,
+    ) -> HttpResponse | None:
+        """Send a message by the notificator."""
+        del session, now
+        envelope = Envelope(
+            message_id=message.message_id,
+            date=message.created,
+            attributes=attributes,
+            attachments=attachments,
+        )
+        await self._notificator.send(message.message, envelope)
+        return None
+
+
+async def post(
+    http: OutgoingHttp,
+    service: str,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+    form: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """Send JSON or a form to a service that the operator named; raises Unreachable."""
+    try:
+        return await http.request(
+            "POST",
+            url,
+            trusted=True,
+            headers={**({} if content is None else {"Content-Type": "application/json"}), **(headers or {})},
+            content=content,
+            form=form,
+            seconds=REQUEST_SECONDS,
+            max_bytes=MAX_ANSWER_BYTES,
+        )
+    except OutgoingError as error:
+        # Every other message would fail in the same way.
+        raise Unreachable(f"{service} was not reached: {error}") from None
+
+
+def json_object(answer: HttpResponse) -> Mapping[str, object]:
+    """Return the object of an answer; empty if it is none."""
+    try:
+        found = answer.json()
+    except DeliveryRefused:
+        return {}
+    return found if isinstance(found, dict) else {}

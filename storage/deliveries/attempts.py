@@ -1,0 +1,157 @@
+"""What became of attempts to deliver messages."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.deliveries.outbox import TICKETS
+
+NEVER = 2**31 - 1
+"""A number of attempts or failures that is not reached."""
+
+
+class Attempt(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """An attempt to deliver a message."""
+
+    time: datetime
+    """When it began."""
+    milliseconds: int
+    """How long it took."""
+    address: str = ""
+    """The IP address that was connected to; empty if there is none."""
+    status: int | None = None
+    """The HTTP status of the answer; null without one."""
+    error: str = ""
+    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if it was delivered."""
+    answer: str = ""
+    """The beginning of the answer."""
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from a failed attempt."""
+
+    error: str
+    """Stored as the last error of message and receiver."""
+    until: datetime
+    """When the next attempt at the message is due."""
+    counts: bool = True
+    """Whether the receiver fails, rather than the service of the lane."""
+    max_attempts: int = NEVER
+    """After so many failed attempts the message has failed for good."""
+    overtaken_attempts: int = NEVER
+    """From so many failed attempts on it holds back no other."""
+    held_until: datetime | None = None
+    """Nothing is sent to the receiver before."""
+    closed_failures: int = NEVER
+    """From so many failures in a row on, over all messages, nothing is sent to the receiver for a while."""
+    closed_seconds: Sequence[float] = ()
+    """For how long: the first after the first of these failures, the last one from then on."""
+
+
+class Failing(msgspec.Struct, frozen=True):
+    """How a message and its receiver fail, after another failure."""
+
+    receiver: int
+    """The user or company; 0 if the message is to neither."""
+    attempts: int
+    """At this message, this one included."""
+    failures: int
+    """Of the receiver in a row, this one included; 0 if the failure was not the receiver's."""
+    since: datetime | None
+    """The first of them."""
+    paused: datetime | None
+    """As `LeasedReceiver.paused`."""
+
+
+_SENT = """
+    with sent as (
+        select * from unnest(
+            $1::bigint[], $2::timestamptz[], $3::integer[], $4::text[], $5::integer[], $6::text[], $7::text[]
+        ) as each (id, at, milliseconds, address, status, error, answer)
+    ), attempted as (
+        update deliveries
+        set state = 'delivered', attempts = deliveries.attempts + 1, last_error = null
+        from sent where deliveries.id = sent.id and deliveries.state = 'waiting' and company_id is not null
+        returning deliveries.id, lane, company_id, attempts
+    ), logged as (
+        insert into delivery_attempts
+            (company_id, delivery_id, attempt, at, milliseconds, address, status, error, answer)
+        select company_id, id, attempts, at, milliseconds, address, status, error, answer
+        from attempted join sent using (id) order by at
+    ), removed as (
+        delete from deliveries using sent where deliveries.id = sent.id and company_id is null
+        returning lane, user_id
+    ), failing as (
+        select lane, receiver, failures from receivers
+        where (lane, receiver) in (
+                select lane, company_id from attempted union all select lane, user_id from removed)
+            and (failures > 0 or held_until is not null) for update
+    ), opened as (
+        update deliveries set next_attempt = $9 from failing
+        where deliveries.lane = failing.lane and deliveries.receiver = failing.receiver
+            and state = 'waiting' and id <> all ($1) and next_attempt > $9 and failing.failures >= $8
+    )
+    update receivers set failures = 0, since = null, held_until = null,
+        paused = case when company_id is not null then paused end
+    from failing where receivers.lane = failing.lane and receivers.receiver = failing.receiver
+"""
+_FAILED = f"""
+    with attempted as (
+        update deliveries set attempts = attempts + 1, last_error = $8, next_attempt = $9,
+            holds_back = holds_back and attempts + 1 < $11,
+            state = case when attempts + 1 >= $10 then 'failed' else state end
+        where id = $1 and state = 'waiting'
+        returning id, lane, company_id, coalesce(company_id, user_id) as receiver, attempts
+    ), logged as (
+        insert into delivery_attempts
+            (company_id, delivery_id, attempt, at, milliseconds, address, status, error, answer)
+        select company_id, id, attempts, $2, $3, $4, $5, $6, $7 from attempted where company_id is not null
+    ), failing as (
+        insert into receivers as known (lane, receiver, failures, since, last_failure, last_error, held_until)
+        select lane, receiver, 1, $2, $2, $8, $12 from attempted where $15 and receiver is not null
+        on conflict (lane, receiver) do update set failures = known.failures + 1,
+            since = coalesce(known.since, excluded.since), last_failure = excluded.last_failure,
+            last_error = excluded.last_error,
+            held_until = greatest(known.held_until, excluded.held_until, case when known.failures + 1 >= $13
+                then $2 + ($14::float8[])[least(known.failures + 2 - $13, cardinality($14))]
+                    * interval '1 second' end)
+        returning failures, since, case lane when '{TICKETS}' then null else paused end as paused
+    )
+    select coalesce(receiver, 0), attempts, coalesce(failures, 0), since, paused
+    from attempted left join failing on true
+"""  # noqa: S608 - constants
+
+
+async def record_delivered(
+    q: Queries, delivered: Sequence[tuple[int, Attempt]], *, closed_failures: int = NEVER
+) -> None:
+    """Note that messages, by their rows, were delivered: their receivers do not fail any more.
+
+    Messages without a log are deleted. What waits for an attempt after `closed_failures` failures in a row is
+    due at once.
+    """
+    columns = zip(
+        *((row_id, *msgspec.structs.astuple(attempt)) for row_id, attempt in delivered), strict=True
+    )
+    latest = max(attempt.time for _, attempt in delivered)
+    await q.execute(_SENT, *map(list, columns), closed_failures, latest)
+
+
+async def record_failed(q: Queries, row_id: int, attempt: Attempt, failure: Failure) -> Failing | None:
+    """Note a failed attempt. Return None if the message does not wait any more."""
+    row = await q.fetch_row(
+        _FAILED,
+        row_id,
+        *msgspec.structs.astuple(attempt),
+        failure.error,
+        failure.until,
+        failure.max_attempts,
+        failure.overtaken_attempts,
+        failure.held_until,
+        failure.closed_failures,
+        list(failure.closed_seconds),
+        failure.counts,
+    )
+    return None if row is None else Failing(*row.values())
