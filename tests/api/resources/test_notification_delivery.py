@@ -8,6 +8,7 @@ import trio
 import trio.testing
 
 from motorpool.actors.deliveries import MailSettings, SmsSettings
+from motorpool.actors.deliveries.notificators.ntfy import NtfySettings
 from motorpool.actors.messages.topics import WEB_EVENTS
 from motorpool.api.auth.settings import UserSettings
 
@@ -50,6 +51,28 @@ async def test_what_is_configured_is_listed_and_told_by_the_server(starting, mai
             True,
             False,
         )
+
+
+async def test_ntfy_is_listed_where_it_is_configured_and_reaches_the_topic_of_a_user(starting, web_server):
+    server = web_server()
+    async with starting(ntfy=NtfySettings(url=server.url, token="tk_1")) as served:
+        assert await names(served.admin) == ["web", "ntfy", "command"]
+        assert await names(served.admin, "?announcement=true") == ["web", "ntfy"]
+        answer = await served.admin.post("/notifications/test/ntfy")
+        assert (answer.status, answer.text) == (400, "ntfy: the user has no attribute ntfyTopic")
+        ann = await served.user("ann", attributes={"ntfyTopic": "fleet-ann"})
+        assert (await ann.post("/notifications/test/ntfy")).status == 204
+        path = f"/notifications/send/ntfy?userId={ann.id}"
+        assert (await served.admin.post(path, json={**HELLO, "priority": True})).status == 204
+        with trio.fail_after(60):
+            while len(server.asked) < 2:
+                await trio.testing.wait_all_tasks_blocked(0.01)
+    sent = [json.loads(asked.body) for asked in server.asked]
+    assert [(each["topic"], each["title"], each["priority"]) for each in sent] == [
+        ("fleet-ann", "Test message", 3),
+        ("fleet-ann", "Maintenance", 4),
+    ]
+    assert sent[1]["message"] == "Rest tonight"
 
 
 async def test_a_mail_account_of_ones_own_is_listed_for_oneself(served):
