@@ -50,7 +50,7 @@ class Lane(ABC):
     """Most messages that are sent at the same time."""
     max_per_receiver = 4
     """Of these, to one receiver."""
-    note_seconds = 0.0
+    note_seconds = 0.1
     """For how long deliveries are collected before they are recorded together."""
     closed_failures = NEVER
     """After so many failures of a receiver in a row only one message to it is sent at a time."""

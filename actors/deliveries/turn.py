@@ -194,7 +194,11 @@ class Turn:
         delivered, self._delivered = self._delivered, []
         if not delivered:
             return
-        await attempts.record_delivered(self._database, delivered, closed_failures=self._lane.closed_failures)
+        if self._lane.is_logged:
+            closed = self._lane.closed_failures
+            await attempts.record_delivered(self._database, delivered, closed_failures=closed)
+        else:
+            await attempts.remove_delivered(self._database, [row_id for row_id, _ in delivered])
         self._source.delivered()
 
     async def _failed(

@@ -73,29 +73,30 @@ _SENT = """
     ), attempted as (
         update deliveries
         set state = 'delivered', attempts = deliveries.attempts + 1, last_error = null
-        from sent where deliveries.id = sent.id and deliveries.state = 'waiting' and company_id is not null
+        from sent where deliveries.id = sent.id and deliveries.state = 'waiting'
         returning deliveries.id, lane, company_id, attempts
     ), logged as (
         insert into delivery_attempts
             (company_id, delivery_id, attempt, at, milliseconds, address, status, error, answer)
         select company_id, id, attempts, at, milliseconds, address, status, error, answer
         from attempted join sent using (id) order by at
-    ), removed as (
-        delete from deliveries using sent where deliveries.id = sent.id and company_id is null
-        returning lane, user_id
     ), failing as (
         select lane, receiver, failures from receivers
-        where (lane, receiver) in (
-                select lane, company_id from attempted union all select lane, user_id from removed)
+        where (lane, receiver) in (select lane, company_id from attempted)
             and (failures > 0 or held_until is not null) for update
     ), opened as (
         update deliveries set next_attempt = $9 from failing
         where deliveries.lane = failing.lane and deliveries.receiver = failing.receiver
             and state = 'waiting' and id <> all ($1) and next_attempt > $9 and failing.failures >= $8
     )
-    update receivers set failures = 0, since = null, held_until = null,
-        paused = case when company_id is not null then paused end
-    from failing where receivers.lane = failing.lane and receivers.receiver = failing.receiver
+    update receivers set failures = 0, since = null, held_until = null from failing
+    where receivers.lane = failing.lane and receivers.receiver = failing.receiver
+"""
+_REMOVED = """
+    with sent as (delete from deliveries where id = any($1::bigint[]) returning lane, user_id)
+    update receivers set failures = 0, since = null, held_until = null, paused = null from sent
+    where receivers.lane = sent.lane and receivers.receiver = sent.user_id
+        and (failures > 0 or held_until is not null)
 """
 _FAILED = f"""
     with attempted as (
@@ -127,9 +128,9 @@ _FAILED = f"""
 async def record_delivered(
     q: Queries, delivered: Sequence[tuple[int, Attempt]], *, closed_failures: int = NEVER
 ) -> None:
-    """Note that messages, by their rows, were delivered: their receivers do not fail any more.
+    """Log that messages, by their rows, were delivered: their receivers do not fail any more.
 
-    Messages without a log are deleted. What waits for an attempt after `closed_failures` failures in a row is
+    What waits for an attempt after `closed_failures` failures in a row is
     due at once.
     """
     columns = zip(
@@ -137,6 +138,11 @@ async def record_delivered(
     )
     latest = max(attempt.time for _, attempt in delivered)
     await q.execute(_SENT, *map(list, columns), closed_failures, latest)
+
+
+async def remove_delivered(q: Queries, row_ids: Sequence[int]) -> None:
+    """Delete messages without a log that were delivered: their receivers do not fail any more."""
+    await q.execute(_REMOVED, list(row_ids))
 
 
 async def record_failed(q: Queries, row_id: int, attempt: Attempt, failure: Failure) -> Failing | None:
