@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Mapping
 from functools import cache
+from typing import Self
 
 import httpcore
 import httpx
@@ -54,6 +55,21 @@ def build_request(
     return request
 
 
+class _Body:
+    """The content of a request in one piece; a generator would be left unfinished by a cancellation."""
+
+    def __init__(self, content: bytes) -> None:
+        self._pieces = iter((content,))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        for piece in self._pieces:
+            return piece
+        raise StopAsyncIteration
+
+
 async def exchange(
     pool: httpcore.AsyncConnectionPool,
     request: httpx.Request,
@@ -77,7 +93,7 @@ async def exchange(
         request.method,
         httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
         headers=request.headers.raw,
-        content=request.content,
+        content=_Body(request.content) if request.content else None,
         extensions={"timeout": {"connect": connect_seconds}},
     )
     try:
