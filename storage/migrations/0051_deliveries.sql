@@ -77,15 +77,17 @@ select id, 'ticket webhook', company_id, company_id, 'msg_' || company_id || '_'
 from ticket_messages;
 insert into deliveries (id, lane, receiver, user_id, message_id, message, created, expires, next_attempt, attempts,
     last_error, order_key, holds_back)
-select id + (select last_value from ticket_messages_id_seq), lane,
+select id + (select greatest(last_value, (select max(id) from ticket_messages)) from ticket_messages_id_seq), lane,
     case when lane in ('own mail', 'webhook') then coalesce(user_id, 0) else 0 end, user_id, message_id, message, created,
     expires, next_attempt, attempts, last_error, case lane when 'webhook' then 0 end, lane = 'webhook' and not is_overtaken
 from outbox;
 insert into delivery_attachments (delivery_id, place, name, media_type, content)
-select outbox_id + (select last_value from ticket_messages_id_seq), place, name, media_type, content
+select outbox_id + (select greatest(last_value, (select max(id) from ticket_messages)) from ticket_messages_id_seq),
+    place, name, media_type, content
 from outbox_attachments;
 select setval('deliveries_id_seq',
-    (select last_value from ticket_messages_id_seq) + (select last_value from outbox_id_seq));
+    (select greatest(last_value, (select max(id) from ticket_messages)) from ticket_messages_id_seq)
+    + (select greatest(last_value, (select max(id) from outbox)) from outbox_id_seq));
 
 insert into receivers (lane, receiver, failures, since, last_failure, last_error, paused)
 select lane, user_id, failures, since, last_failure, last_error, paused from failing_receivers;

@@ -52,6 +52,15 @@ COLUMNS = """
 """
 
 
+REPLACED_TABLES = {
+    "outbox",
+    "outbox_attachments",
+    "ticket_messages",
+    "ticket_message_attempts",
+    "failing_receivers",
+    "ticket_webhooks",
+}
+"""Tables whose rows a later migration carries over into others (tests/storage/filled compares them)."""
 @pytest.fixture
 async def old(database):
     """One connection in an empty schema of its own, which is rolled back."""
@@ -88,6 +97,8 @@ async def read(q):
 
 def assert_kept(before, after):
     for table, rows in before.items():
+        if table in REPLACED_TABLES and table not in after:
+            continue
         names = [name for name in rows[0] if (table, name) not in REPLACED]
         kept = [{name: row[name] for name in names} for row in after[table]]
         expected = [{name: row[name] for name in names} for row in rows]
