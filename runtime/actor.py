@@ -55,7 +55,7 @@ class Actor(Generic[M]):
         return False
 
     def release(self) -> None:
-        """Let go of what this object holds, such as a socket; the last call, also after a crash."""
+        """Release resources such as sockets. The last call, also after a crash."""
 
     async def stop(self) -> None:
         """End in order, within the spec's `shutdown_seconds`; also after `leave`.

@@ -44,7 +44,7 @@ INLINE_TURNS: Final = 16
 """Messages one sender handles for an actor before a worker takes over what queued behind them."""
 
 SLICE_SECONDS: Final = 0.002
-"""A worker yields to other tasks after so long. In real seconds: CPU time is limited, not the clock's."""
+"""A worker yields to other tasks after this time. Real seconds, not the clock's: the limit is on CPU time."""
 
 SLICE_CHECK_MESSAGES: Final = 16
 """Messages between two checks of the time slice; a check costs as much as half a message."""
@@ -84,7 +84,7 @@ class Behaviour(Protocol[M_contra]):
         """End in order."""
 
     def release(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
 
 
 class Group(Protocol[M]):

@@ -29,8 +29,8 @@ class Clock(Protocol):
 class SystemClock:
     """Trio's clock and the computer's wall clock.
 
-    Programs that share a database compare theirs with that of the database (`compare`). One that differs by
-    more than a few seconds is corrected, so that instants which one has written mean the same to another.
+    Programs that share a database compare their clocks with the database's (`compare`). A clock that is off
+    by more than a few seconds is corrected, so that stored times mean the same to all of them.
     """
 
     __slots__ = ("_correction",)

@@ -220,7 +220,7 @@ class Dynamic(ActorGroup[K, M]):
         self._check_idle_slice(iter(list(self.cells.values())))
 
     def _check_idle_slice(self, cells: Iterator[Cell[M]]) -> None:
-        """Let actors leave that had no message for IDLE_CHECKS checks."""
+        """End actors that had no message for IDLE_CHECKS checks."""
         looked = 0
         for cell in islice(cells, SLICE):
             looked += 1

@@ -74,7 +74,7 @@ class UnknownKind(ActorError):
 
 
 class Lagged(ActorError):
-    """A subscription was overrun: so many values are lost, the next receive goes on with the oldest kept."""
+    """A subscription was overrun and lost this many values; the next receive returns the oldest one kept."""
 
     def __init__(self, topic: str, count: int) -> None:
         super().__init__(f"a reader of {topic} lost {count} values")

@@ -10,7 +10,7 @@ class Cancellable(Protocol):
     """What ends with a life: a timer, or a listener of a topic."""
 
     def cancel(self) -> None:
-        """Call nobody any more."""
+        """Stop; nothing is called afterwards."""
 
 
 class LifeScope:
@@ -29,7 +29,7 @@ class LifeScope:
         return f"<LifeScope: {len(self._all_timers())} timers, {len(self._pending or ())} answers pending>"
 
     def add_timer(self, timer: Cancellable) -> None:
-        """Let `timer`, or a listener, end with this life."""
+        """Cancel `timer`, or a listener, when this life ends."""
         timers = self._timers
         if timers is None:
             self._timers = timer

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 LONG_SECONDS: Final = 0.2
 """Longer stalls are counted and logged."""
 SPAN_SECONDS: Final = 60.0
-"""The longest stall is that of the last one to two spans of this length."""
+"""The longest stall is measured over the last one to two spans of this length."""
 LOG_SECONDS: Final = 10.0
 """At most one line in this time."""
 

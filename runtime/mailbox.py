@@ -98,7 +98,7 @@ class Mailbox:
             self.incoming.append(item)
 
     def enqueue_waiter(self, key: object, item: object) -> None:
-        """Let `item` wait for room under `key`: the task to wake when it gets in, or the item itself."""
+        """Queue `item` for room under `key`: the task to wake once there is room, or the item itself."""
         if self.waiting is None:
             self.waiting = OrderedDict()
         self.waiting[key] = item

@@ -99,7 +99,7 @@ class DynamicSpec(ActorSpec, Generic[K, M]):
     """None: children are started by `System.start` only, with factories of their own."""
     restart: Restart = Restart.TRANSIENT
     idle_seconds: float | None = None
-    """A child without a message for so long (up to a quarter longer) ends. None: never."""
+    """A child that has had no message for this time (up to a quarter longer) ends. None: never."""
     start_on_message: bool = True
     """Whether a message to a key that has no actor starts one (given a factory) or raises ActorStopped."""
     intensity: int = 5

@@ -49,7 +49,7 @@ class System:
 
     @property
     def timers(self) -> Timers:
-        """Timers that call plain functions and have no owner; an actor uses those of its context."""
+        """Timers that call plain functions and have no owner; actors use the timers of their context."""
         return self.runtime.timers
 
     @property

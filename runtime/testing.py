@@ -128,7 +128,7 @@ class FailsInRun(Actor[object]):
         self._requested = trio.Event()
 
     def handle(self, message: object) -> None:
-        """Let `run` break."""
+        """Make `run` raise."""
         self._requested.set()
 
     async def run(self) -> None:

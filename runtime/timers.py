@@ -54,12 +54,12 @@ class Timers:
         return timer
 
     def arm_at(self, timer: Timer, instant: datetime) -> None:
-        """Let `timer` fire once the wall clock shows `instant`."""
+        """Arm `timer` to fire once the wall clock shows `instant`."""
         self._wall_timers.push(timer, instant.timestamp())
         self._schedule_wall_check()
 
     def arm(self, timer: Timer, seconds: float) -> None:
-        """Let `timer` fire `seconds` from now, whether or not it is set already; later is O(1)."""
+        """Arm `timer` to fire `seconds` from now, whether or not it is armed already; postponing is O(1)."""
         due = self._clock.monotonic() + seconds
         self._monotonic_timers.push(timer, due)
         # Moving the deadline of a sleep is cheaper than waking the sleeper, and not touching it is cheapest:

@@ -180,7 +180,7 @@ class Subscription(Generic[T]):
         raise trio.ClosedResourceError(f"the subscription to {self._topic.name} is closed")
 
     def close(self) -> None:
-        """Read no more. A task that waits in `receive_batch` is woken."""
+        """Stop receiving. Wakes a task that waits in `receive_batch`."""
         if not self.closed:
             self.closed = True
             self._ready = iter(())
@@ -265,7 +265,7 @@ class Listener(Generic[T]):
         self._function = function
 
     def cancel(self) -> None:
-        """Call the function no more."""
+        """Stop calling the function."""
         self._topic._forwardings = tuple(each for each in self._topic._forwardings if each is not self)
 
     def _tell(self, value: T) -> None:
