@@ -1,4 +1,4 @@
-"""Checksums of device protocols. The CRCs are those of the catalogue of CRC algorithms
+"""Checksums of device protocols. The CRCs are named as in the catalogue of CRC algorithms
 (https://reveng.sourceforge.io/crc-catalogue/16.htm), computed by fastcrc.
 """
 

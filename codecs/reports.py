@@ -253,7 +253,7 @@ class MediaAddress(msgspec.Struct, frozen=True, gc=False):
     live_port: int
     playback_port: int
     upload_port: int = 0
-    """Port for files of alarms, which is that of the device protocol."""
+    """Port for alarm files: the port of the device protocol."""
 
 
 class DeviceCommand(msgspec.Struct, frozen=True, gc=False):

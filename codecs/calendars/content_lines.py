@@ -1,6 +1,6 @@
 """iCalendar text as components and content lines (RFC 5545, sections 3.1 and 3.4) with their line numbers.
 
-The lexer and the parsers of values are those of the icalendar package, the tree is not: its `from_ical` takes
+The lexer and the parsers of values come from the icalendar package, the tree does not: its `from_ical` takes
 a text without line breaks for the path of a file, and keeps every VTIMEZONE for all later calendars.
 """
 

@@ -19,8 +19,8 @@ from motorpool.codecs.calendars.time_zones import find_zone, local_time, parse_v
 MAX_INSTANCES = 100_000
 """Instances in the first two years of every event, all together."""
 MAX_REACH = timedelta(days=3660)
-"""Of an instance, from its start to its end, and from where it was before it was moved. The instances of
-so long a time are looked at for each month.
+"""The longest an instance may last, and the farthest it may be moved. Computing one month examines the
+instances of this span.
 """
 MAX_STEPS = 750_000
 """Candidate times that may be examined for these and for COUNT: some seconds on a slow machine."""
@@ -93,7 +93,7 @@ def _two_years(event: Event, spend: Callable[[int], None]) -> Iterator[object]:
     yield from event.dates
     start = local_time(event.start, UTC)
     month = timedelta(days=31)
-    # Month by month, as windows are computed later: so the steps are those of computing them.
+    # Month by month, as windows are computed later, so that the same steps are counted.
     for rule, until in (*event.rules, *event.exclusion_rules):
         last = start + 24 * month if until is None else local_time(until, UTC) + timedelta(days=1)
         for number in range(24):

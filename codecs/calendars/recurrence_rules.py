@@ -70,7 +70,7 @@ class Rule:
 
     @cached_property
     def times(self) -> tuple[time, ...]:
-        """The times of a matching day; for HOURLY those of its first hour."""
+        """The times of a matching day; for HOURLY the times within its first hour."""
         return tuple(
             time(hour, minute, second)
             for hour in (self.hours if self.frequency != "HOURLY" else (0,))

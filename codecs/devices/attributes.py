@@ -1,8 +1,7 @@
 """The attributes of positions under which all protocols report the same thing the same way.
 
-The table is that of docs/protocols/common.md#attribute-keys; the test of every codec compares what its
-vectors
-give with it.
+They are documented in docs/protocols/common.md#attribute-keys; every codec's test compares the decoded
+vectors with it.
 """
 
 import re

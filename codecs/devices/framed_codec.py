@@ -45,7 +45,7 @@ class FramedCodec(DeviceCodec, abc.ABC):
         return self._read(self._framer.receive(data) + self._framer.finish())
 
     def identify(self, unique_id: str, reports: list[Report], receipt: Receipt | None = None) -> None:
-        """Append a `Login` where the identity is not that of the message before, or the login has an answer.
+        """Append a `Login` if the identity differs from the previous message's, or if the login is answered.
 
         An empty one stands for the device that identified itself before.
 

@@ -23,7 +23,7 @@ _BIT_RATE = 24_000
 class AacTranscoder:
     """Units of one telephone coding into AAC at 8 kHz mono; the encoder lives as long as the stream.
 
-    Times are exact to the sample: a frame's time is that of the unit which holds its first sample.
+    Times are exact to the sample: a frame takes the time of the unit that holds its first sample.
     """
 
     def __init__(self, coding: AudioCoding, g726_bits_per_sample: int = 0) -> None:
@@ -45,7 +45,7 @@ class AacTranscoder:
         return self._encode(b"".join(pieces))
 
     def drain(self) -> list[AudioFrame]:
-        """Return what the encoder still holds; the transcoder is of no further use."""
+        """Return what the encoder still holds; the transcoder cannot be used afterwards."""
         return self._frames(self._encoder.encode(None))
 
     def _decode(self, payload: bytes) -> bytes:

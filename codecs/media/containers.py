@@ -15,10 +15,10 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: str
     """For documents."""
     suffix: str
-    """Of file names and URLs, without the dot."""
+    """Extension of file names and URLs, without the dot."""
     media_type: str
-    """Of HTTP answers."""
+    """Content type of HTTP responses."""
     write: "Callable[[MediaFragment], bytes]"
     """Return the file of a fragment, whose audio is AAC; raises av.FFmpegError where FFmpeg rejects it."""
     write_initialization: "Callable[[MediaFragment], bytes] | None" = None
-    """Return what players read before the files (EXT-X-MAP); empty where that of the file before serves."""
+    """Return the initialization section (EXT-X-MAP); empty where the previous one still applies."""

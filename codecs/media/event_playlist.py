@@ -37,7 +37,7 @@ class EventPlaylist:
         first_index: int = 0,
         first_discontinuity: int = 0,
     ) -> None:
-        """`prefix` precedes each segment's name; the numbers continue those of earlier playbacks."""
+        """`prefix` precedes each segment's name; numbering continues from earlier playbacks."""
         self._prefix = prefix
         self._target_duration = max(1, math.ceil(target_seconds))
         self._first_index = first_index

@@ -21,7 +21,7 @@ _PARTS_VERSION = 6
 _HOLD_BACK_PARTS = 3
 """How far from the end players of parts play."""
 _PARTS_FOR_TARGETS = 3
-"""Parts are listed so many target durations from the end."""
+"""Parts are listed up to this many target durations from the end."""
 _STEPS_PER_SECOND = 20
 """The part target is rounded up, so that it does not change with each part of a camera that jitters."""
 
@@ -168,7 +168,7 @@ class LivePlaylist:
         return self._initializations.get(index)
 
     def get_part(self, index: int, part: int) -> bytes | None:
-        """The file of a part, as long as that of its segment."""
+        """The file of a part; available for as long as the file of its segment."""
         if index == self._next_index:
             growing = self._growing
             return growing.contents[part] if growing is not None and 0 <= part < len(growing) else None

@@ -45,8 +45,8 @@ class Segmenter:
         """`start` in ticks; above 0, as an encoder's first audio frame is stamped before its first sample.
 
         Not `live`: the device sends a recording, as fast as it likes. `discontinuity`: the first fragment
-        follows those of an earlier actor of the stream. `part_seconds`: no fragment is longer, and those
-        that end no segment are not `complete` (Low-Latency HLS); 0 for whole segments.
+        continues the stream of an earlier actor. `part_seconds`: the longest fragment; a fragment that ends
+        no segment is not `complete` (Low-Latency HLS). 0 for whole segments.
         """
         self.last_keyframe: Keyframe | None = None
         target, longest, part = (

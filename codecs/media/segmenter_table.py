@@ -6,7 +6,7 @@ measures and does what the answer says.
 
 Rules that the table follows:
 
-1. What continues nothing is dropped. Pictures continue those of their coding since a key frame: where none
+1. What continues nothing is dropped. Pictures continue a key frame of the same coding: where none
    is open they have no row. Audio continues nothing, but it is kept back until it is clear whether pictures
    come.
 2. A key frame ends the segment shortly before its target already: timestamps jitter, and the next key frame

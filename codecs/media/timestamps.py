@@ -27,7 +27,7 @@ _SNAP_TICKS = 250 * TICKS_PER_MS
 _SKEW_TICKS = 40 * TICKS_PER_MS
 """How far audio with its own clock may drift from the pictures it arrives with."""
 _BASELINE_TICKS = 20 * TICKS_PER_SECOND
-"""Length of audio after which the distance of its timestamps from those of pictures is known."""
+"""Length of audio after which the offset between audio and video timestamps is known."""
 _DRIFT_SMOOTHING_TICKS = 15 * TICKS_PER_SECOND
 """Length of audio over which that distance is smoothed, because a stalled link is not a drift."""
 _DRIFT_DEAD_BAND_TICKS = 30 * TICKS_PER_MS
@@ -59,7 +59,7 @@ class _ClockDrift:
     received: int = 0
 
     def follow(self, difference: float, duration: int) -> None:
-        """Add how far a unit's timestamp is ahead of that of the picture it arrived with; all in ticks."""
+        """Record how far a unit's timestamp is ahead of the picture it arrived with; all in ticks."""
         self.received += duration
         self.smoothed += (difference - self.smoothed) * duration / min(self.received, _DRIFT_SMOOTHING_TICKS)
         if self.baseline is None:

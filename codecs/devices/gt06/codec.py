@@ -82,7 +82,7 @@ class Gt06(FramedCodec):
         self._login_zone: tzinfo = UTC
         """Zone of the device's clock that its login named."""
         self._zone: tzinfo | None = None
-        """The zone that is configured for the device; None: that of its login."""
+        """The time zone configured for the device; None: the one in its login."""
 
     def read_frame(self, frame: bytes, reports: list[Report]) -> None:
         """Read one frame."""
@@ -131,11 +131,11 @@ class Gt06(FramedCodec):
             reports += (rejected(str(error) or type(error).__name__, frame), Heartbeat(answer))
 
     def set_timezone(self, zone: tzinfo | None) -> None:
-        """Set the zone of the device's clock; None: that of its login, else UTC."""
+        """Set the time zone of the device's clock; None: the one in its login, else UTC."""
         self._zone = zone
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
-        """Return a message 80 with the text of a command; that of a `custom` one is its `data`."""
+        """Return a message 80 with the text of a command; for `custom` commands the text is `data`."""
         text = command_text(command, self.model, self.options, self.password)
         content = bytes((4 + len(text),)) + bytes(4) + text
         if self.options.get("language"):

@@ -143,7 +143,7 @@ def read_sized_cell(record: Record, reader: ByteReader, *, cell_size: int = 3) -
     """Read a cell behind a length, which counts itself; 0: there is none, but its bytes may be there."""
     size = reader.uint8()
     if not size:
-        # Some pad with zeros, and some leave the cell out; what follows is never so many zeros.
+        # Some pad with zeros, and some leave the cell out; what follows never has as many zeros.
         padding = 5 + cell_size
         if reader.remaining >= padding and not any(reader.peek(padding)):
             reader.skip(padding)

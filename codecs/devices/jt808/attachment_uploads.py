@@ -77,7 +77,7 @@ class AttachmentUploads:
     def read(self, message: TerminalMessage, server_key: bytes) -> list[Report]:
         """Return the reports of one of the `UPLOAD_MESSAGES`.
 
-        `server_key` is that of the codec which requested the files.
+        `server_key` is the key of the codec that requested the files.
 
         Raises:
             CodecError: the body is malformed, or too many files are incomplete.

@@ -36,8 +36,8 @@ def decode_location(
     model: Model = STANDARD,
     items: ItemDecoder = STANDARD_ITEMS,
 ) -> PositionReport:
-    """Return the position in `content[start:end]`; `is_2019` and the model select the meaning of the bits,
-    `items` that of the items.
+    """Return the position in `content[start:end]`; `is_2019` and the model select the meaning of the bits;
+    `items` decodes the items.
 
     Raises:
         Truncated: fewer than 28 bytes.

@@ -1,6 +1,6 @@
 """Video commands of JT/T 1078 as bodies of JT/T 808 messages.
 
-The messages are those of docs/protocols/jt808.md#video-requests, the attributes those of docs/decisions/0023.
+Messages: docs/protocols/jt808.md#video-requests; attributes: docs/decisions/0023.
 """
 
 from collections.abc import Callable, Mapping

@@ -49,7 +49,7 @@ _TAXIMETER_NAMES = (
 
 
 def is_record(values: Sequence[str]) -> bool:
-    """Return whether the fields after the type are those of a record."""
+    """Return whether the fields after the type form a record."""
     return any(value in _VALIDITIES for value in values[_VALIDITY : _VALIDITY + 2])
 
 

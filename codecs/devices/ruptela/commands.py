@@ -42,7 +42,7 @@ _HOST = re.compile(r"[!-+\--~]{1,100}")
 
 
 def command_frame(command: DeviceCommand, password: str) -> bytes:
-    """Return the frame of a command; `password` is that of text messages, empty for the usual one.
+    """Return the frame of a command; `password` is the one for text messages; empty for the default.
 
     Raises:
         UnsupportedCommand: there is no such command, or an attribute cannot be sent.

@@ -103,7 +103,7 @@ class Watch(FramedCodec):
         return super().refuse(receipt)
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
-        """Return a message with the content of a command; that of a `custom` one is its `data`."""
+        """Return a message with the content of a command; for `custom` commands the content is `data`."""
         content = command_content(command, self.utc_now() if self.utc_now is not None else None)
         identity = command.unique_id or self.unique_id
         if not identity:

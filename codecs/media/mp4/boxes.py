@@ -105,7 +105,7 @@ def _track(number: int, track: "Track", timescale: int) -> bytes:
 
 
 def movie_fragment(sequence: int, runs: Sequence[TrackRun], parts: Sequence[bytes]) -> bytes:
-    """Return a fragment with its media data: that of the first run, then that of the next."""
+    """Return a fragment followed by its media data, run after run."""
     offset = len(_fragment_header(sequence, runs, [0] * len(runs))) + 8
     offsets = []
     for run in runs:

@@ -115,9 +115,9 @@ def model_of(name: str, alarm_bits: str = "", status_bits: str = "") -> Model:
     """Return what is known of a model.
 
     Args:
-        name: of the model, in any case; empty: unknown.
-        alarm_bits: of the alarm word, as `15=lowBattery,16=` with the names of alarms; they precede those of
-            the model, and no name switches a bit off. Parts that are none of this are left out.
+        name: of the model, upper or lower case; empty: unknown.
+        alarm_bits: of the alarm word, as `15=lowBattery,16=` with the names of alarms; they override the
+            model's, and an empty name switches a bit off. Other parts are ignored.
         status_bits: of the status word, as `6=armed,18=door`: attributes that are true or false, and alarms.
     """
     key = name.strip().upper()

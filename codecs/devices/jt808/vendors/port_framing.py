@@ -1,4 +1,4 @@
-"""The frames that stand beside those of JT/T 808 on its port (docs/protocols/jt808-vendors.md#frames).
+"""Other frames than JT/T 808's on its port (docs/protocols/jt808-vendors.md#frames).
 
 A byte outside a frame decides of which form it is: `7e`, `e7` or `(`. Inside a frame the others are data.
 """
@@ -113,7 +113,7 @@ class PortFramer:
         return self._framer.buffered
 
     def receive(self, data: bytes) -> list[bytes | E7Frame | TextFrame | FrameRejected]:
-        """Return the frames that end in these bytes; those of JT/T 808 without delimiters."""
+        """Return the frames that end in these bytes; JT/T 808 frames come without delimiters."""
         items: list[bytes | E7Frame | TextFrame | FrameRejected] = []
         for frame in self._framer.receive(data):
             if isinstance(frame, FrameRejected):

@@ -58,7 +58,7 @@ class StateWords:
         Args:
             alarms: names of alarms.
             status: attributes that are true or false, or alarms; bits 0 and 8 to 11 keep their own meaning.
-            is_2019: whether the words are those of the 2019 form.
+            is_2019: whether the words have the 2019 form.
         """
         self._alarms = {**_ALARMS, **(_ALARMS_2019 if is_2019 else {}), **alarms}
         self._status = {_LOCKED: "lock", _CHARGING: "charge", **dict.fromkeys(range(13, 18), "door")}

@@ -1,4 +1,4 @@
-"""Voltages of which the message does not say whether they are those of the supply or of the battery."""
+"""Voltages for which the message does not say whether they belong to the supply or the battery."""
 
 from typing import Any
 
