@@ -12,7 +12,7 @@ from motorpool.storage.records import (
     Order,
 )
 
-# Sort and keyword columns are those of docs/http-api.md#lists.
+# Sort and keyword columns: docs/http-api.md#lists.
 DRIVERS = Table(
     "drivers", Driver, keywords=("name", "unique_id"), access=links.access_by_link(links.USER_DRIVER)
 )

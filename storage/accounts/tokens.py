@@ -33,7 +33,7 @@ class SharedToken(msgspec.Struct, frozen=True):
 
     id: str
     user_id: int
-    """The temporary user as whom its holders see the object."""
+    """The temporary user that holders of the token act as."""
     device_id: int
     """0 for a group."""
     group_id: int

@@ -13,7 +13,7 @@ from motorpool.storage.records import User
 
 
 def _users_of_manager(manager_id: int) -> Condition:
-    """Return the condition for the users whom a manager has access to; administrators have no manager."""
+    """Return the condition for users that a manager has access to; administrators have no manager."""
     return all_of(links.linked_to(links.USER_USER, manager_id), Condition("not administrator"))
 
 
@@ -118,7 +118,7 @@ async def change_password(
     transaction: Queries, user_id: int, stored: str, now: datetime, *, keep_session: str | None = None
 ) -> bool:
     """Store a new password hash, end all tokens and all sessions except `keep_session`, and forget from where
-    the user has logged in: whoever knew the old password may have done so.
+    the user has logged in: anyone who knew the old password may have done so.
 
     Return whether the user exists.
     """

@@ -46,7 +46,7 @@ class BroadcastChannel:
             )
 
     async def check(self, seconds: float) -> None:
-        """Ask for a sign of life, due within so many seconds: a broken connection may not be told as lost.
+        """Ask for a sign of life, due within `seconds`: the loss of a connection may go unreported.
 
         Raises StorageUnavailable.
         """

@@ -8,7 +8,7 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import DutyLost
 
 IDLE_SECONDS: Final = 5.0
-"""A transaction of a holder that stands still for so long, because its process is frozen, is rolled back."""
+"""A holder's transaction that is idle for this time, because its process is frozen, is rolled back."""
 
 _FREE = f"(node is null or not {nodes.is_live('duties.node')})"
 # The epoch tells whether another server has taken the duty since it was read. A row that is locked is in use.
@@ -25,7 +25,7 @@ _TAKE = f"""
 
 
 async def take(q: Queries, node: int, names: Collection[str]) -> dict[str, int]:
-    """Take those of the duties that no live server holds, for the server `node`.
+    """Take the duties that no live server holds, for the server `node`.
 
     Return the epochs of all of them that it holds now.
     """
@@ -56,7 +56,7 @@ async def release(q: Queries, node: int, name: str, epoch: int) -> None:
 
 
 async def check(q: Queries, node: int, name: str, epoch: int) -> None:
-    """Let the transaction `q` be committed only if the duty is held still; the last statement before it.
+    """Make sure that the duty is still held when the transaction `q` commits; its last statement.
 
     Raises:
         DutyLost: another server holds it, or none.

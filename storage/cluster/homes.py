@@ -73,7 +73,7 @@ class Home(msgspec.Struct, frozen=True, gc=False):
 async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]:
     """Note that these devices are connected to the server `node`, unless it has been declared dead.
 
-    Return those that, as far as is known, are connected to another server that lives.
+    Return the devices that, as far as is known, are connected to another live server.
     """
     return [row[0] for row in await q.fetch(_CLAIM, node, list(device_ids))]
 
@@ -81,22 +81,22 @@ async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]
 async def claim_free(
     q: Queries, node: int, device_ids: Collection[int], connected: Collection[int]
 ) -> frozenset[int]:
-    """Return those of the devices that are connected to a server that lives and is not `node`.
+    """Return which of the devices are connected to a live server other than `node`.
 
-    At the same instant those of `connected` that no live server has are noted as connected to `node`: another
-    server may have overwritten their rows.
+    In the same statement, devices in `connected` that no live server holds are recorded as connected to
+    `node`: another server may have overwritten their rows.
     """
     rows = await q.fetch(_CLAIM_FREE, node, list(device_ids), list(connected))
     return frozenset(row[0] for row in rows)
 
 
 async def release(q: Queries, node: int, device_ids: Collection[int]) -> None:
-    """Note that these devices are not connected to the server `node` any more, which was their last."""
+    """Record that these devices are no longer connected to `node`, and that it was their last server."""
     await q.execute(_RELEASE, node, list(device_ids))
 
 
 async def connected_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> frozenset[int]:
-    """Return those of the devices that are connected to a server that lives and is not `node`."""
+    """Return which of the devices are connected to a live server other than `node`."""
     return frozenset(row[0] for row in await q.fetch(_ELSEWHERE, node, list(device_ids)))
 
 

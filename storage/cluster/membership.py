@@ -21,8 +21,8 @@ RENEW_SECONDS = 1.0
 RENEW_ALONE_SECONDS = 2.0
 """Where nobody waits for the death of this server."""
 SETTLED_SECONDS = 10.0
-"""A server that has renewed its row for so long, without a failure or a pause of more than SILENT_SECONDS,
-declares others dead: an outage of the database kills none."""
+"""A server declares others dead only once it has renewed its own row for this time, without a failure or a
+pause of more than SILENT_SECONDS: an outage of the database kills none."""
 WAIT_SECONDS = 10.0
 """For another server to end, before this one gives up starting."""
 RETRY_SECONDS = 0.5

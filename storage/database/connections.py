@@ -24,8 +24,8 @@ from motorpool.storage.settings import DatabaseSettings
 _log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 60.0
-"""A transaction that stands still for so long, because its process is frozen or its machine has lost its
-power, is rolled back by PostgreSQL, so that other servers can lock the same rows."""
+"""PostgreSQL rolls back a transaction that has been idle for this time, because its process is frozen or its
+machine has lost power, so that other servers can lock the same rows."""
 _SETTLE_SECONDS = 5.0
 _RETRY_SECONDS = 0.25
 _MAX_RETRY_SECONDS = 5.0

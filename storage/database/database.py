@@ -35,7 +35,7 @@ MIN_MAJOR_VERSION = 15
 _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
 _READER_SECONDS = 900
-"""A reader of a stream of rows may take so long for one batch."""
+"""The longest that the reader of a stream of rows may take for one batch."""
 _DURABILITY = """
     select current_setting('server_version'), concat_ws(', ', 'fsync ' || current_setting('fsync'),
         'full_page_writes ' || current_setting('full_page_writes'),
@@ -82,7 +82,7 @@ class Database(Statements):
         return self._server
 
     def urgent(self) -> "Database":
-        """Return this database for calls that never wait for those of others: the pool keeps a connection.
+        """Return this database for calls that never wait for other callers: the pool reserves a connection.
 
         For a task that devices depend on and that waits for no locks of others, such as the position writer.
         """
@@ -285,7 +285,7 @@ async def _set_up(
         if not connection.clean:
             # The release of the lock was cancelled, since the machine is busy.
             await connection.reset()
-        # Also releases the lock if that of `migrate` could not.
+        # Also releases the lock if `migrate` could not.
         await connection.call(settings.statement_seconds, connection.driver.reset)
     except BaseException:
         connection.terminate()

@@ -83,7 +83,7 @@ def translate(refusal: DriverError) -> StorageError:
 def _field(refusal: DriverError) -> str:
     """The API's name of the first column of the key: of `lower(email)` that is "email".
 
-    Of a key below a company, such as (company_id, unique_id), it is that of the second.
+    For a key within a company, such as (company_id, unique_id), the second column counts.
     """
     found = _KEY.search(refusal.detail)
     name = _NAME.search(found[1].removeprefix(_COMPANY)) if found else None

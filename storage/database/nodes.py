@@ -12,12 +12,12 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import SetupFailed
 
 LIFE_SECONDS: Final = 8.0
-"""A server that has not renewed its row for so long may be declared dead."""
+"""A server that has not renewed its row for this time may be declared dead."""
 SILENT_SECONDS: Final = 4.0
-"""One that has not renewed it for so long, two times in a row, is not waited for."""
+"""A server that has not renewed its row for this time, twice in a row, is not waited for."""
 
 _SESSION_LOCK = 0x6D70_6E6F_6465_0001
-"""Held by a server that is alone; shared by those of a cluster."""
+"""Held exclusively by a single server; shared by the servers of a cluster."""
 _JOIN_LOCK = 0x6D70_6E6F_6465_0002
 """Held while one joins."""
 _LIVE = "state <> 'dead' and seen_until > clock_timestamp()"
@@ -71,7 +71,7 @@ def responds() -> str:
 
 
 async def responding(q: Queries, numbers: Collection[int]) -> frozenset[int]:
-    """Return those of the servers that have renewed their rows lately."""
+    """Return which of the servers have renewed their rows lately."""
     rows = await q.fetch(
         f"select id from nodes where id = any($1::bigint[]) and state <> 'dead' and {_RESPONDS}",  # noqa: S608 - constants
         list(numbers),
@@ -80,7 +80,7 @@ async def responding(q: Queries, numbers: Collection[int]) -> frozenset[int]:
 
 
 async def lock(session: Queries, cluster: str | None) -> bool:
-    """Try to take the lock of servers for this session: alone, or shared with those of a cluster."""
+    """Try to take the servers' lock for this session: exclusively, or shared with the rest of a cluster."""
     function = "pg_try_advisory_lock" if cluster is None else "pg_try_advisory_lock_shared"
     return await session.fetch_value(f"select {function}({_SESSION_LOCK})") is True
 
@@ -105,15 +105,15 @@ async def join(
         SetupFailed: another server uses the database, and the two are not of one cluster.
     """
     async with session.transaction() as transaction:
-        # Who holds the lock of servers has its row, to all that get here.
+        # A server that holds the servers' lock has a row that is visible here.
         await transaction.execute(f"select pg_advisory_xact_lock({_JOIN_LOCK})")
         locked = await lock(transaction, cluster)
         if cluster is not None:
             other = await transaction.fetch_row(_NEIGHBOURS, cluster)
-            # A server that is alone and lives holds the lock, so that this one has not got it.
+            # A live single server holds the lock, so this one did not get it.
             refused = other is not None and (other[1] != "" or not locked)
-            # Not those of its cluster that have not renewed their rows: the database may have been away. Who
-            # has renewed its own for long declares them dead.
+            # Not members of its own cluster with stale rows: the database may have been away. A server
+            # that has renewed its own row for a while declares them dead.
             dead = "cluster is distinct from $1"
         else:
             other = await transaction.fetch_row(_ALONE)

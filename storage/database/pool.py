@@ -195,7 +195,7 @@ class Pool(Generic[C]):
             self._terminate(self._idle.pop())
 
     async def close(self, seconds: float) -> None:
-        """Give out no more, wait at most `seconds` for those in use, then close the idle ones."""
+        """Stop lending connections, wait up to `seconds` for the ones in use, then close the idle ones."""
         self._closed = True
         with trio.move_on_after(seconds if math.isfinite(seconds) else 0):
             for _ in range(self._size):

@@ -182,7 +182,7 @@ async def queued_for(q: Queries, device_id: int) -> list[QueuedCommand]:
 
 
 async def devices_with_queue(q: Queries, device_ids: Sequence[int]) -> set[int]:
-    """Return those of the devices for which commands are queued."""
+    """Return which of the devices have queued commands."""
     rows = await q.fetch(
         "select id from unnest($1::bigint[]) as device (id)"
         " where exists (select from queued_commands where device_id = device.id)",

@@ -52,7 +52,7 @@ _protocols: dict[str, bytes] = {}
 def pack_row(position: Position, attributes: bytes | None = None) -> bytes:
     """Return the position as a row of a binary COPY in the order of COLUMNS.
 
-    `attributes` are those of the position as of `json_bytes`, if they are encoded already. Characters that
+    `attributes`: the position's attributes if `json_bytes` has encoded them already. Characters that
     PostgreSQL cannot store in text or JSON (NUL, lone surrogates) are replaced.
     """
     p = position

@@ -51,7 +51,7 @@ async def store(
     late: Sequence[tuple[int, datetime]] = (),
     with_days: set[int] | None = None,
 ) -> int:
-    """Commit packed rows and the events that came with them, all or none. `ids` are those of the rows.
+    """Commit packed rows and the events that came with them, all or none. `ids` are the rows' ids.
 
     `late` are device and fix time of the rows that may lie in a day of which reports keep a result
     (storage/devices/report_days.py). `with_days` are devices of which reports are known to keep results: a

@@ -20,8 +20,8 @@ TABLE = Table(
 )
 """For reading; `insert_many` writes."""
 
-# Only events of a type that there are notifications for are left for the notifier
-# (storage/events/notifications.py), and those of a type that a ticket rule follows for the rules
+# Events are left for the notifier only if notifications exist for their type
+# (storage/events/notifications.py), and for the ticket rules only if a rule follows their type
 # (storage/helpdesk/ticket_rules.py).
 _INSERT = """
     with stored as (
@@ -60,8 +60,8 @@ async def assign_ids(q: Queries, events: Sequence[Event]) -> None:
 async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | None = None) -> int:
     """Store numbered events, and leave them to the notifier and to ticket rules as stored at `now`.
 
-    With None nobody is notified, and no tickets are made. Return how many were left to the notifier: those of
-    a type for which there are notifications.
+    With None nobody is notified, and no tickets are made. Return how many were left to the notifier:
+    the events of types that have notifications.
     """
     tag = await q.execute(
         _INSERT,
@@ -79,7 +79,7 @@ async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | No
 
 
 async def existing(q: Queries, ids: Iterable[int]) -> set[int]:
-    """Return those of the ids that are stored."""
+    """Return which of the ids are stored."""
     rows = await q.fetch("select id from events where id = any($1::bigint[])", list(ids))
     return {row[0] for row in rows}
 

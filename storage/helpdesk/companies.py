@@ -44,7 +44,7 @@ _MEMBERSHIPS = """
 _CONFIGURATION = 0x6D70_636F
 """Seed of the advisory locks of companies, which keeps them apart from other advisory locks."""
 
-# Tickets before what belongs to them: whoever writes that holds the row of the ticket.
+# Tickets before what belongs to them: its writers hold the row of the ticket.
 _DELETED_BY_COMPANY = (
     "tickets",
     "ticket_events",

@@ -115,9 +115,9 @@ async def note_lost(
 ) -> None:
     """Store what else became of commands.
 
-    Those that were handed to a device before `sent_before`, and nothing more is known, get `unknown`: their
-    server has ended. Those that are in no queue any more get `removed`. Those that have not been answered
-    since `silent_before` are forgotten.
+    Commands handed to a device before `sent_before` of which nothing more is known get `unknown`: their
+    server has ended. Commands that are no longer queued get `removed`. Commands not answered since
+    `silent_before` are forgotten.
     """
     await q.execute(
         _lost("status = 'sending' and changed_at < $2")
@@ -153,7 +153,7 @@ async def is_any_update(q: Queries) -> bool:
 
 
 async def updates(q: Queries, *, limit: int) -> list[CommandUpdate]:
-    """Return the oldest update of each ticket that has any, at most so many; with `try_lock` held.
+    """Return the oldest update of each ticket that has any, at most `limit`; with `try_lock` held.
 
     What became of a command comes after how it was handed over, which who sent it enters.
     """

@@ -22,8 +22,8 @@ class DeviceCount(NamedTuple):
     """From the first creation to the last."""
 
 
-# In the order of time, a creation before a resolution at the same instant: so the latest resolution before a
-# creation is never that of the ticket itself.
+# In order of time, creations before resolutions at the same instant: so the latest resolution before a
+# creation never belongs to the same ticket.
 _DEVICES = """
     with happened as (
         select company_id, device_id, created_at as at, true as is_new from tickets
@@ -51,7 +51,7 @@ _DEVICES = """
 
 
 async def device_counts(q: Queries, span: Span) -> list[DeviceCount]:
-    """Return the tickets of all devices together, then those of the devices with most tickets."""
+    """Return the counts of all devices together, then of the devices with the most tickets."""
     args = span.condition.args
     sql = _DEVICES.format(
         condition=span.condition.numbered(5),

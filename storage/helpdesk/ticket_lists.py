@@ -116,7 +116,7 @@ def in_zones(zones: Sequence[str]) -> Condition:
 
 
 def is_open(wanted: bool) -> Condition:
-    """Return the condition that the ticket is worked on, or is not any more."""
+    """Return the condition that the ticket is live, or that it is not."""
     return Condition(LIVE if wanted else f"not {LIVE}")
 
 

@@ -47,9 +47,9 @@ FIELDS = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
 async def find(
     q: Queries, company_id: int, user_id: int | None, wanted: Mapping[str, Sequence[int]]
 ) -> dict[str, dict[int, Reference]]:
-    """Return by field (`FIELDS`) and id what exists of these ids.
+    """Return the references that exist, by field (`FIELDS`) and id.
 
-    `user_id` is who must see devices; None: whoever may see all.
+    `user_id`: the user who must see the devices; None: one who may see all.
     """
     found: dict[str, dict[int, Reference]] = {field: {} for field in FIELDS}
     if not any(wanted.values()):

@@ -61,7 +61,7 @@ class Span:
     condition: Condition
     companies: Condition
     starts: Sequence[datetime]
-    """Begins of the periods, ascending; the first is that of the span."""
+    """Starts of the periods, ascending; the first is the start of the span."""
     end: datetime
     with_cancelled: bool = False
     by_period: bool = True

@@ -31,7 +31,7 @@ CLOCK_COLUMNS = (
     "next_clock_at",
     "message_sequence",
 )
-"""Columns beside those of the record."""
+"""Columns beside the record's."""
 _LONG = frozenset({"subject", "description", "attributes"})
 """Columns that an update leaves as they are where the new value is null."""
 _FIXED = frozenset({"id", "number", "company_id", "reporter_id", "channel", "created_at"})
@@ -261,7 +261,7 @@ _ORPHAN = """
 
 
 async def delete(q: Queries, company_id: int, ticket_id: int, *, now: datetime) -> None:
-    """Delete a ticket, whose row is locked, with its history; tickets below it have no parent any more.
+    """Delete a ticket, whose row is locked, with its history; its child tickets lose their parent.
 
     Messages about it that wait for its webhook stay.
     """

@@ -15,7 +15,7 @@ from motorpool.storage.helpdesk.ticket_lists import LIVE
 CATEGORY_ZONE = "pauseWhenOutside"
 """The attribute of a category: a geofence, or `BRANCH`."""
 BRANCH = "branch"
-"""The geofence is that of the ticket's branch."""
+"""The geofence of the ticket's branch."""
 BRANCH_ZONE = "geofenceId"
 """The attribute of a branch: its geofence."""
 _RECENT_ROWS = 1000
@@ -127,6 +127,6 @@ async def latest_fixes(q: Queries, since: Mapping[int, datetime]) -> dict[int, l
 
 
 async def geofence_versions(q: Queries, geofence_ids: Iterable[int]) -> dict[int, int]:
-    """Return the versions of those of these geofences that exist."""
+    """Return the versions of the geofences, without the ones that do not exist."""
     rows = await q.fetch("select id, version from geofences where id = any($1::bigint[])", list(geofence_ids))
     return {row[0]: row[1] for row in rows}

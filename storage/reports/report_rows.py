@@ -90,7 +90,7 @@ async def last_motion_event(q: Queries, device_id: int, before: datetime) -> Mot
 async def end_positions(
     q: Queries, device_id: int, ids: Sequence[int], start: datetime, end: datetime
 ) -> dict[int, Position]:
-    """Return those of the positions that lie in a span, by id."""
+    """Return which of the positions lie in a span, by id."""
     rows = await q.fetch(
         f"select {', '.join(position_rows.COLUMNS)} from positions"  # noqa: S608 - constants
         " where id = any($1::bigint[]) and fix_time between $2 and $3 and device_id = $4",

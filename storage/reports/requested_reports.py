@@ -38,7 +38,7 @@ async def add(q: Queries, user_id: int, report: object, *, now: datetime) -> boo
 async def claim(q: Queries, *, now: datetime, until: datetime) -> RequestedReport | None:
     """Claim the report that waits longest and that no server works at; None if there is none.
 
-    One user's reports take turns with those of others.
+    The reports of different users take turns.
     """
     row = await q.fetch_row(
         "update report_mails set claimed_until = $2, attempts = attempts + 1 where id = ("

@@ -1,8 +1,7 @@
 """The table `timed_event_marks`, and what events that come at an instant are made from.
 
 A mark says up to which instant the events of a subject, a device for example, have been stored. Marks only
-advance, so that of several servers, and of a server before and after a restart, one stores the events of an
-instant.
+advance, so that the events of an instant are stored once, by one of several servers and across restarts.
 """
 
 from collections.abc import Mapping, Sequence

@@ -34,7 +34,7 @@ class EdgeOccurrence(msgspec.Struct, frozen=True, gc=False):
     steps: Literal["start", "end"]
     """Which of the two step lists is sent."""
     user_id: int = 0
-    """Who made the request, with whose rights the steps are sent; 0: those of the owner."""
+    """The user who made the request and whose rights apply to the steps; 0: the owner."""
 
 
 class StartedStep(msgspec.Struct, frozen=True, gc=False):

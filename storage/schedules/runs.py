@@ -136,7 +136,7 @@ async def lock_with_later_steps(q: Queries, run_ids: Sequence[int]) -> None:
     """Lock steps together with the pending ones that follow them, before a transaction changes both.
 
     Locked by `store_outcomes` and then by `schedule_next_steps`, they could deadlock with `cancel`: the ids
-    of the steps that follow lie between those of the others.
+    of the following steps lie between the others.
     """
     await q.execute(_LOCK, list(run_ids))
 

@@ -95,7 +95,7 @@ async def release_owners(
 ) -> None:
     """Leave the scheduled commands of users who are about to be deleted without an owner, and audit each.
 
-    `actor_id` and `address` are those of who deletes them, for the audit.
+    `actor_id` and `address` name the user who deletes them, for the audit log.
     """
     await q.execute(_RELEASE, list(user_ids), now, actor_id, address)
 

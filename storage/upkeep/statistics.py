@@ -68,8 +68,8 @@ async def save(
 ) -> None:
     """Add to a day what a server has counted since its last save, in one transaction.
 
-    `counts` are all that `saver` has counted in that day: their difference from those of its last save is
-    added, so a save can be repeated. `users` and `devices`, with their protocols, are counted once.
+    `counts` are all that `saver` has counted in that day: only the increase since its last save is added, so
+    a save can be repeated. `users` and `devices`, with their protocols, are counted once.
     """
     seen = list(devices)
     async with q.transaction() as transaction:
@@ -91,7 +91,7 @@ async def save(
 
 
 async def delete_before(q: Queries, day: date) -> None:
-    """Delete who was counted in earlier days and by which server; no server may save those days any more."""
+    """Delete the users, devices and savers of earlier days; no server may save these days again."""
     await q.execute("delete from statistics_users where day < $1", day)
     await q.execute("delete from statistics_devices where day < $1", day)
     await q.execute("delete from statistics_savers where day < $1", day)
@@ -106,7 +106,7 @@ async def between(q: Queries, start: datetime, end: datetime) -> list[Statistics
 async def rows(
     q: Queries, start: datetime, end: datetime, *, without: Mapping[UUID, date] = MappingProxyType({})
 ) -> dict[date, Statistics]:
-    """Return the days whose capture time lies within [start, end], and those of `without`, in order.
+    """Return the days whose capture time lies within [start, end], and the days in `without`, in order.
 
     What the savers named there have added to these days is left out.
     """

@@ -19,7 +19,7 @@ KEPT_OF_DEVICE: Final = 1_000
 KEPT: Final = 100_000
 """Captures that have ended in all."""
 KEPT_WITHOUT_FILE: Final = timedelta(days=30)
-"""Captures that have failed or whose file was removed are kept so long after their end."""
+"""How long captures that have failed or whose file was removed are kept after their end."""
 
 
 class CaptureRecord(msgspec.Struct, frozen=True):
@@ -149,7 +149,7 @@ async def fetch(q: Queries, capture_id: str) -> CaptureRecord | None:
 
 
 async def by_ids(q: Queries, ids: Collection[str]) -> dict[str, CaptureRecord]:
-    """Return those of the captures that there are, by their ids."""
+    """Return the captures that exist, by id."""
     if not ids:
         return {}
     return {record.id: record for record in await _select(q, "id = any($1::text[])", list(ids))}
@@ -212,7 +212,7 @@ async def forget_others(q: Queries, node: int) -> None:
 
 
 async def abandon(q: Queries, node: int) -> None:
-    """Note that a server makes none of its captures any more that are recording by their rows."""
+    """Mark the captures that a server was recording as abandoned."""
     await q.execute("update captures set abandoned = true where status = 'RECORDING' and node = $1", node)
 
 

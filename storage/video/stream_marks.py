@@ -28,7 +28,7 @@ _REPLACE = """
 
 
 async def reserve(q: Queries, device_id: int, channel: int, kind: str, count: int) -> StreamMark:
-    """Reserve so many indices and discontinuities; return the first ones. `kind` is "live" or "playback".
+    """Reserve `count` indices and discontinuities; return the first ones. `kind` is "live" or "playback".
 
     Of a device that has been deleted they are zeros.
     """
