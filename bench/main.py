@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl+C does: what was started is ended, whatever handles SIGINT just then.
+    """Make SIGTERM act like Ctrl+C, whatever handles SIGINT at the moment: what was started is ended.
 
     A shell lets a program in the background ignore SIGINT; it is handled here all the same.
     """

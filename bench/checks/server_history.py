@@ -17,7 +17,7 @@ HOME_SECONDS = 15.0
 """After a fault every device must be at home where it is connected."""
 
 LIFE_SECONDS = 8.0
-"""A server that the database has not heard of for so long may be declared dead."""
+"""A server that the database has not heard from for this time may be declared dead."""
 
 T = TypeVar("T")
 
@@ -234,7 +234,7 @@ def _playlists(playlists: Iterable[Playlist]) -> Found:
 
 
 def _backwards(name: str, playlists: Iterable[Playlist], seconds: float) -> Found:
-    """Find those that list less than one that had been answered so long before they were requested."""
+    """Find playlists that list less than one answered at least `seconds` before they were requested."""
     waiting = deque(sorted(playlists, key=lambda each: each.answered))
     first = last = -1
     for later in sorted(waiting, key=lambda each: each.invoked):

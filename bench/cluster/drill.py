@@ -247,7 +247,7 @@ class _Drill:
             )
 
     async def _measure_calm(self) -> Calm:
-        """Let time pass without faults, and measure."""
+        """Measure for a while without faults."""
         pair = self._pair
         ports = tuple(int(server.url.rpartition(":")[2]) for server in pair.servers)
         load = SocketLoad(
@@ -324,7 +324,7 @@ class _Drill:
 def _commands(
     requested: Sequence[Requested], runs: Sequence[EdgeRun], result: RoamerResult, devices: Sequence[int]
 ) -> list[Command]:
-    """Return the commands of the probe, and for each device those of its edges beside their run records."""
+    """Return the probe's commands, and each device's edge commands beside their run records."""
     arrivals = Counter(each.text for each in result.texts)
     found = [Command(each.text, each.result, arrivals[each.text]) for each in requested]
     recorded = Counter(run.device for run in runs)

@@ -63,7 +63,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 def usual(count: int) -> tuple[Episode, ...]:
-    """Return so many episodes of one fault, which take turns."""
+    """Return `count` episodes of one fault each, taking turns."""
     return tuple(islice(cycle(_TURNS), count))
 
 

@@ -40,7 +40,7 @@ def text_command(text: str) -> dict[str, object]:
 async def make_frequent_schedules(
     pair: Pair, client: httpx.AsyncClient, devices: Sequence[int], begin: float, seconds: float
 ) -> FrequentSchedules:
-    """Create a scheduled command for each device; windows open from `begin` on, for so many seconds.
+    """Create a scheduled command for each device; windows open from `begin` on, for `seconds`.
 
     Raises:
         BenchError: the server refuses.

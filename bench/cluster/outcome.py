@@ -20,7 +20,7 @@ WAYS = {True: "own server", False: "other server"}
 
 
 def report_drill(report: Report, name: str, noted: Noted) -> None:
-    """Add the figures of a drill to those of the scenario with this name."""
+    """Add the figures of a drill to the scenario with this name."""
     history, result = noted.history, noted.result
     acknowledged = sum(len(each.acknowledged) for each in history.positions)
     report.add(name, "anomalies", len(noted.anomalies), "anomalies", goals=(Goal(0),))

@@ -98,7 +98,7 @@ class Pair:
         return numbers.index(int(rows[0][0])) if rows and int(rows[0][0]) in numbers else None
 
     def cpu_seconds(self) -> tuple[float, float]:
-        """Return the CPU of both servers, and that of PostgreSQL's processes that run."""
+        """Return the CPU seconds of both servers together, and of PostgreSQL's running processes."""
         servers = sum(server.cpu_seconds() for server in self.servers)
         return servers, 0.0 if self._postgres.pid is None else machine.tree_cpu_seconds(self._postgres.pid)
 
@@ -172,7 +172,7 @@ class Pair:
         _signal(self.servers[place], signal.SIGSTOP)
 
     def thaw(self, place: int) -> None:
-        """Let it go on."""
+        """Resume a frozen server."""
         _signal(self.servers[place], signal.SIGCONT)
 
     def crash_postgres(self) -> None:

@@ -17,7 +17,7 @@ from motorpool.bench.options import BenchError
 COMMAND_SECONDS = 0.2
 RIGHTS_SECONDS = 0.5
 AFTER_TROUBLE_SECONDS = 5.0
-"""A server that was frozen or cut may answer by what it knew before for so long after."""
+"""How long after a freeze or cut a server may still answer from what it knew before."""
 READER = "reader@example.org"
 
 

@@ -1,4 +1,4 @@
-"""A Unix socket before that of PostgreSQL, which can be cut: bytes then wait, as on a dead network.
+"""A Unix socket in front of PostgreSQL's that can be cut: bytes then wait, as on a dead network.
 
 All that two servers exchange with their database comes through here, in the process of the bench. So sockets
 are read and written without a checkpoint of Trio for each call, at a quarter of the CPU.

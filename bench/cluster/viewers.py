@@ -22,7 +22,7 @@ class StreamProbe:
     """A viewer of each stream at each server, who plays it as a player does."""
 
     def __init__(self, pair: Pair, devices: Sequence[int], troubles: Troubles) -> None:
-        """The streams are those of the first channels of these devices."""
+        """Watch the first channel of each of these devices."""
         self._pair = pair
         self._devices = devices
         self._troubles = troubles

@@ -38,7 +38,7 @@ class Api:
         await request(self._client, "PUT", path, json=body)
 
     async def ensure(self, path: str, body: Row, *, key: str = "name", **query: str) -> Row:
-        """Return the row whose `key` is that of the body, created if there is none."""
+        """Return the row with the same `key` as the body, created if there is none."""
         for row in await self.rows(path, **query):
             if row.get(key) == body[key]:
                 return row

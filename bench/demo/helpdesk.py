@@ -94,8 +94,8 @@ async def configure_helpdesk(
 ) -> None:
     """Create the company with team, branch, contacts, service levels and tickets.
 
-    `operator` is the id of the user who joins the team, `office_hours` that of the calendar of the service
-    levels, `depot` that of the branch's geofence.
+    `operator`, `office_hours` and `depot` are ids: of the user who joins the team, of the service levels'
+    calendar and of the branch's geofence.
     """
     company = await api.ensure(
         "/companies",

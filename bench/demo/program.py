@@ -23,7 +23,7 @@ from motorpool.runtime.clock import Clock
 
 KEPT = timedelta(days=2)
 IN_WORKSHOP = timedelta(days=1)
-"""For so long the vehicle in the workshop is offline at the first start; it never comes back."""
+"""How long the vehicle in the workshop has been offline at the first start; it never comes back."""
 CONFIGURED, ORDERED = "demoConfigured", "demoOrdered"
 """Attributes of the administrator once all is configured, and film and commands are asked for: what is
 deleted then stays deleted."""

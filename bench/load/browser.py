@@ -84,7 +84,7 @@ def find_chromium() -> str | None:
 
 
 def find_headless() -> str | None:
-    """Return the path of Chromium without windows, which takes less CPU, or else that of the browser."""
+    """Return the path of headless Chromium, which takes less CPU, or else of the browser."""
     return shutil.which("chromium-headless-shell") or find_chromium()
 
 

@@ -39,7 +39,7 @@ SWEEP_SECONDS = 0.1
 REPORT_SECONDS = 3.0
 """Between two reports of a terminal that has several servers."""
 ANSWER_SECONDS = 5.0
-"""A terminal that has several servers, and no answer of its own for so long, considers it lost."""
+"""A terminal with several servers gives up a connection after this time without an answer."""
 PAUSE_SECONDS = 0.5
 """Before it connects to the next one."""
 

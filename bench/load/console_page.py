@@ -25,7 +25,7 @@ WATCHED = "0 watched"
 CHANGES = 10
 _PATIENCE_MS = 60_000
 _WARM_MS = 4000
-"""The map is moved for so long before it is measured: light drawing begins by itself."""
+"""The map is moved for this time before measuring: the switch to light drawing happens by itself."""
 _KMH_IN_KNOTS = 1.852
 _NEARBY = 0.001
 """Degrees between the places of the watched vehicle."""

@@ -32,7 +32,7 @@ TIMEOUT_SECONDS = 20.0
 
 
 def gates(messages: int) -> list[tuple[float, float]]:
-    """Return latitude and longitude of the gates that so many messages lead through."""
+    """Return latitude and longitude of the gates on the route of a number of messages."""
     return [LocationMessages.place(number) for number in range(FIRST, messages + EVERY, EVERY)]
 
 

@@ -137,7 +137,7 @@ class Fuzz:
             nursery.cancel_scope.cancel()
 
     async def _request_video(self) -> None:
-        """Let the server expect media of the terminal, which then reach the stream."""
+        """Make the server expect media from the terminal, so that they reach the stream."""
         body = {"deviceId": self._load.device_id, "type": "videoStart", "attributes": {"channel": 1}}
         request = HttpRequest("POST", "/api/commands/send", msgspec.json.encode(body).decode())
         await self._exchange(self._load.http_port, self._with_token(request), ANSWER_SECONDS)

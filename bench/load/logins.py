@@ -54,7 +54,7 @@ def _await_answer(connected: socket.socket, phone: str) -> None:
             piece = b""
         if not piece:
             raise ConnectionError(
-                f"the server closed terminal {phone}: does its limit of open files allow so many?"
+                f"the server closed terminal {phone}: does its limit of open files allow as many?"
             )
         delimiters += piece == b"~"
 

@@ -158,7 +158,7 @@ class RoamerLoad(msgspec.Struct, frozen=True, kw_only=True):
     first_epoch: float
     """Device time of each terminal's position 0, in seconds since 1970; each later one is a second on."""
     answer_seconds: float = 5.0
-    """A terminal that has no answer for so long considers its connection lost."""
+    """A terminal considers its connection lost after this time without an answer."""
     moves: float = 0.0
     """Terminals a second that connect to the next server, with their earlier connection still open."""
     timed_seconds: float = 0.0
@@ -225,7 +225,7 @@ class SocketLoad(msgspec.Struct, frozen=True, kw_only=True):
     token: str
     """Of a user who sees the devices."""
     seconds: float
-    """For so long they are read."""
+    """How long they are read."""
 
 
 class Arrival(msgspec.Struct, frozen=True, array_like=True):

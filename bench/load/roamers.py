@@ -40,7 +40,7 @@ SWEEP_SECONDS = 0.1
 """Between two looks for answers that are overdue and for terminals that are to connect."""
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.2, 2.0
 LEFT_SECONDS = 5.0
-"""A terminal that has moved keeps its earlier connection open for so long, unless the server closes it."""
+"""A terminal that has moved keeps its earlier connection open for this time, unless the server closes it."""
 _READ_BYTES = 65536
 
 
@@ -262,7 +262,7 @@ class Roamers:
             self._lose(line)
 
     def _move(self, index: int) -> None:
-        """Let a terminal connect to the next server, its earlier line still open."""
+        """Connect a terminal to the next server while its earlier connection is still open."""
         roamer = self._roamers[index]
         line = roamer.line
         if line is None or not line.login_at or roamer.pending or len(self._load.ports) == 1:

@@ -85,7 +85,7 @@ class Terminals:
         return self._messages.frame(self._heads[index], self.sent[index], origin)
 
     def receive(self, seconds: float) -> list[int]:
-        """Wait at most so long for answers, and return the terminals that were answered."""
+        """Wait up to `seconds` for answers, and return the terminals that were answered."""
         done = []
         for descriptor, _ in self._poll.poll(seconds):
             index = self._index_of[descriptor]
@@ -122,7 +122,7 @@ class Terminals:
         return False
 
     def saturate(self, until: float) -> None:
-        """Let each terminal send as soon as it was answered."""
+        """Send from each terminal as soon as it was answered, until `until`."""
         for index in range(len(self._sockets)):
             if self.sent[index] == self.answered[index]:
                 self.send(index, time.perf_counter())
@@ -177,7 +177,7 @@ def run_load(load: TerminalLoad, terminals: Terminals) -> TerminalResult:
 
 
 def run_span(load: TerminalLoad, terminals: Terminals, seconds: float) -> None:
-    """Send for so many seconds, as the load says."""
+    """Send for `seconds`, as the load says."""
     until = time.perf_counter() + seconds
     if load.mode == "paced":
         terminals.pace(until, load.rate)

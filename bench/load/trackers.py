@@ -132,7 +132,7 @@ class Trackers(Terminals):
         self._sent_at[index] = instant
 
     def receive(self, seconds: float) -> list[int]:
-        """Wait at most so long for answers, and return the trackers that were answered."""
+        """Wait up to `seconds` for answers, and return the trackers that were answered."""
         done = []
         for descriptor, _ in self._poll.poll(seconds):
             index = self._index_of[descriptor]

@@ -38,7 +38,7 @@ class TicketCompany(msgspec.Struct, frozen=True):
 
 
 def settle_overdue(report: Report, name: str, server: Server, companies: list[TicketCompany], n: int) -> None:
-    """Let tickets become overdue while the server is down, and measure how long it takes to settle them."""
+    """Make tickets overdue while the server is down, and measure how long settling them takes."""
     _insert(server, companies, n, "overdue")
     before = count_rows(server, FIRST_RESPONSES)
     _set_due(server, "overdue", "0", OVERDUE_SECONDS)
@@ -54,7 +54,7 @@ def settle_overdue(report: Report, name: str, server: Server, companies: list[Ti
 def breach_within_a_minute(
     report: Report, name: str, server: Server, token: str, companies: list[TicketCompany], options: Options
 ) -> None:
-    """Let tickets breach one after the other within a minute, beside positions and lists of tickets."""
+    """Make tickets breach one after the other within a minute, beside positions and ticket lists."""
     n = options.breaches
     _insert(server, companies, n, "storm")
     before = count_rows(server, FIRST_RESPONSES)
@@ -138,7 +138,7 @@ def _insert(server: Server, companies: list[TicketCompany], count: int, key: str
 
 
 def _set_due(server: Server, key: str, offset: str, after: float) -> None:
-    """Give tickets a due time: so many seconds after now, and `offset` more, an expression of SQL."""
+    """Set the due time of tickets: `after` seconds from now plus `offset`, an SQL expression in seconds."""
     server.run_sql(
         "update tickets set first_response_due = due, next_clock_at = due + interval '1 ms',"  # noqa: S608
         f" created_at = due - interval '{TARGET_MINUTES} min'"
@@ -161,7 +161,7 @@ def count_rows(server: Server, rows: str) -> int:
 
 
 def await_rows(server: Server, rows: str, count: int, seconds: float) -> None:
-    """Wait until there are so many rows. Raises BenchError."""
+    """Wait until there are `count` rows. Raises BenchError."""
     deadline = time.monotonic() + seconds
     while (found := count_rows(server, rows)) != count:
         if time.monotonic() > deadline:

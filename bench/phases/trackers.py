@@ -1,4 +1,4 @@
-"""The load of another protocol beside that of JT/T 808, by turns on one server."""
+"""The load of another protocol and of JT/T 808, by turns on one server."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol

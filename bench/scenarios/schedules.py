@@ -99,7 +99,7 @@ def _measure_sleep(
 ) -> float:
     """Measure idle schedules; return the seconds in which all calendars were changed.
 
-    No terminal is connected: its own cost would hide that of schedules.
+    No terminal is connected: its own cost would hide the cost of schedules.
     """
     step("a server without schedules")
     without, bytes_without = _watch(server, options)

@@ -21,7 +21,7 @@ NAME = "servers"
 TITLE = "two servers on one database for --minutes: killed, frozen, cut off; lost or repeated, take-over"
 STEPS = 30
 TERMINAL_SECONDS = 5.0
-"""A terminal reports so many seconds apart."""
+"""Interval of a terminal's reports."""
 MOVES = 2.0
 FREQUENT_SCHEDULES = 10
 CALM_SECONDS = 15.0
@@ -48,7 +48,7 @@ def run(options: Options, report: Report, step: Step) -> None:
 
 
 def plan_of(terminals: int, cameras: int, loop_file: Path, episodes: tuple[Episode, ...]) -> Plan:
-    """Return what is done with so many terminals and cameras."""
+    """Return the plan for these numbers of terminals and cameras."""
     return Plan(
         phones=tuple(f"136{number:08d}" for number in range(1, terminals + 1)),
         cameras=tuple(f"137{number:08d}" for number in range(1, cameras + 1)),

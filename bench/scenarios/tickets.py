@@ -2,7 +2,7 @@
 
 One server. Tickets are created through the API at a steady rate, each with its history and the message to
 its company's webhook, which a receiver on this machine takes. Then the server is stopped until thousands of
-tickets are overdue, and started again. With `--breaches` so many more breach within a minute.
+tickets are overdue, and started again. With `--breaches N`, N more breach within a minute.
 """
 
 import time

@@ -16,7 +16,7 @@ from motorpool.runtime.clock import Clock
 
 CONNECT_SECONDS = 10.0
 SEND_SECONDS = 15.0
-"""A server that accepts no data for so long is considered lost."""
+"""A server that accepts no data for this time is considered lost."""
 LATE_SECONDS = 1.0
 """A camera that is later than this skips pictures, so that its time stamps stay true."""
 

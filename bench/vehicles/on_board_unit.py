@@ -37,7 +37,7 @@ PARKED_SECONDS = 60.0
 ARCHIVE_SECONDS, ARCHIVE_PARKED_SECONDS = 10.0, 300.0
 """Between the positions of the time before the simulation: with the engine on and off."""
 SILENCE_SECONDS = 200.0
-"""Without an answer for so long, not even to heartbeats, the connection is considered lost."""
+"""After this time without an answer, not even to heartbeats, the connection is considered lost."""
 
 _LINE_ERRORS = (OSError, trio.TooSlowError, trio.BrokenResourceError, trio.ClosedResourceError, CodecError)
 

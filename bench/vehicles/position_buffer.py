@@ -12,8 +12,8 @@ BATCH_BYTES = 900
 class PositionBuffer:
     """Positions to send, and those sent but not acknowledged.
 
-    `archive` are those of a time before the simulation, oldest first: they are made when they are sent, and
-    that is before all others.
+    `archive`: positions from before the simulation, oldest first. They are made when they are sent, before
+    all others.
     """
 
     def __init__(self, archive: Iterator[bytes] | None = None) -> None:

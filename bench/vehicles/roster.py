@@ -17,7 +17,7 @@ DAY_SECONDS = 86_400.0
 LEG_SECONDS = (480.0, 1800.0)
 """Shortest and longest time that is driven without a break; the way to the next stop comes on top."""
 RUNS_AFTER_SECONDS, RUNS_BEFORE_SECONDS = 45.0, 30.0
-"""The engine runs for so long after a trip, and before the next one."""
+"""How long the engine runs after a trip, and before the next one."""
 KEPT_DAYS = 4
 
 
@@ -44,7 +44,7 @@ class Leg(NamedTuple):
 
 
 class Roster:
-    """The shifts of one vehicle. Arguments named `seconds` have the origin of those of `Drive.at`."""
+    """The shifts of one vehicle. Arguments named `seconds` have the same origin as in `Drive.at`."""
 
     def __init__(self, drive: Drive, shift: Shift, seed: int) -> None:
         self._drive = drive

@@ -126,7 +126,7 @@ def plan_trackers(
 
 
 def _unique_id(digits: int, seed: int, number: int) -> str:
-    """Return a number of so many digits; one of 15 is an IMEI, with its check digit (3GPP TS 23.003, annex
+    """Return a number of `digits` digits; one of 15 is an IMEI, with its check digit (3GPP TS 23.003, annex
     B).
     """
     if digits != 15:

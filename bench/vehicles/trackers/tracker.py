@@ -46,6 +46,6 @@ class Tracker(abc.ABC):
 
 
 def minutes_of(value: float, digits: int) -> str:
-    """Return degrees as `ddmm.mmmm`, with so many digits of degrees and no sign."""
+    """Return degrees as `ddmm.mmmm` without sign; `digits` is the number of digits for the degrees."""
     whole, minutes = divmod(round(abs(value) * 600_000), 600_000)
     return f"{whole:0{digits}}{minutes // 10_000:02}.{minutes % 10_000:04}"
