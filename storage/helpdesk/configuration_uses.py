@@ -91,6 +91,6 @@ async def unknown_statuses(q: Queries, company_id: int, ids: Sequence[int]) -> l
 
 
 async def forget_status(transaction: Queries, company_id: int, status_id: int) -> list[int]:
-    """Remove a status from the successors of others; return final statuses left without a successor."""
+    """Remove a status from the successors of others; return the ids of statuses left with none."""
     rows = await transaction.fetch(_FORGET_STATUS, company_id, status_id)
     return sorted(row["id"] for row in rows if row["is_final"])
