@@ -1,4 +1,4 @@
-"""What a server of the bench holds, over time, and whether that grows."""
+"""Resources that a server of the bench holds over time, and whether they grow."""
 
 import statistics
 import threading

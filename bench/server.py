@@ -29,7 +29,7 @@ _EMBEDDED = "embedded"
 
 
 class ServerProcess(Protocol):
-    """What is needed of the process of a server: the methods of `subprocess.Popen`."""
+    """The methods of `subprocess.Popen` that are needed of a server's process."""
 
     @property
     def pid(self) -> int:

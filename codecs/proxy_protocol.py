@@ -33,7 +33,7 @@ TRANSPORTS = {0, STREAM, 2}
 
 @dataclass(frozen=True, slots=True)
 class ProxyHeader:
-    """What a header says, without the ports."""
+    """The content of a header, without the ports."""
 
     size: int
     """Bytes of the header; what follows is the client's."""

@@ -73,7 +73,7 @@ class Actor(Generic[M]):
 
 
 class Context(Generic[M]):
-    """What the runtime gives an actor: its identity, time, and a way to leave. One for each actor object."""
+    """The runtime as an actor sees it: its identity, time, and a way to end. One for each actor object."""
 
     __slots__ = ("_cell", "_log")
 

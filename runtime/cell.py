@@ -55,11 +55,11 @@ log = logging.getLogger(__name__)
 
 
 class Behaviour(Protocol[M_contra]):
-    """What a cell calls: the methods of an `Actor`."""
+    """The interface that a cell calls: the methods of an `Actor`."""
 
     @property
     def context(self) -> object:
-        """What tells this object from the one before."""
+        """Identifies this actor object, as opposed to the one before a restart."""
 
     @property
     def outlives_run(self) -> bool:

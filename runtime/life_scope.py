@@ -7,7 +7,7 @@ from motorpool.runtime.deferred import Envelope
 
 
 class Cancellable(Protocol):
-    """What ends with a life: a timer, or a listener of a topic."""
+    """Something that is cancelled when a life ends: a timer, or a listener of a topic."""
 
     def cancel(self) -> None:
         """Stop; nothing is called afterwards."""

@@ -1,4 +1,4 @@
-"""What supervisors and their children see of one another."""
+"""The interface between supervisors and their children."""
 
 from typing import Protocol
 
@@ -31,7 +31,7 @@ class Node(Protocol):
 
 
 class Parent(Protocol):
-    """What a child reports its failure to."""
+    """The parent that a child reports its failure to."""
 
     def child_failed(self, child: Node, error: Exception | None) -> None:
         """Note it; `error` is None where it ended in order."""

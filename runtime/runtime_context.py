@@ -1,4 +1,4 @@
-"""What all actors of a system share: the nursery their tasks live in, time, and the depth of the stack."""
+"""Shared by all actors of a system: the nursery their tasks live in, time, and the depth of the stack."""
 
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context

@@ -1,4 +1,4 @@
-"""What a tree is made of, as plain descriptions: children, how they start, and when they are restarted.
+"""Descriptions of a supervision tree: children, how they start, and when they are restarted.
 
 Units are seconds. Defaults follow OTP where it has one: five seconds to stop, permanent children; an
 intensity of five restarts in a minute instead of one in five seconds, because the back-off spreads them.
@@ -39,7 +39,7 @@ class Strategy(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class ActorSpec:
-    """What every actor's description has."""
+    """Fields common to every actor's description."""
 
     restart: Restart = Restart.PERMANENT
     mailbox_size: int = 1000

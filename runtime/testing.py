@@ -1,4 +1,4 @@
-"""For tests of actors: one that records, some that break, a clock whose wall moves, and a small system."""
+"""Test support for actors: a recorder, failing actors, a clock whose wall time moves, a small system."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -95,7 +95,7 @@ class Probe(Actor[M]):
 
 
 class Broken(Exception):
-    """What the failing actors raise."""
+    """The exception that the failing actors raise."""
 
 
 class FailsInInit(Actor[object]):

@@ -70,7 +70,7 @@ class Topic(Generic[T]):
         return bool(self._subscriptions)
 
     def subscribe(self, size: int = 1000) -> "Subscription[T]":
-        """Read what is published from now on; the newest `size` values wait for a reader that is busy."""
+        """Subscribe to values published from now on; the newest `size` values wait for a busy reader."""
         if size < 1:
             raise ValueError(f"a subscription keeps at least one value, not {size}")
         subscription = Subscription(self, size, self._end)

@@ -35,7 +35,7 @@ Timed = tuple[int, bytes]
 
 
 class Findings(msgspec.Struct):
-    """Counts of what was checked and of what is wrong."""
+    """Counts of checks and of errors."""
 
     frames: int = 0
     sounds: int = 0

@@ -71,7 +71,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Calm(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured before cameras streamed and faults began."""
+    """Measurements from before cameras stream and faults begin."""
 
     began: float
     """Seconds since 1970."""

@@ -1,4 +1,4 @@
-"""What is done to two servers: faults of episodes that take turns, or that a seed draws."""
+"""Faults of two servers: episodes that take turns, or that are drawn from a seed."""
 
 import random
 import time
@@ -52,7 +52,7 @@ _LENGTHS: Mapping[str, tuple[float, float]] = {
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What was done to a server; instants in seconds since 1970."""
+    """A fault that was made; instants in seconds since the Unix epoch."""
 
     name: str
     place: int

@@ -1,4 +1,4 @@
-"""What the tables say: triggers note versions of rows that are overwritten, and who decided."""
+"""History from the tables: triggers record overwritten versions of rows, and the server that decided."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

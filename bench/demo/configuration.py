@@ -1,4 +1,4 @@
-"""What the demonstration configures before its vehicles report: rights, places, rules and plans."""
+"""The demonstration's configuration, made before its vehicles report: rights, places, rules and plans."""
 
 import base64
 from collections.abc import Mapping, Sequence

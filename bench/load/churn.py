@@ -1,4 +1,4 @@
-"""What comes and goes while a fleet reports: terminals, OsmAnd requests, WebSockets, sessions and edits.
+"""Churn beside a reporting fleet: terminals, OsmAnd requests, WebSockets, sessions and edits.
 
 `python -m motorpool.bench.load.churn` reads a ChurnLoad from standard input, and writes a Mark when it begins
 and a ChurnResult at the end.

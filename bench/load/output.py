@@ -1,4 +1,4 @@
-"""What load programs share: JSON lines on standard output, percentiles, the limit of open files."""
+"""Shared by load programs: JSON lines on standard output, percentiles, the limit of open files."""
 
 import resource
 import sys

@@ -264,7 +264,7 @@ class ReportSpan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReporterResult(msgspec.Struct, frozen=True, kw_only=True, tag="reporters"):
-    """What came of a ReporterLoad: latencies count from when each message was due."""
+    """Result of a ReporterLoad: latencies count from when each message was due."""
 
     before: ReportSpan
     during: ReportSpan
@@ -334,7 +334,7 @@ class RequestLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequestResult(msgspec.Struct, frozen=True, kw_only=True, tag="requests"):
-    """What came of a RequestLoad, counted from when each request was due."""
+    """Result of a RequestLoad, counted from when each request was due."""
 
     seconds: float
     answers: int
@@ -359,7 +359,7 @@ class WebhookLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebhookResult(msgspec.Struct, frozen=True, kw_only=True, tag="webhooks"):
-    """What a receiver of ticket webhooks was sent."""
+    """Messages that a receiver of ticket webhooks got."""
 
     messages: int
     """Messages with different ids."""
@@ -389,7 +389,7 @@ class ChurnLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChurnResult(msgspec.Struct, frozen=True, kw_only=True, tag="churn"):
-    """What came of a ChurnLoad."""
+    """Result of a ChurnLoad."""
 
     counts: dict[str, int]
     """Completed "terminals", "osmand", "edits", "sessions" and "sockets", and "messages" of WebSockets."""
@@ -417,7 +417,7 @@ class FuzzLoad(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FuzzResult(msgspec.Struct, frozen=True, kw_only=True, tag="fuzz"):
-    """What came of a FuzzLoad."""
+    """Result of a FuzzLoad."""
 
     sent: dict[str, int]
     """Mutated messages by port: "jt808", "osmand", "media", "http"."""

@@ -153,7 +153,7 @@ class Roamers:
                     self._serve(self._lines[descriptor], event)
 
     def _sweep(self, now: float) -> None:
-        """Give up lines without an answer, close those that were left, and connect who has none."""
+        """Give up unanswered connections, close ones left behind, and connect terminals that have none."""
         patience = self._load.answer_seconds
         for index, roamer in enumerate(self._roamers):
             line = roamer.line

@@ -44,7 +44,7 @@ Answer = TypeVar("Answer", bound=PlatformMessage)
 
 
 class Due(NamedTuple):
-    """What a location carries of alarms."""
+    """The alarms that a location carries."""
 
     items: tuple[Item, ...] = ()
     bits: int = 0

@@ -1,4 +1,4 @@
-"""What a simulated device sends of the time before the simulation."""
+"""Messages of a simulated device from the time before the simulation."""
 
 from datetime import datetime
 from typing import NamedTuple

@@ -52,7 +52,7 @@ class RecordedFiles(msgspec.Struct, frozen=True):
     def playable(
         self, now: datetime, start: datetime | None, end: datetime | None
     ) -> tuple[datetime, datetime] | None:
-        """Clip a span to what is recorded; None if nothing of it is."""
+        """Clip a span to the recordings; None if none overlaps it."""
         files = self.overlapping(now, channel=1, start=start, end=end)
         if not files:
             return None

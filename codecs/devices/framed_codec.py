@@ -72,7 +72,7 @@ class FramedCodec(DeviceCodec, abc.ABC):
 
     @property
     def buffered(self) -> int:
-        """At most `framing.max_frame_bytes` and the first bytes of what was no frame."""
+        """At most `framing.max_frame_bytes` plus the first bytes of rejected data."""
         return self._framer.buffered
 
     def _read(self, frames: Sequence[bytes | FrameRejected]) -> list[Report]:

@@ -13,7 +13,7 @@ SetKey = tuple[int, int]
 
 
 class ScannedUnit(NamedTuple):
-    """What precedes the first slice of an access unit."""
+    """An access unit, scanned up to its first slice."""
 
     has_picture: bool
     keyframe: bool

@@ -1,4 +1,4 @@
-"""What the segmenter makes of access units: frames with presentation times, gathered into fragments.
+"""The segmenter's output: frames with presentation times, gathered into fragments.
 
 Times are 90 kHz ticks and are not wrapped at 33 bits. Values of this module hold media bytes: messages that
 carry them stay on their node.

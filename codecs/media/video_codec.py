@@ -1,4 +1,4 @@
-"""What a video codec is: everything in which one differs from another, in one object."""
+"""The interface of a video codec: everything in which codecs differ, in one object."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

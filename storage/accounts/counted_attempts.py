@@ -101,7 +101,7 @@ async def clear_beginning(q: Queries, kind: str, prefix: str) -> None:
 
 
 async def clean(q: Queries, now: datetime) -> None:
-    """Delete what is out of its window, and what is beyond MAX_KEYS."""
+    """Delete counts whose window has passed, and counts beyond MAX_KEYS."""
     await q.execute(_EXPIRED, now)
     await q.execute(_BEYOND, MAX_KEYS)
 

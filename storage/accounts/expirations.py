@@ -52,5 +52,5 @@ async def take_due(
 
 
 async def forget(q: Queries, before: datetime) -> None:
-    """Delete the rows of expirations before this instant, which are not due any more."""
+    """Delete the rows of expirations before this instant, which are no longer due."""
     await q.execute("delete from mailed_expirations where expires < $1", before)

@@ -17,7 +17,7 @@ async def fetch(q: Queries) -> ServerSettings:
 
 
 async def fetch_versioned(q: Queries, *, lock: bool = False) -> Versioned[ServerSettings]:
-    """Return the settings and the version of their row; `lock` as of `Table.fetch`."""
+    """Return the settings and the version of their row; `lock` as in `Table.fetch`."""
     found = await _TABLE.fetch_versioned(q, 1, lock=lock)
     assert found is not None
     return found

@@ -80,13 +80,13 @@ async def id_by_email(q: Queries, email: str) -> int | None:
 
 
 async def by_email(q: Queries, email: str, *, lock: bool = False) -> User | None:
-    """Return the user with this e-mail address or login name; `lock` as of `Table.fetch`."""
+    """Return the user with this e-mail address or login name; `lock` as in `Table.fetch`."""
     user_id = await id_by_email(q, email)
     return None if user_id is None else await TABLE.fetch(q, user_id, lock=lock)
 
 
 async def by_address(q: Queries, email: str, *, lock: bool = False) -> User | None:
-    """Return the user with this e-mail address; login names are not compared. `lock` as of `Table.fetch`."""
+    """Return the user with this e-mail address; login names are not compared. `lock` as in `Table.fetch`."""
     sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1){LOCK if lock else ''}"  # noqa: S608 - constant names
     row = await q.fetch_row(sql, email)
     return None if row is None else TABLE.from_row(row)

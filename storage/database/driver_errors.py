@@ -45,7 +45,7 @@ _DETAIL_LETTERS = 100
 
 @dataclass(frozen=True)
 class DriverError:
-    """What the driver tells of a failed statement."""
+    """A failed statement, as the driver describes it."""
 
     sqlstate: str
     text: str
@@ -55,7 +55,7 @@ class DriverError:
 
 
 def translate(refusal: DriverError) -> StorageError:
-    """Return the error to raise; what is in none of the classes above is a mistake of ours."""
+    """Return the error to raise; an error in none of the classes above is a bug of ours."""
     state = refusal.sqlstate
     if state == VersionFound.SQLSTATE:
         return VersionFound(refusal.text)

@@ -1,4 +1,4 @@
-"""What is known about the database itself."""
+"""Facts about the database itself."""
 
 from motorpool.storage.database.queries import Queries
 

@@ -11,7 +11,7 @@ from motorpool.storage.database.queries import Queries
 
 
 class LeasedRow(Protocol):
-    """What all such rows have."""
+    """Fields that all leased rows have."""
 
     @property
     def id(self) -> int:

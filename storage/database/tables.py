@@ -96,7 +96,7 @@ class Table(Generic[R]):
         return None if row is None else self.from_row(row)
 
     async def fetch_versioned(self, q: Queries, row_id: int, *, lock: bool = False) -> Versioned[R] | None:
-        """Return the record with this id and the version of its row, or None; `lock` as of `fetch`."""
+        """Return the record with this id and the version of its row, or None; `lock` as in `fetch`."""
         if not 0 < row_id < 1 << 63:
             return None
         sql = f"{self._select(versioned=True)} where id = $1{LOCK if lock else ''}"

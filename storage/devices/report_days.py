@@ -1,4 +1,4 @@
-"""What reports found out about days that are over, until a position of the day changes (docs/decisions/0164).
+"""Stored results of reports for finished days, until a position of the day changes (docs/decisions/0164).
 
 A result is stored only if no position of the device that is late or deleted was committed since the report
 began to read: those who commit such a change raise the device's version in the same transaction, and wait for

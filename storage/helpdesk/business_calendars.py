@@ -7,7 +7,7 @@ from motorpool.storage.database.queries import Queries
 
 
 class CalendarState(NamedTuple):
-    """What the windows of a calendar depend on, beside the company."""
+    """The state that determines a calendar's windows, besides the company."""
 
     version: int
     timezone: str | None

@@ -1,4 +1,4 @@
-"""What a user is in a company, and what spans the rows of a company (docs/helpdesk.md#who-may-do-what)."""
+"""Roles of users in a company, and operations on all rows of a company (docs/helpdesk.md#who-may-do-what)."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from motorpool.storage.database.queries import Queries, Row
 
 
 class Membership(msgspec.Struct, frozen=True):
-    """What a user is in a company, from rows alone: administrators and read-only users are not considered."""
+    """A user's role in a company, from rows alone: administrators and read-only users are not considered."""
 
     linked: bool = False
     """Reads."""
@@ -91,7 +91,7 @@ async def created_by(q: Queries, user_id: int) -> int:
 
 
 async def add_creator(q: Queries, user_id: int, company_id: int) -> None:
-    """Note who has created a company, and link them to it as its manager."""
+    """Record the creator of a company, and link them to it as its manager."""
     await q.execute("update companies set creator_id = $1 where id = $2", user_id, company_id)
     sql = "insert into user_company (user_id, company_id, manager) values ($1, $2, true)"
     await q.execute(sql, user_id, company_id)

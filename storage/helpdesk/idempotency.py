@@ -1,4 +1,4 @@
-"""Answers to requests with the header Idempotency-Key, each stored in the transaction of what it did
+"""Answers to requests with the header Idempotency-Key, each stored in the transaction of its request
 (docs/tickets.md#repeated-requests).
 """
 

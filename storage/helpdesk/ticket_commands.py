@@ -20,7 +20,7 @@ _INSERT_UPDATES = """
 
 
 class CommandUpdate(NamedTuple):
-    """What became of a command."""
+    """A change of a command's outcome."""
 
     id: int
     ticket_id: int
@@ -69,7 +69,7 @@ async def note(
     becomes: Literal["sent", "over", "same"],
     now: datetime,
 ) -> None:
-    """Store what became of a command; without a row, such as of a deleted ticket, nothing.
+    """Store the outcome of a command; does nothing without a row, for example after its ticket was deleted.
 
     `over`: nothing more will come; `same`: how it was handed over may not be in the history yet.
     """

@@ -9,7 +9,7 @@ MAX_OF_TICKET = 100
 
 
 class FileFacts(NamedTuple):
-    """What identifies a file and its content."""
+    """The identity of a file and its content."""
 
     name: str
     size: int

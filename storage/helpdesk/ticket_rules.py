@@ -138,7 +138,7 @@ async def rules_of(q: Queries, company_ids: Iterable[int]) -> dict[int, Any]:
 
 
 class DeviceFacts(msgspec.Struct, frozen=True):
-    """What rules know of a device."""
+    """The facts about a device that rules use."""
 
     id: int
     name: str
@@ -178,7 +178,7 @@ async def devices(q: Queries, device_ids: Iterable[int]) -> dict[int, DeviceFact
 
 
 class TicketKey(NamedTuple):
-    """What a ticket of a rule is about: there is one row for each."""
+    """The subject of a rule's ticket: there is one row for each."""
 
     company_id: int
     rule: str

@@ -1,4 +1,4 @@
-"""What the service levels of one ticket are shown from, read in one statement."""
+"""The rows that the service levels of one ticket are shown from, read in one statement."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What companies configure, as far as changes of their tickets depend on it."""
+"""The configuration of companies that changes of tickets depend on."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

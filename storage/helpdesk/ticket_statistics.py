@@ -45,7 +45,7 @@ class Times(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Breaches:
-    """What went wrong in a span of time."""
+    """Breaches of targets in a span of time."""
 
     first_response: int
     resolution: int
@@ -56,7 +56,7 @@ class Breaches:
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """What is counted, and when."""
+    """The tickets and the span of time to count."""
 
     condition: Condition
     companies: Condition

@@ -1,1 +1,1 @@
-"""What reports read, what is kept of finished days, and scheduled reports."""
+"""Input of reports, stored results of finished days, and scheduled reports."""

@@ -1,4 +1,4 @@
-"""What reports read: narrow rows of positions in the order of time, and events of many devices.
+"""Input of reports: narrow rows of positions in the order of time, and events of many devices.
 
 Positions that were more than a day ahead of their arrival are left out, as they never were the latest
 (docs/decisions/0022).

@@ -1,1 +1,1 @@
-"""What the rules of positions and timed events are evaluated from."""
+"""Stored input for evaluating the rules of positions and timed events."""

@@ -1,4 +1,4 @@
-"""What the state of the rules is rebuilt from when a device's actor starts (docs/positions.md#state)."""
+"""The rows from which the rules' state is rebuilt when a device's actor starts (docs/positions.md#state)."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""What stored positions are replayed from, and what the events of the replay are compared with."""
+"""Input of a replay of stored positions, and the events that it is compared with."""
 
 from collections.abc import AsyncGenerator, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What is configured for devices, read for the rules: groups with their attributes, and links."""
+"""Configuration of devices, read for the rules: groups with their attributes, and links."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -23,7 +23,7 @@ KEPT_WITHOUT_FILE: Final = timedelta(days=30)
 
 
 class CaptureRecord(msgspec.Struct, frozen=True):
-    """What is known of a capture."""
+    """A capture, as stored."""
 
     id: str
     device_id: int
@@ -51,7 +51,7 @@ class CaptureRecord(msgspec.Struct, frozen=True):
 
 
 class CaptureChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What has changed of a capture that is recording; None: as it was."""
+    """Changes of a capture that is recording; None: unchanged."""
 
     id: str
     size: int | None = None

@@ -1,4 +1,4 @@
-"""What each device has recorded, as it last listed it: one list a device, of structs of the caller's type."""
+"""Recordings of each device, as it last listed them: one list a device, of structs of the caller's type."""
 
 from collections.abc import Sequence
 from datetime import datetime

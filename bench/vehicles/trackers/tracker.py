@@ -1,4 +1,4 @@
-"""What a simulated tracker of any protocol is: the bytes that it sends and answers."""
+"""The interface of a simulated tracker of any protocol: the bytes that it sends and answers."""
 
 import abc
 from datetime import datetime

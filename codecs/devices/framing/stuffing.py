@@ -30,5 +30,5 @@ class ByteStuffing:
         return self._stuffed.sub(lambda found: self._sequences[found[0]], data)
 
     def encode(self, data: bytes) -> bytes:
-        """Return the bytes with sequences in the place of what may not occur."""
+        """Return the bytes with forbidden values replaced by escape sequences."""
         return self._plain.sub(lambda found: self._bytes[found[0]], data)

@@ -1,4 +1,4 @@
-"""What devices read from the vehicle: OBD and CAN (docs/protocols/gl200.md#the-vehicle-bus)."""
+"""Data that devices read from the vehicle: OBD and CAN (docs/protocols/gl200.md#the-vehicle-bus)."""
 
 from typing import Any, Final
 

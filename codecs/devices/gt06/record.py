@@ -29,7 +29,7 @@ class Message:
 
 @dataclass(slots=True)
 class Record:
-    """What has been read of a record."""
+    """The part of a record that has been read."""
 
     zone: tzinfo
     """Zone of the device's clock."""

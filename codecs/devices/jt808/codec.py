@@ -243,7 +243,7 @@ class Jt808(DeviceCodec):
     def _read_other(
         self, item: FrameRejected | UploadChunk | E7Frame | TextFrame, reports: list[Report]
     ) -> None:
-        """Append the reports of what is no frame between the delimiters of the standard."""
+        """Append the reports of frames without the standard's delimiters."""
         if isinstance(item, UploadChunk):
             reports.append(self._open_uploads().add_chunk(item))
         elif isinstance(item, FrameRejected):

@@ -41,7 +41,7 @@ _SPEEDS = {1: 1, 2: 2, 4: 3, 8: 4, 16: 5}
 
 
 class VideoContext(msgspec.Struct, frozen=True):
-    """What encoding a video command needs besides the command."""
+    """The context needed to encode a video command."""
 
     clock: TerminalClock
     utc_now: Callable[[], datetime] | None

@@ -99,7 +99,7 @@ class Meitrack(FramedCodec):
 
     @property
     def buffered(self) -> int:
-        """At most `MAX_FRAME_BYTES`, the first bytes of what was no frame, and a photo."""
+        """At most `MAX_FRAME_BYTES`, the first bytes of rejected data, and a photo."""
         return super().buffered + self._photo.size
 
     def _read_text(self, kind: str, frame: bytes, text: str, reports: list[Report]) -> None:

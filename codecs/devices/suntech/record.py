@@ -67,7 +67,7 @@ class Fields(TextFields):
 
 
 class Record:
-    """What a message says, as far as it was read."""
+    """The part of a message that has been read."""
 
     __slots__ = (
         "attributes",

@@ -1,4 +1,4 @@
-"""What devices forward from a serial port (docs/protocols/suntech.md#serial-data)."""
+"""Data that devices forward from a serial port (docs/protocols/suntech.md#serial-data)."""
 
 import re
 

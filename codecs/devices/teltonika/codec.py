@@ -119,7 +119,7 @@ class Teltonika(FramedCodec):
         return super().buffered + (len(self._photo.content) if self._photo is not None else 0)
 
     def _read_data(self, frame: bytes, reader: ByteReader, answer: bytes, reports: list[Report]) -> None:
-        """Append the reports of what a packet or datagram holds; `answer` is for records."""
+        """Append the reports of a packet's or datagram's content; `answer` acknowledges records."""
         codec, count = reader.uint8(), reader.uint8()
         if codec in MESSAGE_CODECS:
             for _ in range(count):

@@ -90,7 +90,7 @@ def read_location(
     has_date_first: bool,
     receipt: bytes | None,
 ) -> PositionReport:
-    """Return the report of what `find_location` found.
+    """Return the report of a location that `find_location` found.
 
     Args:
         kind: type of the message.

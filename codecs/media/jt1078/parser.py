@@ -42,7 +42,7 @@ _FURTHEST_GAP = 1000
 
 @dataclass(slots=True)
 class Jt1078Statistics:
-    """What went through one connection."""
+    """Traffic counters of one connection."""
 
     packets: int = 0
     units: int = 0

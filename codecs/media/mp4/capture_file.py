@@ -61,7 +61,7 @@ class _Samples:
 
 
 class _IndexedFragment(msgspec.Struct, frozen=True):
-    """What the index says of a fragment."""
+    """The index entry of a fragment."""
 
     size: int
     start: int
@@ -69,7 +69,7 @@ class _IndexedFragment(msgspec.Struct, frozen=True):
 
 
 class EncodedFragment(msgspec.Struct, frozen=True, gc=False):
-    """What one fragment adds to a file, ready for the disk."""
+    """The bytes that one fragment adds to a file, ready to be written."""
 
     header: bytes
     """In the place of the one before, if not empty."""

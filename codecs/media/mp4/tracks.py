@@ -17,7 +17,7 @@ _RESOLUTION = 0x0048_0000
 
 
 class Track(msgspec.Struct, frozen=True):
-    """What the movie box says of a track."""
+    """A track, as the movie box describes it."""
 
     kind: bytes
     """Handler: `vide` or `soun`."""

@@ -1,1 +1,1 @@
-"""What small makers send beside JT/T 808 (docs/protocols/jt808-vendors.md)."""
+"""Extensions of JT/T 808 by small makers (docs/protocols/jt808-vendors.md)."""

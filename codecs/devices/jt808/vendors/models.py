@@ -1,4 +1,4 @@
-"""What depends on the device's `model` (docs/protocols/jt808-vendors.md#models).
+"""Differences by the device's `model` (docs/protocols/jt808-vendors.md#models).
 
 The bytes do not say it: the same bits, items and commands mean something else for the trackers of some
 makers. A model that is not listed here is decoded as the standard and most makers have it.

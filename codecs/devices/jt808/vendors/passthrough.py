@@ -1,4 +1,4 @@
-"""What 0x0900 passes through (docs/protocols/jt808-vendors.md#pass-through): a kind BYTE and content."""
+"""Content of 0x0900 (docs/protocols/jt808-vendors.md#pass-through): a kind BYTE and content."""
 
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What the items of one location give, as far as it is more than numbers under a key."""
+"""Values from the items of one location that are more than numbers under a key."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

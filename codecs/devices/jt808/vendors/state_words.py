@@ -48,7 +48,7 @@ _LOCKED, _CHARGING, _MOVING_2019 = 12, 26, 22
 
 
 class StateWords:
-    """What the bits of one model mean, in one of both forms."""
+    """The meaning of one model's bits, in the 2013 or the 2019 form."""
 
     __slots__ = ("_alarms", "_status", "alarms", "statuses")
 
