@@ -39,7 +39,7 @@ class Goal(msgspec.Struct, frozen=True):
         return f"{'≥' if self.at_least else '≤'} {self.limit:g}{' x' if self.of_ratio else ''}"
 
 
-class Report:
+class Summary:
     """Collects the figures of a run."""
 
     def __init__(self, machine: Mapping[str, str | int | float]) -> None:

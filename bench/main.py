@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from motorpool.bench import machine
-from motorpool.bench.figures import Difference, Figure, Report, differences, read_figures
+from motorpool.bench.figures import Difference, Figure, Summary, differences, read_figures
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import names, scenario
 
@@ -112,16 +112,16 @@ def run(args: argparse.Namespace) -> int:
         drills=args.drills,
         cameras=args.cameras,
     )
-    report = Report(machine.facts())
+    summary = Summary(machine.facts())
     with _interrupted_by_sigterm():
-        failed = _measure(args.scenarios, options, report, console)
-    console.print(_table(report))
+        failed = _measure(args.scenarios, options, summary, console)
+    console.print(_table(summary))
     if before:
-        console.print(_difference_table(differences(before, report.figures)))
-    for note in report.notes:
+        console.print(_difference_table(differences(before, summary.figures)))
+    for note in summary.notes:
         console.print(f"· {note}", highlight=False, markup=False)
     if args.json:
-        report.write(args.json)
+        summary.write(args.json)
     return 1 if failed else 0
 
 
@@ -143,7 +143,7 @@ def _interrupted_by_sigterm() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _measure(chosen: list[str], options: Options, report: Report, console: Console) -> bool:
+def _measure(chosen: list[str], options: Options, summary: Summary, console: Console) -> bool:
     """Run the scenarios in turn; return whether one could not be measured."""
     failed = False
     columns = (TextColumn("{task.fields[scenario]}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -161,19 +161,19 @@ def _measure(chosen: list[str], options: Options, report: Report, console: Conso
                 begun += 1
 
             try:
-                module.run(options, report, step)
+                module.run(options, summary, step)
             except BenchError as error:
-                report.note(f"{name}: {error}")
+                summary.note(f"{name}: {error}")
                 failed = True
             progress.update(task, completed=module.STEPS, description="")
     return failed
 
 
-def _table(report: Report) -> Table:
+def _table(summary: Summary) -> Table:
     table = Table("scenario", "metric")
     for title in ("value", "unit", "reference", "ratio", "must"):
         table.add_column(title, justify="right" if title in ("value", "ratio", "must") else "left")
-    for figure in report.figures:
+    for figure in summary.figures:
         table.add_row(
             figure.scenario,
             figure.metric,
@@ -181,15 +181,15 @@ def _table(report: Report) -> Table:
             figure.unit,
             figure.reference or "",
             "" if figure.ratio is None else f"{figure.ratio:.3g}",
-            _verdict(report, figure),
+            _verdict(summary, figure),
         )
     return table
 
 
-def _verdict(report: Report, figure: Figure) -> str:
+def _verdict(summary: Summary, figure: Figure) -> str:
     """Format the goals of a figure, green or red."""
     shown = []
-    for goal in report.goals_of(figure):
+    for goal in summary.goals_of(figure):
         met = goal.is_met(figure)
         shown.append(f"[{'green' if met else 'bold red'}]{goal} {'✓' if met else '✗'}[/]")
     return "  ".join(shown)

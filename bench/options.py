@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,8 +62,8 @@ class Scenario(Protocol):
     STEPS: int
     """Number of calls of `step` in `run`."""
 
-    def run(self, options: Options, report: Report, step: Step) -> None:
-        """Measure, and add figures to the report.
+    def run(self, options: Options, summary: Summary, step: Step) -> None:
+        """Measure, and add figures to the summary.
 
         Raises:
             BenchError: it cannot be measured here, in one sentence.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from motorpool.bench.cluster.drill import Noted
 from motorpool.bench.cluster.faults import KILL, Fault
 from motorpool.bench.cluster.pair import NAMES
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.output import percentile_ms
 from motorpool.bench.load.plan import TerminalSession
 
@@ -19,51 +19,51 @@ RESUME_SECONDS = 10.0
 WAYS = {True: "own server", False: "other server"}
 
 
-def report_drill(report: Report, name: str, noted: Noted) -> None:
+def report_drill(summary: Summary, name: str, noted: Noted) -> None:
     """Add the figures of a drill to the scenario with this name."""
     history, result = noted.history, noted.result
     acknowledged = sum(len(each.acknowledged) for each in history.positions)
-    report.add(name, "anomalies", len(noted.anomalies), "anomalies", goals=(Goal(0),))
+    summary.add(name, "anomalies", len(noted.anomalies), "anomalies", goals=(Goal(0),))
     for rule, count in Counter(each.rule for each in noted.anomalies).items():
-        report.note(f"{name}: {rule}: {count}")
+        summary.note(f"{name}: {rule}: {count}")
     for anomaly in noted.anomalies[:SHOWN]:
-        report.note(f"{name}: {anomaly.rule}: {anomaly.text}")
+        summary.note(f"{name}: {anomaly.rule}: {anomaly.text}")
     for fault, count in sorted(Counter(each.name for each in noted.faults).items()):
-        report.add(name, f"faults, {fault}", count, "faults")
-    report.add(name, "positions acknowledged", acknowledged, "positions")
+        summary.add(name, f"faults, {fault}", count, "faults")
+    summary.add(name, "positions acknowledged", acknowledged, "positions")
     unanswered = sum(len(each.unanswered) for each in history.positions)
-    report.add(name, "positions unanswered", unanswered, "positions")
-    report.add(name, "positions rejected", result.rejected, "positions")
+    summary.add(name, "positions unanswered", unanswered, "positions")
+    summary.add(name, "positions rejected", result.rejected, "positions")
     for answer, count in sorted(Counter(each.result for each in noted.requested).items()):
-        report.add(name, f"commands requested, {answer}", count, "commands")
-    report.add(name, "edges", len(history.edges), "edges")
-    report.add(name, "reads of rights", len(history.reads), "reads")
-    report.add(name, "versions of homes, duties and servers", len(history.versions), "versions")
-    report.add(name, "decisions of owners", len(history.decisions), "decisions")
+        summary.add(name, f"commands requested, {answer}", count, "commands")
+    summary.add(name, "edges", len(history.edges), "edges")
+    summary.add(name, "reads of rights", len(history.reads), "reads")
+    summary.add(name, "versions of homes, duties and servers", len(history.versions), "versions")
+    summary.add(name, "decisions of owners", len(history.decisions), "decisions")
     if noted.filmed:
-        report.add(name, "playlists", len(history.playlists), "playlists")
-        report.add(name, "segments", len(history.segments), "segments")
-    _report_calm(report, name, noted)
-    _report_take_over(report, name, noted)
+        summary.add(name, "playlists", len(history.playlists), "playlists")
+        summary.add(name, "segments", len(history.segments), "segments")
+    _report_calm(summary, name, noted)
+    _report_take_over(summary, name, noted)
 
 
-def _report_calm(report: Report, name: str, noted: Noted) -> None:
+def _report_calm(summary: Summary, name: str, noted: Noted) -> None:
     """Report what was measured while there was no fault."""
     calm = noted.calm
     seconds = calm.ended - calm.began
-    report.add(name, "positions a second, calm", calm.answers / seconds, "positions/s")
+    summary.add(name, "positions a second, calm", calm.answers / seconds, "positions/s")
     for who, cpu in (("both servers", calm.server_seconds), ("PostgreSQL", calm.database_seconds)):
-        report.add(
+        summary.add(
             name, f"positions per CPU second of {who}", calm.answers / cpu if cpu else 0.0, "positions/s"
         )
     delays = _socket_delays(noted)
     for own, way in WAYS.items():
-        report.add(name, f"position on a WebSocket, {way}, p50", percentile_ms(delays[own], 0.50), "ms")
-        report.add(name, f"position on a WebSocket, {way}, p99", percentile_ms(delays[own], 0.99), "ms")
+        summary.add(name, f"position on a WebSocket, {way}, p50", percentile_ms(delays[own], 0.50), "ms")
+        summary.add(name, f"position on a WebSocket, {way}, p99", percentile_ms(delays[own], 0.99), "ms")
     waits = _command_waits(noted)
     for own, way in WAYS.items():
-        report.add(name, f"command, {way}, p50", percentile_ms(waits[own], 0.50), "ms")
-        report.add(name, f"command, {way}, p99", percentile_ms(waits[own], 0.99), "ms")
+        summary.add(name, f"command, {way}, p50", percentile_ms(waits[own], 0.50), "ms")
+        summary.add(name, f"command, {way}, p99", percentile_ms(waits[own], 0.99), "ms")
 
 
 def _socket_delays(noted: Noted) -> dict[bool, list[float]]:
@@ -102,7 +102,7 @@ def _command_waits(noted: Noted) -> dict[bool, list[float]]:
     return {own: sorted(found) for own, found in waits.items()}
 
 
-def _report_take_over(report: Report, name: str, noted: Noted) -> None:
+def _report_take_over(summary: Summary, name: str, noted: Noted) -> None:
     """Report how long it took until the other server had what a killed one had, where it was well itself."""
     kills = [fault for fault in noted.faults if fault.name == KILL and _is_alone(fault, noted.faults)]
     if not kills:
@@ -112,8 +112,8 @@ def _report_take_over(report: Report, name: str, noted: Noted) -> None:
     def add(metric: str, waits: Iterable[float], goals: tuple[Goal, ...] = must) -> None:
         ordered = sorted(waits)
         if ordered:
-            report.add(name, f"{metric}, p50", percentile_ms(ordered, 0.5) / 1000, "s")
-            report.add(name, f"{metric}, worst", percentile_ms(ordered, 1.0) / 1000, "s", goals=goals)
+            summary.add(name, f"{metric}, p50", percentile_ms(ordered, 0.5) / 1000, "s")
+            summary.add(name, f"{metric}, worst", percentile_ms(ordered, 1.0) / 1000, "s", goals=goals)
 
     add("take-over of a device", [wait for fault in kills for wait in device_waits(noted, fault)])
     add("take-over of a duty", [wait for fault in kills for wait in duty_waits(noted, fault)])

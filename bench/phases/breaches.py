@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import msgspec
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import run_program
 from motorpool.bench.options import BenchError, Options
@@ -37,7 +37,9 @@ class TicketCompany(msgspec.Struct, frozen=True):
     status_id: int
 
 
-def settle_overdue(report: Report, name: str, server: Server, companies: list[TicketCompany], n: int) -> None:
+def settle_overdue(
+    summary: Summary, name: str, server: Server, companies: list[TicketCompany], n: int
+) -> None:
     """Make tickets overdue while the server is down, and measure how long settling them takes."""
     _insert(server, companies, n, "overdue")
     before = count_rows(server, FIRST_RESPONSES)
@@ -46,13 +48,13 @@ def settle_overdue(report: Report, name: str, server: Server, companies: list[Ti
     await_rows(server, FIRST_RESPONSES, before + n, TIMEOUT_SECONDS)
     ended = time.time()
     begun = server.fetch_sql(f"select extract(epoch from min(detected_at)) from {FIRST_RESPONSES}")[0][0]  # noqa: S608
-    report.add(name, "overdue tickets", float(n), "tickets")
-    report.add(name, "overdue tickets settled in", ended - float(begun), "s", goals=(Goal(10),))
-    _report_twice(report, name, server, "overdue tickets breached twice")
+    summary.add(name, "overdue tickets", float(n), "tickets")
+    summary.add(name, "overdue tickets settled in", ended - float(begun), "s", goals=(Goal(10),))
+    _report_twice(summary, name, server, "overdue tickets breached twice")
 
 
 def breach_within_a_minute(
-    report: Report, name: str, server: Server, token: str, companies: list[TicketCompany], options: Options
+    summary: Summary, name: str, server: Server, token: str, companies: list[TicketCompany], options: Options
 ) -> None:
     """Make tickets breach one after the other within a minute, beside positions and ticket lists."""
     n = options.breaches
@@ -92,20 +94,20 @@ def breach_within_a_minute(
         " from ticket_breaches b join tickets t on t.id = b.ticket_id where t.attributes ? 'storm'"
         "  and b.target = 'firstResponse'"
     )[0]
-    report.add(name, "tickets that breach within a minute", float(n), "tickets")
-    report.add(name, "longest from a due time to its breach", float(late[0]), "s")
-    report.add(name, "all settled after the last due time", float(late[1]), "s")
-    report.add(name, "acknowledgements beside breaches p50", stored.p50_ms, "ms")
-    report.add(name, "acknowledgements beside breaches p99", stored.p99_ms, "ms")
-    report.add(
+    summary.add(name, "tickets that breach within a minute", float(n), "tickets")
+    summary.add(name, "longest from a due time to its breach", float(late[0]), "s")
+    summary.add(name, "all settled after the last due time", float(late[1]), "s")
+    summary.add(name, "acknowledgements beside breaches p50", stored.p50_ms, "ms")
+    summary.add(name, "acknowledgements beside breaches p99", stored.p99_ms, "ms")
+    summary.add(
         name, "positions refused beside breaches", float(stored.rejected), "messages", goals=(Goal(0),)
     )
-    report.add(name, "GET /tickets beside breaches p50", listed.p50_ms, "ms")
-    report.add(name, "GET /tickets beside breaches p99", listed.p99_ms, "ms")
-    report.add(name, "lists refused beside breaches", float(listed.failures), "lists", goals=(Goal(0),))
-    report.add(name, "server at work beside breaches", used.server_share, "cores")
-    report.add(name, "database at work beside breaches", used.database_share, "cores")
-    _report_twice(report, name, server, "tickets breached twice")
+    summary.add(name, "GET /tickets beside breaches p50", listed.p50_ms, "ms")
+    summary.add(name, "GET /tickets beside breaches p99", listed.p99_ms, "ms")
+    summary.add(name, "lists refused beside breaches", float(listed.failures), "lists", goals=(Goal(0),))
+    summary.add(name, "server at work beside breaches", used.server_share, "cores")
+    summary.add(name, "database at work beside breaches", used.database_share, "cores")
+    _report_twice(summary, name, server, "tickets breached twice")
 
 
 def _list_of(company: TicketCompany, token: str) -> str:
@@ -147,12 +149,12 @@ def _set_due(server: Server, key: str, offset: str, after: float) -> None:
     )
 
 
-def _report_twice(report: Report, name: str, server: Server, metric: str) -> None:
+def _report_twice(summary: Summary, name: str, server: Server, metric: str) -> None:
     twice = server.fetch_sql(
         "select count(*) from (select ticket_id from ticket_events where type = 'slaBreached'"
         " group by ticket_id having count(*) > 1) twice"
     )
-    report.add(name, metric, float(twice[0][0]), "tickets", goals=(Goal(0),))
+    summary.add(name, metric, float(twice[0][0]), "tickets", goals=(Goal(0),))
 
 
 def count_rows(server: Server, rows: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming
 from motorpool.bench.load.program import LoadFailed, LoadProgram, run_program
 from motorpool.bench.options import BenchError
@@ -140,12 +140,14 @@ def open_cameras(server: Server, loop_file: Path, prefix: str, count: int) -> It
         yield CameraFleet(server, client, cameras, [ids[phone] for phone in load.phones], loop_file)
 
 
-def report_senders(report: Report, title: str, span: Measurement) -> None:
+def report_senders(summary: Summary, title: str, span: Measurement) -> None:
     """Report the usage of server and cameras, and note where the cameras were too slow."""
     sent = span.sent
-    report.add(NAME, f"{title}: server at work", span.server_share, "cores")
-    report.add(NAME, f"{title}: cameras at work", sent.cpu_share, "cores", goals=(Goal(FULL),))
+    summary.add(NAME, f"{title}: server at work", span.server_share, "cores")
+    summary.add(NAME, f"{title}: cameras at work", sent.cpu_share, "cores", goals=(Goal(FULL),))
     if sent.late_ms > LATE_MS:
-        report.note(f"{NAME}, {title}: a camera was {sent.late_ms:.0f} ms late; the server could do more")
+        summary.note(f"{NAME}, {title}: a camera was {sent.late_ms:.0f} ms late; the server could do more")
     if sent.stalled:
-        report.note(f"{NAME}, {title}: {sent.stalled} units found their socket full: the server was too slow")
+        summary.note(
+            f"{NAME}, {title}: {sent.stalled} units found their socket full: the server was too slow"
+        )

@@ -10,7 +10,7 @@ import httpx
 
 from motorpool.bench.checks.capture_files import check_capture
 from motorpool.bench.checks.media_integrity import Findings
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.options import BenchError, Step
 from motorpool.bench.phases import NAME
 from motorpool.bench.phases.broadcast import CameraFleet
@@ -20,7 +20,9 @@ BEGIN_SECONDS = 8.0
 """Captures begin with the next segment; they are measured once all have written a few."""
 
 
-def measure_captures(report: Report, step: Step, cameras: CameraFleet, seconds: float, folder: Path) -> None:
+def measure_captures(
+    summary: Summary, step: Step, cameras: CameraFleet, seconds: float, folder: Path
+) -> None:
     """Measure the running streams without and with a capture each, then check every file.
 
     Without captures before and after, since the speed of a machine varies.
@@ -46,8 +48,8 @@ def measure_captures(report: Report, step: Step, cameras: CameraFleet, seconds: 
         paths = list(pool.map(partial(_fetch, client, folder), ended))
     found = _check(cameras.loop_file, paths)
     title = f"{count} captures"
-    report.add(NAME, f"{count} streams without captures", alone_ms, unit)
-    report.add(
+    summary.add(NAME, f"{count} streams without captures", alone_ms, unit)
+    summary.add(
         NAME,
         f"{count} streams with captures",
         captured.cpu_ms,
@@ -57,14 +59,14 @@ def measure_captures(report: Report, step: Step, cameras: CameraFleet, seconds: 
         goals=(Goal(1.2, of_ratio=True),),
     )
     none = (Goal(0),)
-    report.add(NAME, f"{title}: files", sum(path.stat().st_size for path in paths) / 1e6, "MB")
-    report.add(NAME, f"{title}: frames checked", found.frames, "frames")
-    report.add(NAME, f"{title}: sounds checked", found.sounds, "frames")
-    report.add(NAME, f"{title}: left out or repeated", found.gaps, "frames", goals=none)
-    report.add(NAME, f"{title}: not what was sent", found.altered, "frames", goals=none)
-    report.add(NAME, f"{title}: files broken", found.broken, "files", goals=none)
+    summary.add(NAME, f"{title}: files", sum(path.stat().st_size for path in paths) / 1e6, "MB")
+    summary.add(NAME, f"{title}: frames checked", found.frames, "frames")
+    summary.add(NAME, f"{title}: sounds checked", found.sounds, "frames")
+    summary.add(NAME, f"{title}: left out or repeated", found.gaps, "frames", goals=none)
+    summary.add(NAME, f"{title}: not what was sent", found.altered, "frames", goals=none)
+    summary.add(NAME, f"{title}: files broken", found.broken, "files", goals=none)
     beside = (Goal(MAX_SOUND_OFFSET_MS),)
-    report.add(NAME, f"{title}: sound beside its picture, worst", found.sound_offset_ms, "ms", goals=beside)
+    summary.add(NAME, f"{title}: sound beside its picture, worst", found.sound_offset_ms, "ms", goals=beside)
 
 
 def _begin(client: httpx.Client, device: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import Mark, ReaderLoad, ReaderResult
 from motorpool.bench.load.program import run_program
 from motorpool.bench.options import BenchError, Step
@@ -38,7 +38,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """Goals for the CPU without readers."""
 
 
-def measure_starts(report: Report, cameras: CameraFleet, count: int) -> None:
+def measure_starts(summary: Summary, cameras: CameraFleet, count: int) -> None:
     """Start `count` cameras, and time the last few from the command to the first segment."""
     timed = min(TIMED_STARTS, max(1, count // 2))
     cameras.set_streaming_count(count - timed)
@@ -48,12 +48,12 @@ def measure_starts(report: Report, cameras: CameraFleet, count: int) -> None:
         cameras.streaming += 1
     cameras.await_cameras()
     must = Goal(TARGET_SECONDS + 1.5)
-    report.add(NAME, "first segment after videoStart, worst", max(starts), "s", goals=(must,))
-    report.add(NAME, "first segment after videoStart, median", statistics.median(starts), "s")
+    summary.add(NAME, "first segment after videoStart, worst", max(starts), "s", goals=(must,))
+    summary.add(NAME, "first segment after videoStart, median", statistics.median(starts), "s")
 
 
 def measure_streams(
-    report: Report, step: Step, cameras: CameraFleet, seconds: float, folder: Path, measured: Measured
+    summary: Summary, step: Step, cameras: CameraFleet, seconds: float, folder: Path, measured: Measured
 ) -> None:
     """Measure the running streams, and check every picture and sound."""
     title, reference_ms = measured.title, measured.reference_ms
@@ -61,13 +61,13 @@ def measure_streams(
     def add(metric: str, span: Measurement, goals: tuple[Goal, ...] = ()) -> None:
         name, unit = f"{title} {metric}", "ms CPU/stream second"
         reference = measured.reference
-        report.add(NAME, name, span.cpu_ms, unit, reference=reference, beside=reference_ms, goals=goals)
+        summary.add(NAME, name, span.cpu_ms, unit, reference=reference, beside=reference_ms, goals=goals)
 
     time.sleep(min(SETTLE_SECONDS, seconds))
     step(f"{title} without readers")
     span = cameras.watch(seconds)
     add("without readers", span, measured.goals)
-    report_senders(report, title, span)
+    report_senders(summary, title, span)
     step(f"{title}, one reader on every stream")
     readers = ReaderLoad(
         url=cameras.server.url,
@@ -84,14 +84,14 @@ def measure_streams(
         program.stop()
         step(f"{title}: checking all that was read")
         seen = program.wait_for(ReaderResult, CHECK_SECONDS)
-    _report_seen(report, title, seen)
+    _report_seen(summary, title, seen)
 
 
-def _report_seen(report: Report, title: str, seen: ReaderResult) -> None:
+def _report_seen(summary: Summary, title: str, seen: ReaderResult) -> None:
     found, none = seen.findings, (Goal(0),)
 
     def add(metric: str, value: float, unit: str, *, goals: tuple[Goal, ...] = ()) -> None:
-        report.add(NAME, f"{title}: {metric}", value, unit, goals=goals)
+        summary.add(NAME, f"{title}: {metric}", value, unit, goals=goals)
 
     add("segments read", seen.segments, "segments")
     add("segments missed by the reader", seen.missed, "segments", goals=none)
@@ -107,7 +107,7 @@ def _report_seen(report: Report, title: str, seen: ReaderResult) -> None:
     add("playlist p50", seen.p50_ms, "ms")
     add("playlist p99", seen.p99_ms, "ms")
     if seen.cpu_share > FULL:
-        report.note(f"{NAME}, {title}: the readers were at {seen.cpu_share:.0%} of a core")
+        summary.note(f"{NAME}, {title}: the readers were at {seen.cpu_share:.0%} of a core")
 
 
 def _time_start(cameras: CameraFleet, device: int) -> float:

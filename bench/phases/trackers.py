@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import TerminalResult
 from motorpool.bench.options import BenchError, Step
 from motorpool.bench.vehicles.trackers import TRACKERS
@@ -64,16 +64,16 @@ def compare_turns(
 
 
 def report_turns(
-    scenario: str, report: Report, label: str, turns: Sequence[Turn], others: Sequence[Turn]
+    scenario: str, summary: Summary, label: str, turns: Sequence[Turn], others: Sequence[Turn]
 ) -> None:
     """Report the turn with the middle of the ratios."""
     pairs = sorted(zip(turns, others, strict=True), key=lambda pair: pair[0].rate / pair[1].rate)
     turn, beside = pairs[len(pairs) // 2]
     must = (Goal(MIN_SHARE, at_least=True, of_ratio=True),)
     metric = f"throughput of {label}"
-    report.add(scenario, metric, turn.rate, "messages/s", reference="jt808", beside=beside.rate, goals=must)
-    report.add(scenario, f"{metric} p99", turn.result.p99_ms, "ms")
-    report.add(
+    summary.add(scenario, metric, turn.rate, "messages/s", reference="jt808", beside=beside.rate, goals=must)
+    summary.add(scenario, f"{metric} p99", turn.result.p99_ms, "ms")
+    summary.add(
         scenario,
         f"{metric} server CPU",
         turn.server_cpu_us,
@@ -84,6 +84,6 @@ def report_turns(
     rates = ", ".join(
         f"{each.rate:,.0f} of {other.rate:,.0f}" for each, other in zip(turns, others, strict=True)
     )
-    report.note(f"messages/s of {label} beside JT/T 808, by turns: {rates}")
+    summary.note(f"messages/s of {label} beside JT/T 808, by turns: {rates}")
     if again := sum(each.result.late for each in turns):
-        report.note(f"{label}: {again} datagrams were sent again")
+        summary.note(f"{label}: {again} datagrams were sent again")

@@ -2,7 +2,7 @@
 
 import time
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import Mark, ViewerLoad, ViewerResult
 from motorpool.bench.load.program import run_program
 from motorpool.bench.phases import NAME
@@ -15,7 +15,7 @@ WARM_SECONDS = 8.0
 TIMEOUT_SECONDS = 60.0
 
 
-def measure_viewers(report: Report, cameras: CameraFleet, viewers: int, seconds: float) -> None:
+def measure_viewers(summary: Summary, cameras: CameraFleet, viewers: int, seconds: float) -> None:
     """Measure `viewers` players on the running streams."""
     warm_seconds = min(WARM_SECONDS, max(2.0, seconds))
     load = ViewerLoad(
@@ -35,14 +35,14 @@ def measure_viewers(report: Report, cameras: CameraFleet, viewers: int, seconds:
         seen = program.wait_for(ViewerResult, TIMEOUT_SECONDS)
     title = f"{viewers} viewers on {cameras.streaming} streams"
     none = (Goal(0),)
-    report.add(NAME, f"{title}: segment p50", seen.segment_p50_ms, "ms")
-    report.add(NAME, f"{title}: segment p99", seen.segment_p99_ms, "ms", goals=(Goal(300),))
-    report.add(NAME, f"{title}: segment worst", seen.segment_worst_ms, "ms")
-    report.add(NAME, f"{title}: playlist p99", seen.playlist_p99_ms, "ms")
-    report.add(NAME, f"{title}: segments", seen.segments / seconds, "segments/s")
-    report.add(NAME, f"{title}: playlists", seen.playlists / seconds, "playlists/s")
-    report.add(NAME, f"{title}: failed requests", seen.failures, "requests", goals=none)
-    report.add(NAME, f"{title}: segments missed", seen.missed, "segments", goals=none)
-    report.add(NAME, f"{title}: pictures that stood still", seen.stalls, "stalls", goals=none)
-    report.add(NAME, f"{title}: server at work", span.server_share, "cores")
-    report.add(NAME, f"{title}: viewers at work", seen.cpu_share, "cores", goals=(Goal(FULL),))
+    summary.add(NAME, f"{title}: segment p50", seen.segment_p50_ms, "ms")
+    summary.add(NAME, f"{title}: segment p99", seen.segment_p99_ms, "ms", goals=(Goal(300),))
+    summary.add(NAME, f"{title}: segment worst", seen.segment_worst_ms, "ms")
+    summary.add(NAME, f"{title}: playlist p99", seen.playlist_p99_ms, "ms")
+    summary.add(NAME, f"{title}: segments", seen.segments / seconds, "segments/s")
+    summary.add(NAME, f"{title}: playlists", seen.playlists / seconds, "playlists/s")
+    summary.add(NAME, f"{title}: failed requests", seen.failures, "requests", goals=none)
+    summary.add(NAME, f"{title}: segments missed", seen.missed, "segments", goals=none)
+    summary.add(NAME, f"{title}: pictures that stood still", seen.stalls, "stalls", goals=none)
+    summary.add(NAME, f"{title}: server at work", span.server_share, "cores")
+    summary.add(NAME, f"{title}: viewers at work", seen.cpu_share, "cores", goals=(Goal(FULL),))

@@ -8,7 +8,7 @@ import httpx
 import msgspec
 
 from motorpool.bench import machine
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import Mark, RequestLoad, RequestResult, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
@@ -43,7 +43,7 @@ class Case(msgspec.Struct, frozen=True):
     body: bytes = b""
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Compare three calls, measure one of them beside ingest, then list a hundred thousand devices."""
     seconds = options.span(5.0)
     with run_server() as server, server.client() as client:
@@ -52,12 +52,12 @@ def run(options: Options, report: Report, step: Step) -> None:
         token = client.post("/session/token").raise_for_status().text
         for case in _cases(client):
             step(case.title)
-            _compare(report, server, token, case, seconds)
+            _compare(summary, server, token, case, seconds)
         step(f"GET /devices/{{id}} while {POSITIONS_RATE:,.0f} positions a second come in")
-        _beside_ingest(report, server, token, client, options.terminals, options.span(10.0))
+        _beside_ingest(summary, server, token, client, options.terminals, options.span(10.0))
     step(f"a list of {DEVICES:,} devices")
     with run_server() as server:
-        _long_list(report, server, options.span(10.0))
+        _long_list(summary, server, options.span(10.0))
 
 
 def _cases(client: httpx.Client) -> tuple[Case, ...]:
@@ -95,7 +95,7 @@ def _terminals(server: Server, count: int, mode: str, seconds: float) -> Termina
     )
 
 
-def _compare(report: Report, server: Server, token: str, case: Case, seconds: float) -> None:
+def _compare(summary: Summary, server: Server, token: str, case: Case, seconds: float) -> None:
     message = _message(case, token)
     address = httpx.URL(server.url)
     ours_cpu, bare_cpu, ours_count, bare_count = 0.0, 0.0, 0, 0
@@ -114,7 +114,7 @@ def _compare(report: Report, server: Server, token: str, case: Case, seconds: fl
             result, used = _measure(address.port or 80, message, case.rate, seconds, server.cpu_seconds)
             ours_cpu, ours_count = ours_cpu + used, ours_count + result.answers
     assert result is not None
-    report.add(
+    summary.add(
         NAME,
         f"{case.title} server CPU",
         ours_cpu / max(1, ours_count) * 1e6,
@@ -123,9 +123,9 @@ def _compare(report: Report, server: Server, token: str, case: Case, seconds: fl
         beside=bare_cpu / max(1, bare_count) * 1e6,
         goals=(Goal(case.most, of_ratio=True),),
     )
-    report.add(NAME, f"{case.title} p99", result.p99_ms, "ms")
+    summary.add(NAME, f"{case.title} p99", result.p99_ms, "ms")
     if result.failures:
-        report.note(f"{case.title}: {result.failures} requests failed")
+        summary.note(f"{case.title}: {result.failures} requests failed")
 
 
 def _message(case: Case, token: str) -> str:
@@ -163,7 +163,7 @@ def _measure(
 
 
 def _beside_ingest(
-    report: Report, server: Server, token: str, client: httpx.Client, terminals: int, seconds: float
+    summary: Summary, server: Server, token: str, client: httpx.Client, terminals: int, seconds: float
 ) -> None:
     devices = client.get("/devices").raise_for_status().json()
     messages = tuple(
@@ -188,14 +188,14 @@ def _beside_ingest(
     except LoadFailed as error:
         raise BenchError(f"beside ingest: {error}") from error
     name = "GET /devices/{id} beside ingest"
-    report.add(NAME, f"{name}, positions", stored.answers / stored.seconds, "messages/s")
-    report.add(NAME, f"{name}, p50", result.p50_ms, "ms")
-    report.add(NAME, f"{name}, p99", result.p99_ms, "ms", goals=(Goal(100),))
+    summary.add(NAME, f"{name}, positions", stored.answers / stored.seconds, "messages/s")
+    summary.add(NAME, f"{name}, p50", result.p50_ms, "ms")
+    summary.add(NAME, f"{name}, p99", result.p99_ms, "ms", goals=(Goal(100),))
     if result.failures:
-        report.note(f"{name}: {result.failures} requests failed")
+        summary.note(f"{name}: {result.failures} requests failed")
 
 
-def _long_list(report: Report, server: Server, seconds: float) -> None:
+def _long_list(summary: Summary, server: Server, seconds: float) -> None:
     """List many devices while another client requests one of them."""
     server.run_sql(
         f"with made as (insert into devices (name, unique_id, attributes)"  # noqa: S608 - a number of our own
@@ -232,6 +232,6 @@ def _long_list(report: Report, server: Server, seconds: float) -> None:
                 result = program.wait_for(RequestResult, TIMEOUT_SECONDS)
         except LoadFailed as error:
             raise BenchError(f"beside the list: {error}") from error
-    report.add(NAME, "long list, devices", float(listed), "devices")
-    report.add(NAME, "long list, memory grown by", (most - before) / 1e6, "MB", goals=(Goal(50),))
-    report.add(NAME, "GET beside the long list, p99", result.p99_ms, "ms", goals=(Goal(100),))
+    summary.add(NAME, "long list, devices", float(listed), "devices")
+    summary.add(NAME, "long list, memory grown by", (most - before) / 1e6, "MB", goals=(Goal(50),))
+    summary.add(NAME, "GET beside the long list, p99", result.p99_ms, "ms", goals=(Goal(100),))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import AttackLoad, AttackResult, Mark, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
@@ -23,7 +23,7 @@ CALM_SECONDS = 40.0
 """After the attack, until half-sent requests have reached their deadlines and freed memory is returned."""
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Measure terminals alone, then under attack, then what is left of it."""
     seconds = options.span(20.0)
     with run_server() as server, server.client() as client:
@@ -40,12 +40,12 @@ def run(options: Options, report: Report, step: Step) -> None:
             attacked, result, most = _attack(server, options.terminals, seconds)
         except LoadFailed as error:
             raise BenchError(str(error)) from error
-        _add_terminals(report, "alone", alone, ())
-        _add_terminals(report, "under attack", attacked, (Goal(250),))
-        report.add(NAME, "memory under attack, grown by", (most - before) / 1e6, "MB")
+        _add_terminals(summary, "alone", alone, ())
+        _add_terminals(summary, "under attack", attacked, (Goal(250),))
+        summary.add(NAME, "memory under attack, grown by", (most - before) / 1e6, "MB")
         step("afterwards")
         time.sleep(options.span(CALM_SECONDS))
-        report.add(
+        summary.add(
             NAME,
             "memory afterwards, grown by",
             (server.resident_bytes() - before) / 1e6,
@@ -54,17 +54,17 @@ def run(options: Options, report: Report, step: Step) -> None:
         )
         begun = time.perf_counter()
         client.get("/devices").raise_for_status()
-        report.add(NAME, "GET /devices afterwards", (time.perf_counter() - begun) * 1000, "ms")
+        summary.add(NAME, "GET /devices afterwards", (time.perf_counter() - begun) * 1000, "ms")
         figures = client.get(f"{server.url}/metrics").raise_for_status().text
-        report.add(
+        summary.add(
             NAME, "event loop stalls of more than 0.2 s", _metric(figures, "motorpool_loop_stalls_total"), ""
         )
         longest = _metric(figures, "motorpool_loop_longest_stall_seconds")
-        report.add(NAME, "longest event loop stall", longest * 1000, "ms")
+        summary.add(NAME, "longest event loop stall", longest * 1000, "ms")
         more_log = (_log_bytes(server) - expected_log) / 1e3
-        report.add(NAME, "log of the attack", more_log, "kB", goals=(Goal(100),))
+        summary.add(NAME, "log of the attack", more_log, "kB", goals=(Goal(100),))
         for name, attempts in sorted(result.attempts.items()):
-            report.note(f"{name}: {attempts} attempts, {result.ended.get(name, 0)} ended by the server")
+            summary.note(f"{name}: {attempts} attempts, {result.ended.get(name, 0)} ended by the server")
         step("done")
 
 
@@ -77,13 +77,13 @@ def _open_registration(client: httpx.Client) -> None:
     client.put("/server", json={**settings, "registration": True}).raise_for_status()
 
 
-def _add_terminals(report: Report, title: str, result: TerminalResult, goals: tuple[Goal, ...]) -> None:
-    report.add(NAME, f"terminals {title}", result.answers / result.seconds, "messages/s")
-    report.add(NAME, f"acknowledgement {title}, p50", result.p50_ms, "ms")
-    report.add(NAME, f"acknowledgement {title}, p99", result.p99_ms, "ms", goals=goals)
-    report.add(NAME, f"acknowledgement {title}, worst", result.worst_ms, "ms")
+def _add_terminals(summary: Summary, title: str, result: TerminalResult, goals: tuple[Goal, ...]) -> None:
+    summary.add(NAME, f"terminals {title}", result.answers / result.seconds, "messages/s")
+    summary.add(NAME, f"acknowledgement {title}, p50", result.p50_ms, "ms")
+    summary.add(NAME, f"acknowledgement {title}, p99", result.p99_ms, "ms", goals=goals)
+    summary.add(NAME, f"acknowledgement {title}, worst", result.worst_ms, "ms")
     if result.rejected or result.late:
-        report.note(f"{title}: {result.rejected} messages rejected, {result.late} late")
+        summary.note(f"{title}: {result.rejected} messages rejected, {result.late} late")
 
 
 def _terminals(server: Server, count: int, seconds: float) -> TerminalLoad:

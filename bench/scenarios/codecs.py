@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.vehicles import media_loop
@@ -32,7 +32,7 @@ READ_BYTES = 16 * 1024
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Decode positions of JT/T 808, OsmAnd and trackers, and media packets."""
     seconds = options.span(1.0)
     step("JT/T 808")
@@ -41,14 +41,16 @@ def run(options: Options, report: Report, step: Step) -> None:
     if read != MESSAGES:
         raise BenchError(f"{read} of {MESSAGES} positions were read")
     metric = "JT/T 808 location of 7 items"
-    report.add(NAME, metric, _cost_us(lambda: _positions(Jt808(), frames), seconds), "µs")
-    report.add(NAME, f"{metric}, 2019", _cost_us(lambda: _positions(Jt808(), _MODERN), seconds), "µs")
+    summary.add(NAME, metric, _cost_us(lambda: _positions(Jt808(), frames), seconds), "µs")
+    summary.add(NAME, f"{metric}, 2019", _cost_us(lambda: _positions(Jt808(), _MODERN), seconds), "µs")
     codec = Jt808()
     _positions(codec, frames)
-    report.add(NAME, "JT/T 808 acknowledgement", _cost_us(lambda: codec.acknowledge(receipts), seconds), "µs")
+    summary.add(
+        NAME, "JT/T 808 acknowledgement", _cost_us(lambda: codec.acknowledge(receipts), seconds), "µs"
+    )
     step("OsmAnd")
     requests = [_OSMAND] * MESSAGES
-    report.add(NAME, "OsmAnd query", _cost_us(lambda: _requests(requests), seconds), "µs")
+    summary.add(NAME, "OsmAnd query", _cost_us(lambda: _requests(requests), seconds), "µs")
     step("trackers")
     for name, tracker in sorted(TRACKERS.items()):
         messages = _tracker_messages(tracker)
@@ -56,11 +58,11 @@ def run(options: Options, report: Report, step: Step) -> None:
         if count != MESSAGES:
             raise BenchError(f"{count} of {MESSAGES} positions of {name} were read")
         cost = _cost_us(partial(_decode, CODECS[name], messages), seconds)
-        report.add(NAME, f"{name} position", cost, "µs")
+        summary.add(NAME, f"{name} position", cost, "µs")
     step("JT/T 1078")
     pieces = _media_pieces()
     stream_us = _cost_us(lambda: _units(pieces), seconds) * MESSAGES
-    report.add(NAME, "JT/T 1078 second of 1 Mbit/s", stream_us / media_loop.LOOP_SECONDS / 1000, "ms")
+    summary.add(NAME, "JT/T 1078 second of 1 Mbit/s", stream_us / media_loop.LOOP_SECONDS / 1000, "ms")
 
 
 def _frames(*, modern: bool) -> list[bytes]:

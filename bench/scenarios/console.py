@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.console_page import WATCHED, Drawn, FleetView, WallView
 from motorpool.bench.load.plan import Mark, TerminalLoad
 from motorpool.bench.load.program import LoadFailed, run_program
@@ -68,22 +68,22 @@ TOWNS = (
 )
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Measure the fleet, then the wall, each on a server of its own."""
     seconds = options.span(20.0)
     try:
         with run_server() as server:
             step(f"{VEHICLES:,} vehicles report {RATE:,.0f} times a second")
-            _measure_fleet(server, report, step, seconds)
+            _measure_fleet(server, summary, step, seconds)
         step(f"a wall of {CAMERAS} cameras")
         with run_server() as server, tempfile.TemporaryDirectory(prefix="motorpool-bench-") as name:
-            _measure_wall(server, report, Path(name), options.span(WALL_SECONDS))
+            _measure_wall(server, summary, Path(name), options.span(WALL_SECONDS))
     except LoadFailed as error:
         raise BenchError(str(error)) from error
     step("done")
 
 
-def _measure_fleet(server: Server, report: Report, step: Step, seconds: float) -> None:
+def _measure_fleet(server: Server, summary: Summary, step: Step, seconds: float) -> None:
     with server.client() as client:
         watched = {"name": WATCHED, "uniqueId": WATCHED}
         client.post("/devices", json=watched).raise_for_status()
@@ -105,35 +105,35 @@ def _measure_fleet(server: Server, report: Report, step: Step, seconds: float) -
         reports = f"http://{server.host}:{server.osmand_port}/"
         view = _browse(server, FleetView, seconds, "--report-url", reports)
     own = view.own_bytes / KB
-    report.add(NAME, "first view, own files without the map library", own, "KB", goals=(FIRST_VIEW_KB,))
-    report.add(NAME, "first view, map library", view.map_library_bytes / KB, "KB")
-    report.add(NAME, "first view, answers of the API", view.api_bytes / KB, "KB")
-    report.add(NAME, "first view, list", view.list_seconds, "s", goals=(LIST_SECONDS,))
-    report.add(NAME, "first view, map", view.map_seconds, "s")
-    _report_drawn(report, "still", view.still)
-    _report_drawn(report, "panned", view.panned)
+    summary.add(NAME, "first view, own files without the map library", own, "KB", goals=(FIRST_VIEW_KB,))
+    summary.add(NAME, "first view, map library", view.map_library_bytes / KB, "KB")
+    summary.add(NAME, "first view, answers of the API", view.api_bytes / KB, "KB")
+    summary.add(NAME, "first view, list", view.list_seconds, "s", goals=(LIST_SECONDS,))
+    summary.add(NAME, "first view, map", view.map_seconds, "s")
+    _report_drawn(summary, "still", view.still)
+    _report_drawn(summary, "panned", view.panned)
     worst = max(view.changes_seconds)
-    report.add(NAME, "list shows a change, worst", worst, "s", goals=(CHANGE_SECONDS,))
+    summary.add(NAME, "list shows a change, worst", worst, "s", goals=(CHANGE_SECONDS,))
 
 
-def _report_drawn(report: Report, way: str, drawn: Drawn) -> None:
-    report.add(NAME, f"{way}, frames", drawn.frames_per_second, "frames/s", goals=(FRAMES,))
-    report.add(NAME, f"{way}, worst frame", drawn.worst_frame_ms, "ms")
-    report.add(NAME, f"{way}, longest task", drawn.longest_task_ms, "ms", goals=(MAX_TASK_MS,))
+def _report_drawn(summary: Summary, way: str, drawn: Drawn) -> None:
+    summary.add(NAME, f"{way}, frames", drawn.frames_per_second, "frames/s", goals=(FRAMES,))
+    summary.add(NAME, f"{way}, worst frame", drawn.worst_frame_ms, "ms")
+    summary.add(NAME, f"{way}, longest task", drawn.longest_task_ms, "ms", goals=(MAX_TASK_MS,))
 
 
-def _measure_wall(server: Server, report: Report, folder: Path, seconds: float) -> None:
+def _measure_wall(server: Server, summary: Summary, folder: Path, seconds: float) -> None:
     loop_file = folder / "loop"
     media_loop.write_loop(media_loop.make_loop(), loop_file)
     with open_cameras(server, loop_file, "135", CAMERAS) as cameras:
         tiles = ",".join(f"{device}.1" for device in cameras.devices)
         view = _browse(server, WallView, seconds, "--tiles", tiles)
     started = sorted(view.started_seconds)
-    report.add(NAME, "wall, pictures", len(started), "cameras", goals=(Goal(CAMERAS, at_least=True),))
-    report.add(NAME, "wall, last picture after", max(started, default=0.0), "s")
-    report.add(NAME, "wall, frames dropped", view.dropped / max(1, view.frames) * 100, "%")
+    summary.add(NAME, "wall, pictures", len(started), "cameras", goals=(Goal(CAMERAS, at_least=True),))
+    summary.add(NAME, "wall, last picture after", max(started, default=0.0), "s")
+    summary.add(NAME, "wall, frames dropped", view.dropped / max(1, view.frames) * 100, "%")
     worst = max(view.requests_ms, default=0.0)
-    report.add(NAME, "wall, GET /api/server beside it, worst", worst, "ms", goals=(REQUEST_MS,))
+    summary.add(NAME, "wall, GET /api/server beside it, worst", worst, "ms", goals=(REQUEST_MS,))
 
 
 def _browse(server: Server, kind: type[View], seconds: float, *arguments: str) -> View:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.crossings import RADIUS, gates
 from motorpool.bench.load.plan import CrossingLoad, CrossingResult, Mark, TerminalLoad
 from motorpool.bench.load.program import LoadFailed, run_program
@@ -26,7 +26,7 @@ LOGIN_SECONDS = 120.0
 ANSWER_SECONDS = 90.0
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Configure geofences and a notification, then drive."""
     seconds = options.span(10.0)
     phones = tuple(f"139{number:08d}" for number in range(1, options.terminals + 1))
@@ -36,7 +36,7 @@ def run(options: Options, report: Report, step: Step) -> None:
         device_ids = configure(server, phones, messages)
         step(f"{RATE:,.0f} positions a second")
         result = _drive(server, phones, device_ids, seconds)
-    _report(report, result)
+    _report(summary, result)
 
 
 def configure(server: Server, phones: Sequence[str], messages: int) -> tuple[int, ...]:
@@ -97,14 +97,14 @@ def _drive(
         raise BenchError(str(error)) from error
 
 
-def _report(report: Report, result: CrossingResult) -> None:
+def _report(summary: Summary, result: CrossingResult) -> None:
     positions = result.terminals
-    report.add(NAME, "positions", positions.answers / positions.seconds, "messages/s")
-    report.add(NAME, "positions acknowledged p99", positions.p99_ms, "ms")
-    report.add(NAME, "events", result.events / positions.seconds, "events/s")
-    report.add(NAME, "event on the WebSocket p50", result.p50_ms, "ms")
-    report.add(NAME, "event on the WebSocket p99", result.p99_ms, "ms", goals=(Goal(200),))
-    report.add(NAME, "event on the WebSocket, longest", result.worst_ms, "ms")
-    report.add(NAME, "events that did not come", result.missing, "events", goals=(Goal(0),))
-    report.add(NAME, "events of nothing", result.unexpected, "events", goals=(Goal(0),))
-    report.note(f"the client was at {positions.cpu_share:.0%} of a core")
+    summary.add(NAME, "positions", positions.answers / positions.seconds, "messages/s")
+    summary.add(NAME, "positions acknowledged p99", positions.p99_ms, "ms")
+    summary.add(NAME, "events", result.events / positions.seconds, "events/s")
+    summary.add(NAME, "event on the WebSocket p50", result.p50_ms, "ms")
+    summary.add(NAME, "event on the WebSocket p99", result.p99_ms, "ms", goals=(Goal(200),))
+    summary.add(NAME, "event on the WebSocket, longest", result.worst_ms, "ms")
+    summary.add(NAME, "events that did not come", result.missing, "events", goals=(Goal(0),))
+    summary.add(NAME, "events of nothing", result.unexpected, "events", goals=(Goal(0),))
+    summary.note(f"the client was at {positions.cpu_share:.0%} of a core")

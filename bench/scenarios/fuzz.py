@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.growth import read_metrics
 from motorpool.bench.load.logins import connect_terminals
 from motorpool.bench.load.plan import FuzzLoad, FuzzResult, Mark, TerminalLoad, TerminalResult
@@ -28,7 +28,7 @@ CRASH = " crashed: "
 """In log lines of the supervisors."""
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Send mutations for the whole time, then count what they did."""
     seconds = options.span(options.minutes * 60)
     with run_server() as server:
@@ -41,14 +41,16 @@ def run(options: Options, report: Report, step: Step) -> None:
         lines = server.log
         grown = server.resident_bytes() - memory
     given_up = metrics.get("motorpool_actors_given_up_total", 0.0)
-    report.add(NAME, "actors given up", given_up, "actors", goals=(Goal(0),))
+    summary.add(NAME, "actors given up", given_up, "actors", goals=(Goal(0),))
     volume = (len(lines) - log) / 1e6 / (seconds / 60)
-    report.add(NAME, "log", volume, "MB/min", goals=(Goal(LOG_MB_PER_MINUTE),))
-    report.add(NAME, "memory grown by", grown / 1e6, "MB")
-    judge(report, fuzz, good, [line for line in lines.splitlines() if CRASH in line], options.seed)
+    summary.add(NAME, "log", volume, "MB/min", goals=(Goal(LOG_MB_PER_MINUTE),))
+    summary.add(NAME, "memory grown by", grown / 1e6, "MB")
+    judge(summary, fuzz, good, [line for line in lines.splitlines() if CRASH in line], options.seed)
 
 
-def judge(report: Report, fuzz: FuzzResult, good: TerminalResult, crashes: Sequence[str], seed: int) -> None:
+def judge(
+    summary: Summary, fuzz: FuzzResult, good: TerminalResult, crashes: Sequence[str], seed: int
+) -> None:
     """Report what the mutations did; `crashes` are lines of the server's log.
 
     Raises:
@@ -56,17 +58,17 @@ def judge(report: Report, fuzz: FuzzResult, good: TerminalResult, crashes: Seque
     """
     none = (Goal(0),)
     for name, count in sorted(fuzz.sent.items()):
-        report.add(NAME, f"mutations, {name}", count, "messages")
+        summary.add(NAME, f"mutations, {name}", count, "messages")
     for status, count in sorted(fuzz.statuses.items()):
-        report.add(NAME, f"HTTP answers, {status}", count, "answers")
-    report.add(NAME, "actors crashed", len(crashes), "lines", goals=none)
-    report.add(NAME, "HTTP answers of 500 and above", fuzz.server_error_count, "answers", goals=none)
-    report.add(NAME, "HTTP requests not answered", fuzz.silent, "requests", goals=none)
-    report.add(NAME, "good terminals answered", good.answers, "messages")
-    report.add(NAME, "good terminals rejected", good.rejected, "messages", goals=none)
-    report.add(NAME, "good terminals p99", good.p99_ms, "ms")
+        summary.add(NAME, f"HTTP answers, {status}", count, "answers")
+    summary.add(NAME, "actors crashed", len(crashes), "lines", goals=none)
+    summary.add(NAME, "HTTP answers of 500 and above", fuzz.server_error_count, "answers", goals=none)
+    summary.add(NAME, "HTTP requests not answered", fuzz.silent, "requests", goals=none)
+    summary.add(NAME, "good terminals answered", good.answers, "messages")
+    summary.add(NAME, "good terminals rejected", good.rejected, "messages", goals=none)
+    summary.add(NAME, "good terminals p99", good.p99_ms, "ms")
     for line in (*crashes[:5], *fuzz.server_errors[:5]):
-        report.note(f"{NAME}: {line[:600]}")
+        summary.note(f"{NAME}: {line[:600]}")
     if crashes or fuzz.server_error_count or fuzz.silent or good.rejected:
         raise BenchError(
             f"{len(crashes)} crashes, {fuzz.server_error_count} answers of 500 and above,"

@@ -2,7 +2,7 @@
 
 import time
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.options import Options, Step
 from motorpool.bench.phases.registration import connected_fleet
 from motorpool.bench.server import run_server
@@ -19,7 +19,7 @@ SETTLE_SECONDS = 2.0
 LIMIT_KB = 7.0
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Connect a few terminals and then all of them, and read the memory of the server before and after."""
     count = options.idle_terminals
     with run_server() as server, connected_fleet(server, WARM_TERMINALS, first=count):
@@ -30,5 +30,5 @@ def run(options: Options, report: Report, step: Step) -> None:
         with connected_fleet(server, count, at_once=AT_ONCE) as result:
             time.sleep(SETTLE_SECONDS)
             grown = server.resident_bytes() - before
-    report.add(NAME, "idle terminal", grown / count / 1000, "KB", goals=(Goal(LIMIT_KB),))
-    report.add(NAME, "not accepted", count - result.accepted, "terminals", goals=(Goal(0),))
+    summary.add(NAME, "idle terminal", grown / count / 1000, "KB", goals=(Goal(LIMIT_KB),))
+    summary.add(NAME, "not accepted", count - result.accepted, "terminals", goals=(Goal(0),))

@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from motorpool.bench import machine
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.load.plan import Mark, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
@@ -61,7 +61,7 @@ class Measured(msgspec.Struct, frozen=True):
         return seconds / max(1, self.result.answers) * 1e6
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Measure echo, saturation and paced load, then look up every acknowledged position."""
     seconds = options.span(10.0)
     if options.protocol is not None:
@@ -71,32 +71,32 @@ def run(options: Options, report: Report, step: Step) -> None:
         echo = _measure(
             "127.0.0.1", port, _phones(0, options.terminals), "echo", seconds, _cpu_of_process(pid)
         )
-    report.add(NAME, "echo", echo.rate, "messages/s")
-    _note_full_client(report, echo, "echo")
+    summary.add(NAME, "echo", echo.rate, "messages/s")
+    _note_full_client(summary, echo, "echo")
     with ExitStack() as servers:
         server = servers.enter_context(run_server())
-        _note_durability(report, server)
+        _note_durability(summary, server)
         step("saturation")
         measure = partial(
             _measure, server.host, server.jt808_port, seconds=seconds, cpu=_cpu_of_server(server)
         )
         saturated = measure(_phones(1, options.terminals), "saturate")
-        _report_saturated(report, saturated, echo)
+        _report_saturated(summary, saturated, echo)
         step(f"{PACED_RATE:,.0f} a second")
         paced = measure(_phones(2, options.terminals), "paced")
-        _report_paced(report, paced)
+        _report_paced(summary, paced)
         step("looking for every acknowledged position")
-        _report_stored(report, server, (saturated, paced))
+        _report_stored(summary, server, (saturated, paced))
         if options.protocol is not None:
-            _compare_protocol(options, report, server, options.protocol, seconds / 2, step)
+            _compare_protocol(options, summary, server, options.protocol, seconds / 2, step)
         if options.rules:
             step("configuring rules")
             with_rules = servers.enter_context(run_server())
-            _compare(options, report, server, with_rules, seconds / 2, step)
+            _compare(options, summary, server, with_rules, seconds / 2, step)
 
 
 def _compare(
-    options: Options, report: Report, plain: Server, ruled: Server, seconds: float, step: Step
+    options: Options, summary: Summary, plain: Server, ruled: Server, seconds: float, step: Step
 ) -> None:
     """Measure by turns a server without rules and one with them, so that a slower machine slows down both."""
     phones = _phones(3, options.terminals)
@@ -112,11 +112,11 @@ def _compare(
             port, cpu = server.jt808_port, _cpu_of_server(server)
             turns.append(_measure(server.host, port, devices, "saturate", seconds, cpu, later=later))
     check_rules(ruled, phones)
-    _report_ruled(report, ruled, with_rules, without)
+    _report_ruled(summary, ruled, with_rules, without)
 
 
 def _compare_protocol(
-    options: Options, report: Report, server: Server, protocol: str, seconds: float, step: Step
+    options: Options, summary: Summary, server: Server, protocol: str, seconds: float, step: Step
 ) -> None:
     """Measure JT/T 808 and another protocol by turns, and look up what was acknowledged."""
     measure = partial(_measure, server.host, mode="saturate", seconds=seconds, cpu=_cpu_of_server(server))
@@ -138,17 +138,17 @@ def _compare_protocol(
         step,
     )
     label = f"{protocol} over UDP" if options.udp else protocol
-    report_turns(NAME, report, label, turns, others)
+    report_turns(NAME, summary, label, turns, others)
     for each in measured:
-        _note_full_client(report, each, f"throughput of {label}")
+        _note_full_client(summary, each, f"throughput of {label}")
     acknowledged = sum(sum(each.result.answered) for each in measured)
     missing = sum(_missing(server, each) for each in measured)
-    report.add(NAME, f"acknowledged of {label}", acknowledged, "positions")
-    report.add(NAME, f"acknowledged of {label} but not stored", missing, "positions", goals=(Goal(0),))
+    summary.add(NAME, f"acknowledged of {label}", acknowledged, "positions")
+    summary.add(NAME, f"acknowledged of {label} but not stored", missing, "positions", goals=(Goal(0),))
 
 
 def _report_ruled(
-    report: Report, server: Server, ruled: Sequence[Measured], plain: Sequence[Measured]
+    summary: Summary, server: Server, ruled: Sequence[Measured], plain: Sequence[Measured]
 ) -> None:
     """Report the turn with the middle of the ratios, each to the turn without rules before it."""
 
@@ -157,7 +157,7 @@ def _report_ruled(
         pairs.sort(key=lambda pair: pair[0] / pair[1] if pair[1] else 0.0)
         middle, beside = pairs[len(pairs) // 2]
         name = f"throughput with rules{metric}"
-        report.add(NAME, name, middle, unit, reference="without", beside=beside, goals=goals)
+        summary.add(NAME, name, middle, unit, reference="without", beside=beside, goals=goals)
 
     most_cpu = Goal(2, of_ratio=True)
     add("", "messages/s", lambda each: each.rate, Goal(0.5, at_least=True, of_ratio=True))
@@ -167,24 +167,24 @@ def _report_ruled(
     rates = ", ".join(
         f"{each.rate:,.0f} of {before.rate:,.0f}" for each, before in zip(ruled, plain, strict=True)
     )
-    report.note(f"messages/s with rules of those without, by turns: {rates}")
+    summary.note(f"messages/s with rules of those without, by turns: {rates}")
     for measured in ruled:
-        _note_full_client(report, measured, "throughput with rules")
+        _note_full_client(summary, measured, "throughput with rules")
     acknowledged = sum(sum(measured.result.answered) for measured in ruled)
     events = int(server.fetch_sql("select count(*) from events")[0][0])
-    report.add(NAME, "acknowledged with rules", acknowledged, "positions")
-    report.add(NAME, "events with rules", events, "events")
+    summary.add(NAME, "acknowledged with rules", acknowledged, "positions")
+    summary.add(NAME, "events with rules", events, "events")
     missing = sum(_missing(server, measured) for measured in ruled)
-    report.add(NAME, "acknowledged with rules but not stored", missing, "positions", goals=(Goal(0),))
+    summary.add(NAME, "acknowledged with rules but not stored", missing, "positions", goals=(Goal(0),))
 
 
-def _report_saturated(report: Report, saturated: Measured, echo: Measured) -> None:
+def _report_saturated(summary: Summary, saturated: Measured, echo: Measured) -> None:
     must = (Goal(12_000, at_least=True), Goal(0.5, at_least=True, of_ratio=True))
     rate = saturated.rate
-    report.add(NAME, "throughput", rate, "messages/s", reference="echo", beside=echo.rate, goals=must)
-    report.add(NAME, "throughput p50", saturated.result.p50_ms, "ms")
-    report.add(NAME, "throughput p99", saturated.result.p99_ms, "ms")
-    report.add(
+    summary.add(NAME, "throughput", rate, "messages/s", reference="echo", beside=echo.rate, goals=must)
+    summary.add(NAME, "throughput p50", saturated.result.p50_ms, "ms")
+    summary.add(NAME, "throughput p99", saturated.result.p99_ms, "ms")
+    summary.add(
         NAME,
         "throughput server CPU",
         saturated.cpu_us(saturated.server_cpu_seconds),
@@ -192,25 +192,25 @@ def _report_saturated(report: Report, saturated: Measured, echo: Measured) -> No
         reference="echo",
         beside=echo.cpu_us(echo.server_cpu_seconds),
     )
-    _note_full_client(report, saturated, "throughput")
+    _note_full_client(summary, saturated, "throughput")
 
 
-def _report_paced(report: Report, paced: Measured) -> None:
-    report.add(NAME, "paced rate", paced.rate, "messages/s")
-    report.add(NAME, "paced p50", paced.result.p50_ms, "ms")
-    report.add(NAME, "paced p99", paced.result.p99_ms, "ms", goals=(Goal(25),))
+def _report_paced(summary: Summary, paced: Measured) -> None:
+    summary.add(NAME, "paced rate", paced.rate, "messages/s")
+    summary.add(NAME, "paced p50", paced.result.p50_ms, "ms")
+    summary.add(NAME, "paced p99", paced.result.p99_ms, "ms", goals=(Goal(25),))
     server, database = paced.cpu_us(paced.server_cpu_seconds), paced.cpu_us(paced.database_cpu_seconds)
-    report.add(NAME, "paced server CPU", server, "µs/message", goals=(Goal(150),))
-    report.add(NAME, "paced database CPU", database, "µs/message")
+    summary.add(NAME, "paced server CPU", server, "µs/message", goals=(Goal(150),))
+    summary.add(NAME, "paced database CPU", database, "µs/message")
 
 
-def _report_stored(report: Report, server: Server, runs: tuple[Measured, ...]) -> None:
+def _report_stored(summary: Summary, server: Server, runs: tuple[Measured, ...]) -> None:
     acknowledged = sum(sum(measured.result.answered) for measured in runs)
     missing = sum(_missing(server, measured) for measured in runs)
     rejected = sum(measured.result.rejected for measured in runs)
-    report.add(NAME, "acknowledged", acknowledged, "positions")
-    report.add(NAME, "acknowledged but not stored", missing, "positions", goals=(Goal(0),))
-    report.add(NAME, "rejected", rejected, "positions", goals=(Goal(0),))
+    summary.add(NAME, "acknowledged", acknowledged, "positions")
+    summary.add(NAME, "acknowledged but not stored", missing, "positions", goals=(Goal(0),))
+    summary.add(NAME, "rejected", rejected, "positions", goals=(Goal(0),))
 
 
 def _phones(group: int, count: int) -> tuple[str, ...]:
@@ -308,15 +308,15 @@ def _iso(instant: datetime) -> str:
     return instant.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _note_full_client(report: Report, measured: Measured, what: str) -> None:
+def _note_full_client(summary: Summary, measured: Measured, what: str) -> None:
     if measured.result.cpu_share > FULL_CLIENT:
         share = measured.result.cpu_share
-        report.note(f"{what}: the client was at {share:.0%} of a core; the server could do more")
+        summary.note(f"{what}: the client was at {share:.0%} of a core; the server could do more")
 
 
-def _note_durability(report: Report, server: Server) -> None:
+def _note_durability(summary: Summary, server: Server) -> None:
     """Note the durability settings of the database."""
     started_with = server.database_settings()
     names = ("fsync", "full_page_writes", "synchronous_commit")
     settings = ", ".join(f"{name} {started_with.get(name, 'as PostgreSQL has it')}" for name in names)
-    report.note(f"database: {settings}")
+    summary.note(f"database: {settings}")

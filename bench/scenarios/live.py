@@ -7,7 +7,7 @@ captures, many viewers on few streams, and streams whose G.711 must be transcode
 import tempfile
 from pathlib import Path
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.program import LoadFailed
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.phases import NAME
@@ -32,7 +32,7 @@ TELEPHONE = 100
 AAC_PHONES, TELEPHONE_PHONES = "135", "136"
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Measure ffmpeg, then all phases on one server."""
     seconds = options.span(20.0)
     with tempfile.TemporaryDirectory(prefix="motorpool-bench-") as name:
@@ -40,19 +40,19 @@ def run(options: Options, report: Report, step: Step) -> None:
         step("ffmpeg")
         copied_ms, transcoded_ms = _measure_ffmpeg(folder)
         unit = "ms CPU/stream second"
-        report.add(NAME, "ffmpeg", copied_ms, unit)
-        report.add(NAME, "ffmpeg, G.711 to AAC", transcoded_ms, unit)
+        summary.add(NAME, "ffmpeg", copied_ms, unit)
+        summary.add(NAME, "ffmpeg, G.711 to AAC", transcoded_ms, unit)
         try:
             with run_server() as server:
-                _measure_copied(server, options.streams, seconds, folder, report, step, copied_ms)
-                _measure_transcoded(server, options.streams, seconds, folder, report, step, transcoded_ms)
+                _measure_copied(server, options.streams, seconds, folder, summary, step, copied_ms)
+                _measure_transcoded(server, options.streams, seconds, folder, summary, step, transcoded_ms)
         except LoadFailed as error:
             raise BenchError(str(error)) from error
         step("done")
 
 
 def _measure_copied(
-    server: Server, streams: int, seconds: float, folder: Path, report: Report, step: Step, ffmpeg_ms: float
+    server: Server, streams: int, seconds: float, folder: Path, summary: Summary, step: Step, ffmpeg_ms: float
 ) -> None:
     step(f"starting {streams} streams")
     measured = Measured(
@@ -63,21 +63,21 @@ def _measure_copied(
     )
     with open_cameras(server, folder / "copied", AAC_PHONES, streams) as cameras:
         resident = server.resident_bytes()
-        measure_starts(report, cameras, streams)
-        measure_streams(report, step, cameras, seconds, folder / "segments", measured)
+        measure_starts(summary, cameras, streams)
+        measure_streams(summary, step, cameras, seconds, folder / "segments", measured)
         per_stream = (server.resident_bytes() - resident) / streams / 1e6
-        report.add(NAME, "memory of a stream", per_stream, "MB")
+        summary.add(NAME, "memory of a stream", per_stream, "MB")
         cameras.set_streaming_count(min(CAPTURED, streams))
-        measure_captures(report, step, cameras, seconds, folder / "captures")
+        measure_captures(summary, step, cameras, seconds, folder / "captures")
         cameras.set_streaming_count(min(WATCHED, streams))
         viewers = VIEWERS_OF_A_STREAM * cameras.streaming
         step(f"{viewers} viewers on {cameras.streaming} streams")
-        measure_viewers(report, cameras, viewers, seconds)
+        measure_viewers(summary, cameras, viewers, seconds)
         cameras.set_streaming_count(0)
 
 
 def _measure_transcoded(
-    server: Server, streams: int, seconds: float, folder: Path, report: Report, step: Step, ffmpeg_ms: float
+    server: Server, streams: int, seconds: float, folder: Path, summary: Summary, step: Step, ffmpeg_ms: float
 ) -> None:
     count = min(TELEPHONE, streams)
     step(f"starting {count} streams with G.711")
@@ -86,7 +86,7 @@ def _measure_transcoded(
     )
     with open_cameras(server, folder / "transcoded", TELEPHONE_PHONES, count) as cameras:
         cameras.set_streaming_count(count)
-        measure_streams(report, step, cameras, seconds, folder / "telephone", measured)
+        measure_streams(summary, step, cameras, seconds, folder / "telephone", measured)
 
 
 def _measure_ffmpeg(folder: Path) -> tuple[float, float]:

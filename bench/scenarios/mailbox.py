@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import trio
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.options import Options, Step
 from motorpool.bench.scenarios import pykka_actors
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, Ref, Request, SupervisorSpec, open_system
@@ -65,23 +65,23 @@ TREE = SupervisorSpec(
 )
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Measure idle memory and bursts of tells and asks; then the same with channels and Pykka."""
     seconds = options.span(1.0)
     step(f"{options.actors} idle actors")
-    report.add(
+    summary.add(
         NAME, "idle on-demand actor", trio.run(_idle_bytes, options.actors), "bytes", goals=(Goal(1024),)
     )
     step("tell")
     must = (Goal(1.0),)
-    report.add(
+    summary.add(
         NAME,
         f"tell resident, bursts of {BURST}",
         trio.run(_tell_us, RESIDENT, None, seconds),
         "µs",
         goals=must,
     )
-    report.add(
+    summary.add(
         NAME,
         f"tell on demand, bursts of {BURST}",
         trio.run(_tell_us, ON_DEMAND, 1, seconds),
@@ -90,13 +90,13 @@ def run(options: Options, report: Report, step: Step) -> None:
     )
     step("ask")
     channel = trio.run(_channel_us, seconds)
-    report.add(NAME, "one-shot channel", channel, "µs")
+    summary.add(NAME, "one-shot channel", channel, "µs")
     must = (Goal(1.2, of_ratio=True),)
     resident, on_demand = trio.run(_ask_us, RESIDENT, None, seconds), trio.run(_ask_us, ON_DEMAND, 1, seconds)
     for metric, asked in (("ask resident", resident), ("ask on demand", on_demand)):
-        report.add(NAME, metric, asked, "µs", reference="one-shot channel", beside=channel, goals=must)
+        summary.add(NAME, metric, asked, "µs", reference="one-shot channel", beside=channel, goals=must)
     step("Pykka")
-    pykka_actors.run(report, NAME, seconds, BURST)
+    pykka_actors.run(summary, NAME, seconds, BURST)
 
 
 async def _median_us(round_of: Callable[[], Awaitable[int]], seconds: float) -> float:

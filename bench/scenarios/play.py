@@ -12,7 +12,7 @@ from datetime import timedelta
 
 import httpx
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.players import Played, play_in_chromium, play_in_ffmpeg
 from motorpool.bench.server import EMAIL, Server, run_server
@@ -44,7 +44,7 @@ RECORDED = timedelta(hours=3)
 FIRST_SEGMENT_SECONDS = 20.0
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Play everything at once, then live video with Low-Latency HLS."""
     seconds = options.span(options.minutes * 60)
     step("starting the fleet")
@@ -55,23 +55,23 @@ def run(options: Options, report: Report, step: Step) -> None:
         with ThreadPoolExecutor(len(plays)) as pool:
             playing = {name: pool.submit(play) for name, play in plays.items()}
             for name, future in playing.items():
-                _report(report, name, seconds, future.result())
+                _report(summary, name, seconds, future.result())
     step(f"hls.js with its default settings for {seconds / 60:g} minutes")
     with run_server() as server, _fleet(server, 1):
         (device,) = _online(server, 1)
         path = f"/api/stream/{device}/{LIVE}/live.m3u8"
         played = play_in_chromium(server.url, EMAIL, server.password, seconds, playlist=path, stock=True)
-        _report(report, "stock hls.js", seconds, played)
-        report.add(NAME, "stock hls.js started", played.started, "s", goals=(Goal(FIRST_PICTURE_SECONDS),))
+        _report(summary, "stock hls.js", seconds, played)
+        summary.add(NAME, "stock hls.js started", played.started, "s", goals=(Goal(FIRST_PICTURE_SECONDS),))
     step("Low-Latency HLS")
     settings = {"MOTORPOOL_VIDEO_PART_SECONDS": f"{PART_SECONDS:g}"}
     with run_server(settings) as server, _fleet(server, 1):
         _online(server, 1)
         seconds = min(seconds, LOW_LATENCY_SECONDS)
         played = play_in_chromium(server.url, EMAIL, server.password, seconds)
-        _report(report, "Chromium, low latency", seconds, played, oldest=(Goal(AGED_SECONDS),))
+        _report(summary, "Chromium, low latency", seconds, played, oldest=(Goal(AGED_SECONDS),))
         least = Goal(max(0.0, seconds - MISSING_SECONDS) / PART_SECONDS, at_least=True)
-        report.add(NAME, "Chromium, low latency parts", played.parts, "parts", goals=(least,))
+        summary.add(NAME, "Chromium, low latency parts", played.parts, "parts", goals=(least,))
     step("done")
 
 
@@ -102,17 +102,17 @@ def _plays(server: Server, devices: list[int], seconds: float) -> dict[str, Play
 
 
 def _report(
-    report: Report, player: str, seconds: float, played: Played, *, oldest: tuple[Goal, ...] = ()
+    summary: Summary, player: str, seconds: float, played: Played, *, oldest: tuple[Goal, ...] = ()
 ) -> None:
     least = Goal(max(1.0, seconds - MISSING_SECONDS), at_least=True)
-    report.add(NAME, f"{player} played", played.seconds, "s", goals=(least,))
-    report.add(NAME, f"{player} stalls", played.stalls, "stalls", goals=(Goal(0),))
-    report.add(NAME, f"{player} errors", len(played.complaints), "lines", goals=(Goal(0),))
+    summary.add(NAME, f"{player} played", played.seconds, "s", goals=(least,))
+    summary.add(NAME, f"{player} stalls", played.stalls, "stalls", goals=(Goal(0),))
+    summary.add(NAME, f"{player} errors", len(played.complaints), "lines", goals=(Goal(0),))
     if played.ages and "playback" not in player:
-        report.add(NAME, f"{player} glass to glass, median", statistics.median(played.ages), "s")
-        report.add(NAME, f"{player} glass to glass, worst", max(played.ages), "s", goals=oldest)
+        summary.add(NAME, f"{player} glass to glass, median", statistics.median(played.ages), "s")
+        summary.add(NAME, f"{player} glass to glass, worst", max(played.ages), "s", goals=oldest)
     for complaint in played.complaints[:3]:
-        report.note(f"{player}: {complaint}")
+        summary.note(f"{player}: {complaint}")
 
 
 def _order_playback(client: httpx.Client, device: int, seconds: float) -> None:

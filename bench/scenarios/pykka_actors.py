@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable
 
 from motorpool.bench import machine
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 
 IDLE_ACTORS = 500
 RUNS = 5
 
 
-def run(report: Report, scenario: str, seconds: float, burst: int) -> None:
+def run(summary: Summary, scenario: str, seconds: float, burst: int) -> None:
     """Measure tell, ask and the memory of an idle actor; without Pykka only add a note."""
     if importlib.util.find_spec("pykka") is None:
-        report.note("Pykka is not installed (it comes with the extra `dev`): no figures beside it")
+        summary.note("Pykka is not installed (it comes with the extra `dev`): no figures beside it")
         return
     import pykka  # noqa: PLC0415 - an extra: only where it is installed
 
@@ -47,13 +47,13 @@ def run(report: Report, scenario: str, seconds: float, burst: int) -> None:
 
     try:
         ref = Counter.start()
-        report.add(scenario, f"Pykka tell, bursts of {burst}", _median(burst_us), "µs")
-        report.add(scenario, "Pykka ask", _median(ask_us), "µs")
+        summary.add(scenario, f"Pykka tell, bursts of {burst}", _median(burst_us), "µs")
+        summary.add(scenario, "Pykka ask", _median(ask_us), "µs")
         before = machine.resident_bytes(os.getpid())
         for _ in range(IDLE_ACTORS):
             Counter.start().tell(None)
         grown = machine.resident_bytes(os.getpid()) - before
-        report.add(scenario, "Pykka idle actor", grown / IDLE_ACTORS, "bytes")
+        summary.add(scenario, "Pykka idle actor", grown / IDLE_ACTORS, "bytes")
     finally:
         pykka.ActorRegistry.stop_all()
 

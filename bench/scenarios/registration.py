@@ -1,6 +1,6 @@
 """A whole fleet connects in the same moment: unknown to the server, and again once it is known."""
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import RegistrationResult
 from motorpool.bench.options import Options, Step
 from motorpool.bench.phases.registration import connected_fleet
@@ -12,7 +12,7 @@ STEPS = 3
 LIMIT_SECONDS = 10.0
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Register unknown terminals, register them again, and count the devices."""
     count = options.idle_terminals
     with run_server() as server:
@@ -24,7 +24,7 @@ def run(options: Options, report: Report, step: Step) -> None:
             pass
         step("counting devices")
         registered = _registered(server)
-    report.add(
+    summary.add(
         NAME,
         "unknown terminals",
         unknown.seconds,
@@ -33,17 +33,17 @@ def run(options: Options, report: Report, step: Step) -> None:
         beside=known.seconds,
         goals=(Goal(LIMIT_SECONDS),),
     )
-    report.add(NAME, "known terminals", known.seconds, "s")
+    summary.add(NAME, "known terminals", known.seconds, "s")
     for name, result in (("unknown", unknown), ("known", known)):
-        _report_answers(report, name, result)
-    report.add(NAME, "not registered", count - registered, "devices", goals=(Goal(0),))
+        _report_answers(summary, name, result)
+    summary.add(NAME, "not registered", count - registered, "devices", goals=(Goal(0),))
 
 
-def _report_answers(report: Report, name: str, result: RegistrationResult) -> None:
-    report.add(NAME, f"{name} terminals p50", result.p50_ms, "ms")
-    report.add(NAME, f"{name} terminals p99", result.p99_ms, "ms")
+def _report_answers(summary: Summary, name: str, result: RegistrationResult) -> None:
+    summary.add(NAME, f"{name} terminals p50", result.p50_ms, "ms")
+    summary.add(NAME, f"{name} terminals p99", result.p99_ms, "ms")
     failed = result.refused + result.unanswered
-    report.add(NAME, f"{name} terminals refused or not answered", failed, "terminals", goals=(Goal(0),))
+    summary.add(NAME, f"{name} terminals refused or not answered", failed, "terminals", goals=(Goal(0),))
 
 
 def _registered(server: Server) -> int:

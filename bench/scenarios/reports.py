@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import OrderedReadLoad, OrderedReadResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
@@ -41,7 +41,7 @@ _FILL = """
 """
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Fill a database, read it in order, and ask for the trips twice."""
     del options
     end = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -59,9 +59,9 @@ def run(options: Options, report: Report, step: Step) -> None:
         first_seconds, trips = _ask(server, device_ids, *span)
         step("trips again")
         again_seconds, again = _ask(server, device_ids, *span)
-    report.add(NAME, "ordered read", read.seconds, "s")
+    summary.add(NAME, "ordered read", read.seconds, "s")
     ratio = (Goal(3, of_ratio=True),)
-    report.add(
+    summary.add(
         NAME,
         "trips, first time",
         first_seconds,
@@ -70,9 +70,9 @@ def run(options: Options, report: Report, step: Step) -> None:
         beside=read.seconds,
         goals=ratio,
     )
-    report.add(NAME, "trips, asked again", again_seconds, "s", goals=(Goal(1),))
-    report.add(NAME, "trips", trips, "trips", goals=(Goal(DEVICES * DAYS, at_least=True),))
-    report.add(NAME, "trips that differ when asked again", abs(again - trips), "trips", goals=(Goal(0),))
+    summary.add(NAME, "trips, asked again", again_seconds, "s", goals=(Goal(1),))
+    summary.add(NAME, "trips", trips, "trips", goals=(Goal(DEVICES * DAYS, at_least=True),))
+    summary.add(NAME, "trips that differ when asked again", abs(again - trips), "trips", goals=(Goal(0),))
 
 
 def fill(server: Server, start: datetime) -> list[int]:

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import msgspec
 
-from motorpool.bench.checks import schedule_report
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.checks import schedule_figures
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import (
     CommandedLoad,
     CommandedResult,
@@ -60,14 +60,14 @@ class Opening(msgspec.Struct, frozen=True):
     during: Usage
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Measure idle schedules, open all windows, and close them with all terminals offline."""
     count, settle_seconds = options.schedules, _settle_seconds(options)
     phones = _phones(COMMANDED, count)
     try:
         with run_server(SETTINGS) as server, server.client() as client:
             schedules = Schedules(server, client, min(CALENDARS, count))
-            set_seconds = _measure_sleep(report, step, server, schedules, phones, options)
+            set_seconds = _measure_sleep(summary, step, server, schedules, phones, options)
             step(f"{count:,} terminals log in")
             load = CommandedLoad(
                 host=server.host, port=server.jt808_port, phones=phones, message_id=COMMAND_MESSAGE
@@ -81,21 +81,26 @@ def run(options: Options, report: Report, step: Step) -> None:
                 time.sleep(settle_seconds)
                 commanded.stop()
                 received = commanded.wait_for(CommandedResult, TIMEOUT_SECONDS)
-            schedule_report.report_received(report, NAME, opening.edge, received)
-            schedule_report.report_sent(report, NAME, opening.edge, schedules.history("start"), count)
-            schedule_report.report_ingest(report, NAME, opening.reporters)
-            _report_work(report, opening, received)
+            schedule_figures.report_received(summary, NAME, opening.edge, received)
+            schedule_figures.report_sent(summary, NAME, opening.edge, schedules.history("start"), count)
+            schedule_figures.report_ingest(summary, NAME, opening.reporters)
+            _report_work(summary, opening, received)
             step("all terminals leave")
             _await_offline(client)
             time.sleep(settle_seconds)
             step(f"{count:,} windows close with all terminals offline")
-            _end_windows(report, schedules, count, 3 * set_seconds + settle_seconds)
+            _end_windows(summary, schedules, count, 3 * set_seconds + settle_seconds)
     except LoadFailed as error:
         raise BenchError(str(error)) from error
 
 
 def _measure_sleep(
-    report: Report, step: Step, server: Server, schedules: Schedules, phones: Sequence[str], options: Options
+    summary: Summary,
+    step: Step,
+    server: Server,
+    schedules: Schedules,
+    phones: Sequence[str],
+    options: Options,
 ) -> float:
     """Measure idle schedules; return the seconds in which all calendars were changed.
 
@@ -109,15 +114,15 @@ def _measure_sleep(
     set_seconds = schedules.set_window(Window(far, far + timedelta(hours=1)))
     asleep, bytes_asleep = _watch(server, options)
     unit, most = "% of a core", (Goal(1),)
-    report.add(NAME, "CPU without schedules", without.server_share * 100, unit)
-    report.add(NAME, "CPU with schedules asleep", asleep.server_share * 100, unit)
+    summary.add(NAME, "CPU without schedules", without.server_share * 100, unit)
+    summary.add(NAME, "CPU with schedules asleep", asleep.server_share * 100, unit)
     own = asleep.server_share - without.server_share
-    report.add(NAME, "CPU of the sleeping alone", own * 100, unit, goals=most)
+    summary.add(NAME, "CPU of the sleeping alone", own * 100, unit, goals=most)
     database = asleep.database_share - without.database_share
-    report.add(NAME, "CPU of the sleeping alone, database", database * 100, unit, goals=most)
+    summary.add(NAME, "CPU of the sleeping alone, database", database * 100, unit, goals=most)
     memory = (bytes_asleep - bytes_without) / len(phones)
-    report.add(NAME, "memory of a sleeping schedule", memory / 1000, "KB", goals=(Goal(4),))
-    report.add(NAME, "all calendars changed in", set_seconds, "s")
+    summary.add(NAME, "memory of a sleeping schedule", memory / 1000, "KB", goals=(Goal(4),))
+    summary.add(NAME, "all calendars changed in", set_seconds, "s")
     return set_seconds
 
 
@@ -132,7 +137,7 @@ def _watch(server: Server, options: Options) -> tuple[Usage, int]:
 
 def _open_windows(server: Server, schedules: Schedules, options: Options, set_seconds: float) -> Opening:
     """Open all windows in one second while other terminals report, and return the latencies of those."""
-    before_seconds, during_seconds = options.span(10.0), options.span(schedule_report.GOAL_SECONDS)
+    before_seconds, during_seconds = options.span(10.0), options.span(schedule_figures.GOAL_SECONDS)
     # The calendars are changed while positions come in, which is slower.
     preparation = LOGIN_SECONDS_EACH * options.terminals + 3 * set_seconds
     preparation += _settle_seconds(options)
@@ -171,21 +176,21 @@ def _open_windows(server: Server, schedules: Schedules, options: Options, set_se
     )
 
 
-def _report_work(report: Report, opening: Opening, received: CommandedResult) -> None:
+def _report_work(summary: Summary, opening: Opening, received: CommandedResult) -> None:
     """Report the CPU of a step, beside the positions that came in meanwhile."""
     before, during = opening.before, opening.during
-    report.add(NAME, "server at work before", before.server_share, "cores")
-    report.add(NAME, "server at work during", during.server_share, "cores")
-    report.add(NAME, "database at work during", during.database_share, "cores")
+    summary.add(NAME, "server at work before", before.server_share, "cores")
+    summary.add(NAME, "server at work during", during.server_share, "cores")
+    summary.add(NAME, "database at work during", during.database_share, "cores")
     ended = opening.edge + during.seconds
     steps = max(1, sum(0 < arrival < ended for arrival in received.arrivals))
     more = (during.server_share - before.server_share) * during.seconds
-    report.add(NAME, "server CPU of a step", more / steps * 1e6, "µs")
+    summary.add(NAME, "server CPU of a step", more / steps * 1e6, "µs")
     more = (during.database_share - before.database_share) * during.seconds
-    report.add(NAME, "database CPU of a step", more / steps * 1e6, "µs")
+    summary.add(NAME, "database CPU of a step", more / steps * 1e6, "µs")
     if during.waiting_share > CROWDED:
         share = during.waiting_share
-        report.note(f"{NAME}: for {share:.0%} of the burst the server waited for a core that others had")
+        summary.note(f"{NAME}: for {share:.0%} of the burst the server waited for a core that others had")
 
 
 def _await_offline(client: httpx.Client) -> None:
@@ -198,7 +203,7 @@ def _await_offline(client: httpx.Client) -> None:
     raise BenchError(f"terminals that left are still online after {TIMEOUT_SECONDS:g} s")
 
 
-def _end_windows(report: Report, schedules: Schedules, count: int, ahead_seconds: float) -> None:
+def _end_windows(summary: Summary, schedules: Schedules, count: int, ahead_seconds: float) -> None:
     """Close all windows in one second, and report their last steps."""
     edge = math.ceil(time.time() + ahead_seconds)
     end = datetime.fromtimestamp(edge, UTC)
@@ -207,7 +212,7 @@ def _end_windows(report: Report, schedules: Schedules, count: int, ahead_seconds
         raise BenchError("the calendars were changed too late for their windows' end")
     time.sleep(max(0.0, edge - time.time()))
     complete = schedules.await_history("end", count, TIMEOUT_SECONDS)
-    schedule_report.report_offline(report, NAME, edge, complete, schedules.history("end"), count)
+    schedule_figures.report_offline(summary, NAME, edge, complete, schedules.history("end"), count)
 
 
 def _settle_seconds(options: Options) -> float:

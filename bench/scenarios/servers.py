@@ -10,7 +10,7 @@ from motorpool.bench.cluster.drill import Noted, Plan, run_drill
 from motorpool.bench.cluster.faults import Episode, drawn, usual
 from motorpool.bench.cluster.outcome import report_drill
 from motorpool.bench.cluster.pair import Start, bench_folder, open_pair
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.program import LoadFailed
 from motorpool.bench.options import BenchError, Options, Step
 from motorpool.bench.server import start_process
@@ -31,7 +31,7 @@ EPISODE_SECONDS = 30.0
 """What an episode takes on average, its recovery included."""
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Run two servers with faults; report anomalies and figures."""
     seconds = options.span(options.minutes * 60)
     episodes: tuple[Episode, ...]
@@ -44,7 +44,7 @@ def run(options: Options, report: Report, step: Step) -> None:
         if options.cameras:
             media_loop.write_loop(media_loop.make_loop(), loop_file)
         plan = plan_of(options.terminals, options.cameras, loop_file, episodes)
-        report_drill(report, NAME, run_plan(plan, step))
+        report_drill(summary, NAME, run_plan(plan, step))
 
 
 def plan_of(terminals: int, cameras: int, loop_file: Path, episodes: tuple[Episode, ...]) -> Plan:

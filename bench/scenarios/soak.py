@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.growth import Sample, growth_per_hour, sampled, table_rows, take_sample
 from motorpool.bench.load.plan import (
     ChurnLoad,
@@ -56,7 +56,7 @@ LEFT_TASKS = 24
 """Tasks that may stay after the rest: each connection to the database and each worker has some."""
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Run the load, take samples, rest, and judge the growth."""
     seconds = options.span(options.minutes * 60)
     with run_server() as server:
@@ -69,7 +69,7 @@ def run(options: Options, report: Report, step: Step) -> None:
         step(f"a load of {seconds / 60:g} minutes")
         with sampled(server, max(min(MIN_INTERVAL_SECONDS, seconds / 4), seconds / SAMPLES)) as samples:
             try:
-                _load(options, report, server, loop_file, seconds)
+                _load(options, summary, server, loop_file, seconds)
             except LoadFailed as error:
                 raise BenchError(f"{NAME}: {error}") from error
             step("rest")
@@ -79,17 +79,17 @@ def run(options: Options, report: Report, step: Step) -> None:
         last = take_sample(server, rested - loaded.seconds)
         step("verdict")
         crashes = server.log.count(" crashed: ")
-        _report_tables(report, rows, table_rows(server))
-        report.samples += [msgspec.to_builtins(each) for each in (*samples, loaded, last)]
+        _report_tables(summary, rows, table_rows(server))
+        summary.samples += [msgspec.to_builtins(each) for each in (*samples, loaded, last)]
     step("done")
-    _report_samples(report, seconds, first, [*samples, loaded], last)
-    report.add(NAME, "actors crashed", crashes, "actors", goals=(Goal(0),))
-    missed = [figure.metric for figure in report.figures if _is_missed(report, figure.metric)]
+    _report_samples(summary, seconds, first, [*samples, loaded], last)
+    summary.add(NAME, "actors crashed", crashes, "actors", goals=(Goal(0),))
+    missed = [figure.metric for figure in summary.figures if _is_missed(summary, figure.metric)]
     if missed:
         raise BenchError(f"past their limits: {', '.join(missed)}")
 
 
-def _load(options: Options, report: Report, server: Server, loop_file: Path, seconds: float) -> None:
+def _load(options: Options, summary: Summary, server: Server, loop_file: Path, seconds: float) -> None:
     """Run all load programs side by side, and restart some of the streams meanwhile."""
     with ExitStack() as stack:
 
@@ -137,9 +137,9 @@ def _load(options: Options, report: Report, server: Server, loop_file: Path, sec
         cpu, begun = server.cpu_seconds(), time.monotonic()
         _restart_streams(cameras, steady, options.soak_streams, seconds)
         share = (server.cpu_seconds() - cpu) / (time.monotonic() - begun)
-        report.add(NAME, "server at work", share, "cores")
+        summary.add(NAME, "server at work", share, "cores")
         _report_load(
-            report,
+            summary,
             terminals.wait_for(TerminalResult, ANSWER_SECONDS),
             programs["requests"].wait_for(RequestResult, ANSWER_SECONDS),
             programs["churn"].wait_for(ChurnResult, ANSWER_SECONDS),
@@ -196,69 +196,69 @@ def _request_load(
 
 
 def _report_load(
-    report: Report,
+    summary: Summary,
     terminals: TerminalResult,
     requests: RequestResult,
     churn: ChurnResult,
     viewers: ViewerResult,
 ) -> None:
     none = (Goal(0),)
-    report.add(NAME, "positions", terminals.answers / terminals.seconds, "messages/s")
-    report.add(NAME, "positions p99", terminals.p99_ms, "ms")
-    report.add(NAME, "positions rejected", terminals.rejected, "messages", goals=none)
-    report.add(NAME, "API requests", requests.answers / requests.seconds, "requests/s")
-    report.add(NAME, "API requests p99", requests.p99_ms, "ms")
-    report.add(NAME, "API requests failed", requests.failures, "requests", goals=none)
-    report.add(NAME, "segments", viewers.segments, "segments")
-    report.add(NAME, "segments p99", viewers.segment_p99_ms, "ms")
-    report.add(NAME, "viewers' requests failed", viewers.failures, "requests")
+    summary.add(NAME, "positions", terminals.answers / terminals.seconds, "messages/s")
+    summary.add(NAME, "positions p99", terminals.p99_ms, "ms")
+    summary.add(NAME, "positions rejected", terminals.rejected, "messages", goals=none)
+    summary.add(NAME, "API requests", requests.answers / requests.seconds, "requests/s")
+    summary.add(NAME, "API requests p99", requests.p99_ms, "ms")
+    summary.add(NAME, "API requests failed", requests.failures, "requests", goals=none)
+    summary.add(NAME, "segments", viewers.segments, "segments")
+    summary.add(NAME, "segments p99", viewers.segment_p99_ms, "ms")
+    summary.add(NAME, "viewers' requests failed", viewers.failures, "requests")
     for name, count in sorted(churn.counts.items()):
-        report.add(NAME, f"churn: {name}", count, "messages" if name == "messages" else "times")
-    report.add(NAME, "churn: failed", churn.failures, "times", goals=none)
+        summary.add(NAME, f"churn: {name}", count, "messages" if name == "messages" else "times")
+    summary.add(NAME, "churn: failed", churn.failures, "times", goals=none)
     for reason in (*requests.reasons, *churn.reasons):
-        report.note(f"{NAME}: {reason}")
+        summary.note(f"{NAME}: {reason}")
 
 
 def _report_samples(
-    report: Report, seconds: float, first: Sample, samples: Sequence[Sample], last: Sample
+    summary: Summary, seconds: float, first: Sample, samples: Sequence[Sample], last: Sample
 ) -> None:
     warm = [each for each in samples if each.seconds >= samples[-1].seconds * WARM_SHARE]
     hours = seconds * (1 - WARM_SHARE) / 3600
     for name, sample in (("at the start", first), ("warm", warm[0]), ("loaded", samples[-1])):
-        report.add(NAME, f"memory {name}", sample.resident_bytes / 1e6, "MB")
-    report.add(NAME, "memory, most", max(each.resident_bytes for each in samples) / 1e6, "MB")
-    report.add(NAME, "memory after the rest", last.resident_bytes / 1e6, "MB")
-    report.add(
+        summary.add(NAME, f"memory {name}", sample.resident_bytes / 1e6, "MB")
+    summary.add(NAME, "memory, most", max(each.resident_bytes for each in samples) / 1e6, "MB")
+    summary.add(NAME, "memory after the rest", last.resident_bytes / 1e6, "MB")
+    summary.add(
         NAME,
         "memory growth after the warm-up",
         growth_per_hour(warm, lambda each: each.resident_bytes / 1e6),
         "MB/h",
         goals=(Goal(max(GROWTH_MB_PER_HOUR, round(NOISE_MB / hours, 1))),),
     )
-    report.add(NAME, "tasks, most", max(each.tasks for each in samples), "tasks")
-    report.add(NAME, "tasks left", last.tasks - first.tasks, "tasks", goals=(Goal(LEFT_TASKS),))
-    report.add(NAME, "descriptors, most", max(each.open_files for each in samples), "files")
-    report.add(
+    summary.add(NAME, "tasks, most", max(each.tasks for each in samples), "tasks")
+    summary.add(NAME, "tasks left", last.tasks - first.tasks, "tasks", goals=(Goal(LEFT_TASKS),))
+    summary.add(NAME, "descriptors, most", max(each.open_files for each in samples), "files")
+    summary.add(
         NAME, "descriptors left", last.open_files - first.open_files, "files", goals=(Goal(LEFT_FILES),)
     )
-    report.add(NAME, "actors, most", max(each.actors for each in samples), "actors")
-    report.add(NAME, "actors after the rest", last.actors, "actors")
+    summary.add(NAME, "actors, most", max(each.actors for each in samples), "actors")
+    summary.add(NAME, "actors after the rest", last.actors, "actors")
     stall = max(each.longest_stall_ms for each in samples)
-    report.add(NAME, "longest event loop stall", stall, "ms")
-    report.add(NAME, "event loop stalls over 200 ms", last.stalls - first.stalls, "times")
-    report.add(NAME, "database grew by", (last.database_bytes - first.database_bytes) / 1e6, "MB")
+    summary.add(NAME, "longest event loop stall", stall, "ms")
+    summary.add(NAME, "event loop stalls over 200 ms", last.stalls - first.stalls, "times")
+    summary.add(NAME, "database grew by", (last.database_bytes - first.database_bytes) / 1e6, "MB")
 
 
-def _report_tables(report: Report, before: dict[str, int], after: dict[str, int]) -> None:
+def _report_tables(summary: Summary, before: dict[str, int], after: dict[str, int]) -> None:
     for name, rows in after.items():
         if grown := rows - before.get(name, 0):
-            report.add(NAME, f"rows of {name}", grown, "rows")
+            summary.add(NAME, f"rows of {name}", grown, "rows")
 
 
-def _is_missed(report: Report, metric: str) -> bool:
+def _is_missed(summary: Summary, metric: str) -> bool:
     return any(
         not goal.is_met(figure)
-        for figure in report.figures
+        for figure in summary.figures
         if (figure.scenario, figure.metric) == (NAME, metric)
-        for goal in report.goals_of(figure)
+        for goal in summary.goals_of(figure)
     )

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import msgspec
 
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.free_ports import free_port
 from motorpool.bench.load.plan import (
     Mark,
@@ -49,7 +49,7 @@ WEBHOOK_SECONDS = 600.0
 """Time for the webhooks of all overdue tickets, two for each."""
 
 
-def run(options: Options, report: Report, step: Step) -> None:
+def run(options: Options, summary: Summary, step: Step) -> None:
     """Create tickets beside ingest, wait for the webhooks, and settle overdue tickets after a restart."""
     receiver_port = free_port()
     settings = {"MOTORPOOL_WEBHOOK_ALLOW": "127.0.0.0/8"}
@@ -62,16 +62,16 @@ def run(options: Options, report: Report, step: Step) -> None:
                 companies = _make_companies(client, f"http://127.0.0.1:{receiver_port}/tickets")
                 token = client.post("/session/token").raise_for_status().text
             step(f"{options.tickets:,} tickets a second, {POSITIONS_RATE:,.0f} positions a second")
-            _create(report, server, token, companies, options)
+            _create(summary, server, token, companies, options)
             step("webhooks that wait are sent")
-            _await_webhooks(report, server)
+            _await_webhooks(summary, server)
             step(f"{options.overdue:,} tickets are overdue at a restart")
-            settle_overdue(report, NAME, server, companies, options.overdue)
+            settle_overdue(summary, NAME, server, companies, options.overdue)
             if options.breaches:
                 step(f"{options.breaches:,} tickets breach within a minute")
-                breach_within_a_minute(report, NAME, server, token, companies, options)
+                breach_within_a_minute(summary, NAME, server, token, companies, options)
             _await_no_messages(server)
-            _report_webhooks(report, receiver, count_rows(server, "deliveries where company_id is not null"))
+            _report_webhooks(summary, receiver, count_rows(server, "deliveries where company_id is not null"))
     except LoadFailed as error:
         raise BenchError(str(error)) from error
 
@@ -114,7 +114,7 @@ def _post(client: httpx.Client, path: str, body: Mapping[str, object]) -> Mappin
 
 
 def _create(
-    report: Report, server: Server, token: str, companies: list[TicketCompany], options: Options
+    summary: Summary, server: Server, token: str, companies: list[TicketCompany], options: Options
 ) -> None:
     """Create tickets while terminals report."""
     seconds = options.span(20.0)
@@ -146,10 +146,10 @@ def _create(
             used, count = usage_between(before, read_usage(server)), count_rows(server, "tickets") - count
             result = program.wait_for(RequestResult, TIMEOUT_SECONDS)
         stored = ingest.wait_for(TerminalResult, seconds + TIMEOUT_SECONDS)
-    report.add(NAME, "tickets asked for", float(options.tickets), "tickets/s")
+    summary.add(NAME, "tickets asked for", float(options.tickets), "tickets/s")
     goal = Goal(options.tickets * 0.95, at_least=True)
-    report.add(NAME, "tickets created", count / seconds, "tickets/s", goals=(goal,))
-    _report_creation(report, result, stored, used)
+    summary.add(NAME, "tickets created", count / seconds, "tickets/s", goals=(goal,))
+    _report_creation(summary, result, stored, used)
 
 
 def _creation(company: TicketCompany, token: str) -> str:
@@ -172,37 +172,37 @@ def _creation(company: TicketCompany, token: str) -> str:
     return "\r\n".join(lines) + "\r\n\r\n" + body
 
 
-def _report_creation(report: Report, result: RequestResult, stored: TerminalResult, used: Usage) -> None:
-    report.add(NAME, "tickets refused or unanswered", float(result.failures), "tickets", goals=(Goal(0),))
-    report.add(NAME, "POST /tickets p50", result.p50_ms, "ms")
-    report.add(NAME, "POST /tickets p99", result.p99_ms, "ms")
-    report.add(NAME, "positions beside", stored.answers / stored.seconds, "messages/s")
-    report.add(NAME, "acknowledgements of positions p50", stored.p50_ms, "ms")
-    report.add(NAME, "acknowledgements of positions p99", stored.p99_ms, "ms")
-    report.add(NAME, "positions refused", float(stored.rejected), "messages", goals=(Goal(0),))
-    report.add(NAME, "server at work", used.server_share, "cores")
-    report.add(NAME, "database at work", used.database_share, "cores")
+def _report_creation(summary: Summary, result: RequestResult, stored: TerminalResult, used: Usage) -> None:
+    summary.add(NAME, "tickets refused or unanswered", float(result.failures), "tickets", goals=(Goal(0),))
+    summary.add(NAME, "POST /tickets p50", result.p50_ms, "ms")
+    summary.add(NAME, "POST /tickets p99", result.p99_ms, "ms")
+    summary.add(NAME, "positions beside", stored.answers / stored.seconds, "messages/s")
+    summary.add(NAME, "acknowledgements of positions p50", stored.p50_ms, "ms")
+    summary.add(NAME, "acknowledgements of positions p99", stored.p99_ms, "ms")
+    summary.add(NAME, "positions refused", float(stored.rejected), "messages", goals=(Goal(0),))
+    summary.add(NAME, "server at work", used.server_share, "cores")
+    summary.add(NAME, "database at work", used.database_share, "cores")
     for reason in result.reasons:
-        report.note(f"{NAME}: {reason}")
+        summary.note(f"{NAME}: {reason}")
 
 
-def _await_webhooks(report: Report, server: Server) -> None:
+def _await_webhooks(summary: Summary, server: Server) -> None:
     waiting = count_rows(server, "deliveries where company_id is not null and state = 'waiting'")
-    report.add(NAME, "webhooks that wait at the end", float(waiting), "messages")
+    summary.add(NAME, "webhooks that wait at the end", float(waiting), "messages")
     begun = time.monotonic()
     _await_no_messages(server)
-    report.add(NAME, "webhooks sent after the end in", time.monotonic() - begun, "s")
+    summary.add(NAME, "webhooks sent after the end in", time.monotonic() - begun, "s")
 
 
 def _await_no_messages(server: Server) -> None:
     await_rows(server, "deliveries where company_id is not null and state = 'waiting'", 0, WEBHOOK_SECONDS)
 
 
-def _report_webhooks(report: Report, receiver: LoadProgram, expected: int) -> None:
+def _report_webhooks(summary: Summary, receiver: LoadProgram, expected: int) -> None:
     receiver.stop()
     result = receiver.wait_for(WebhookResult, TIMEOUT_SECONDS)
-    report.add(NAME, "webhooks received", float(result.messages), "messages")
+    summary.add(NAME, "webhooks received", float(result.messages), "messages")
     missing = float(expected - result.messages)
-    report.add(NAME, "webhooks missing", missing, "messages", goals=(Goal(0),))
-    report.add(NAME, "webhooks out of order", float(result.out_of_order), "messages", goals=(Goal(0),))
-    report.add(NAME, "webhooks received twice", float(result.repeated), "messages")
+    summary.add(NAME, "webhooks missing", missing, "messages", goals=(Goal(0),))
+    summary.add(NAME, "webhooks out of order", float(result.out_of_order), "messages", goals=(Goal(0),))
+    summary.add(NAME, "webhooks received twice", float(result.repeated), "messages")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from motorpool.bench.figures import Difference, Figure, Goal, Report, differences, read_figures
+from motorpool.bench.figures import Difference, Figure, Goal, Summary, differences, read_figures
 
 
 def figure(metric: str, value: float, ratio: float | None = None) -> Figure:
@@ -20,10 +20,10 @@ def figure(metric: str, value: float, ratio: float | None = None) -> Figure:
 
 
 def test_the_json_is_what_the_contract_fixes(tmp_path: Path) -> None:
-    report = Report({"cores": 2})
-    report.add("ingest", "echo", 40_000, "messages/s")
-    report.add("ingest", "throughput", 20_000, "messages/s", reference="echo", beside=40_000)
-    report.write(tmp_path / "run.json")
+    summary = Summary({"cores": 2})
+    summary.add("ingest", "echo", 40_000, "messages/s")
+    summary.add("ingest", "throughput", 20_000, "messages/s", reference="echo", beside=40_000)
+    summary.write(tmp_path / "run.json")
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8")) == {
         "machine": {"cores": 2},
         "results": [
@@ -45,11 +45,11 @@ def test_the_json_is_what_the_contract_fixes(tmp_path: Path) -> None:
             },
         ],
     }
-    assert read_figures(tmp_path / "run.json") == report.figures
+    assert read_figures(tmp_path / "run.json") == summary.figures
 
 
 def test_more_than_four_digits_are_noise() -> None:
-    assert Report({}).add("mailbox", "tell", 0.123456, "µs").value == 0.1235
+    assert Summary({}).add("mailbox", "tell", 0.123456, "µs").value == 0.1235
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_a_ratio_that_was_not_measured_meets_no_goal() -> None:
 
 
 def test_a_figure_may_have_a_goal_for_its_value_and_one_for_its_ratio() -> None:
-    report = Report({})
+    summary = Summary({})
     goals = (Goal(12_000, at_least=True), Goal(0.5, at_least=True, of_ratio=True))
-    added = report.add("ingest", "throughput", 20_000, "/s", reference="echo", beside=30_000, goals=goals)
-    assert report.goals_of(added) == list(goals)
+    added = summary.add("ingest", "throughput", 20_000, "/s", reference="echo", beside=30_000, goals=goals)
+    assert summary.goals_of(added) == list(goals)
 
 
 def test_runs_are_compared_by_ratio_where_both_have_one() -> None:

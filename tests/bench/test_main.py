@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from motorpool.bench import main
-from motorpool.bench.figures import Goal, Report
+from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.options import BenchError, Options, Step
 
 
@@ -25,12 +25,12 @@ def parse(*words: str) -> argparse.Namespace:
 def two_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that measures and one that cannot."""
 
-    def measure(options: Options, report: Report, step: Step) -> None:
+    def measure(options: Options, summary: Summary, step: Step) -> None:
         step("half")
-        report.add("good", "speed", options.span(3.0), "km/h", goals=(Goal(5),))
+        summary.add("good", "speed", options.span(3.0), "km/h", goals=(Goal(5),))
         step("whole")
 
-    def fail(options: Options, report: Report, step: Step) -> None:
+    def fail(options: Options, summary: Summary, step: Step) -> None:
         raise BenchError("there is no road")
 
     found = {
@@ -66,8 +66,8 @@ def test_figures_are_shown_with_what_they_must_reach_and_written(
 def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Options] = []
 
-    def listen(options: Options, report: Report, step: Step) -> None:
-        del report, step
+    def listen(options: Options, summary: Summary, step: Step) -> None:
+        del summary, step
         asked.append(options)
 
     monkeypatch.setattr(main, "names", lambda: ["ear"])

@@ -8,7 +8,7 @@ from motorpool.bench.cluster.drill import Calm, Noted, Plan
 from motorpool.bench.cluster.faults import KILL, Fault, drawn, usual
 from motorpool.bench.cluster.outcome import device_waits, duty_waits, report_drill, stream_waits
 from motorpool.bench.cluster.records import DutyTaken
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.plan import Arrival, CameraResult, RoamerResult, SocketResult, TerminalSession
 
 KILLED = Fault(KILL, 0, 11, 100.0, 104.0)
@@ -104,9 +104,9 @@ def test_a_stream_counts_until_a_new_segment_at_the_other_server(noted: Noted) -
 
 
 def test_delays_and_rates_are_those_without_faults(noted: Noted) -> None:
-    report = Report({})
-    report_drill(report, "servers", noted)
-    figures = {figure.metric: figure.value for figure in report.figures}
+    summary = Summary({})
+    report_drill(summary, "servers", noted)
+    figures = {figure.metric: figure.value for figure in summary.figures}
     # Positions that were sent before, and those of devices of nobody, do not count.
     assert figures["position on a WebSocket, own server, p99"] == pytest.approx(70.0)
     assert figures["position on a WebSocket, own server, p50"] == pytest.approx(70.0)
@@ -118,10 +118,10 @@ def test_delays_and_rates_are_those_without_faults(noted: Noted) -> None:
 
 
 def test_a_kill_beside_another_fault_tells_nothing_of_take_overs(noted: Noted) -> None:
-    report = Report({})
+    summary = Summary({})
     other = Fault("freeze", 1, 12, 85.0, 90.0)
-    report_drill(report, "servers", replace(noted, faults=(other, KILLED)))
-    assert not [figure for figure in report.figures if "take-over" in figure.metric]
+    report_drill(summary, "servers", replace(noted, faults=(other, KILLED)))
+    assert not [figure for figure in summary.figures if "take-over" in figure.metric]
 
 
 def test_episodes_of_a_seed_are_the_same_each_time() -> None:

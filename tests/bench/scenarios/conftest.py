@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.bench.scenarios.staging import Stage
 
-from motorpool.bench.figures import Figure, Report
+from motorpool.bench.figures import Figure, Summary
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import scenario
 
@@ -20,7 +20,7 @@ LONGER = (1, 8, 40)
 class Measured(NamedTuple):
     """The last run of a scenario."""
 
-    report: Report
+    summary: Summary
     figures: dict[str, Figure]
     """By their metrics."""
     steps: list[str]
@@ -46,21 +46,21 @@ def measure() -> Measure:
     ) -> Measured:
         assert options.seconds is not None
         for factor in LONGER:
-            report, steps = Report({}), list[str]()
+            summary, steps = Summary({}), list[str]()
             longer = msgspec.structs.replace(options, seconds=factor * options.seconds)
             try:
-                scenario(name).run(longer, report, steps.append)
+                scenario(name).run(longer, summary, steps.append)
             except BenchError as error:
                 if factor == LONGER[-1] or too_late is None or not re.search(too_late, str(error)):
                     raise
                 continue
-            figures = {figure.metric: figure for figure in report.figures}
+            figures = {figure.metric: figure for figure in summary.figures}
             # A count of nothing may have no figure.
             if all(
                 metric in figures and figures[metric].value > least for metric, least in more_than.items()
             ):
                 break
-        return Measured(report, figures, steps)
+        return Measured(summary, figures, steps)
 
     return run
 

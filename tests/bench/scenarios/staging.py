@@ -11,7 +11,7 @@ import httpx
 import msgspec
 import pytest
 
-from motorpool.bench.figures import Figure, Report
+from motorpool.bench.figures import Figure, Summary
 from motorpool.bench.load.plan import Mark, TerminalResult
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import scenario
@@ -116,7 +116,7 @@ class Stage:
         answer: Answer,
         results: Mapping[str, list[Any]],
         *others: ModuleType,
-    ) -> tuple[dict[str, Figure], Report, StagedServer]:
+    ) -> tuple[dict[str, Figure], Summary, StagedServer]:
         """Run a scenario; `others` are modules besides that run load programs."""
         server = StagedServer(self._folder, answer)
         left = {name: list(given) for name, given in results.items()}
@@ -135,16 +135,16 @@ class Stage:
         for each in (module, *others):
             if hasattr(each, "run_program"):
                 self._monkeypatch.setattr(each, "run_program", run_program)
-        report = Report({})
-        scenario(module.__name__.rpartition(".")[2]).run(options, report, lambda _: None)
+        summary = Summary({})
+        scenario(module.__name__.rpartition(".")[2]).run(options, summary, lambda _: None)
         assert not any(left.values()), "results that were not asked for"
-        return {figure.metric: figure for figure in report.figures}, report, server
+        return {figure.metric: figure for figure in summary.figures}, summary, server
 
 
-def missed(report: Report) -> set[str]:
+def missed(summary: Summary) -> set[str]:
     """Return the metrics that miss a goal."""
     return {
         figure.metric
-        for figure in report.figures
-        if not all(goal.is_met(figure) for goal in report.goals_of(figure))
+        for figure in summary.figures
+        if not all(goal.is_met(figure) for goal in summary.goals_of(figure))
     }

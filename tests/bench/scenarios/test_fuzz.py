@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.plan import FuzzResult, TerminalResult
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import fuzz, scenario
@@ -45,12 +45,12 @@ def test_an_answer_with_500_is_a_failure() -> None:
     found = FuzzResult(
         sent={"http": 1}, statuses={500: 1}, server_errors=("500: GET /",), server_error_count=1, silent=0
     )
-    report = Report({})
+    summary = Summary({})
     with pytest.raises(BenchError, match="1 crashes, 1 answers of 500 and above"):
-        fuzz.judge(report, found, good, ["devices/1 crashed: KeyError"], seed=7)
-    assert report.notes == ["fuzz: devices/1 crashed: KeyError", "fuzz: 500: GET /"]
+        fuzz.judge(summary, found, good, ["devices/1 crashed: KeyError"], seed=7)
+    assert summary.notes == ["fuzz: devices/1 crashed: KeyError", "fuzz: 500: GET /"]
     fuzz.judge(
-        report,
+        summary,
         FuzzResult(sent={}, statuses={}, server_errors=(), server_error_count=0, silent=0),
         good,
         [],

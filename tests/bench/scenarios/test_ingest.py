@@ -9,7 +9,7 @@ import pytest
 from tests.bench.scenarios.staging import Stage, missed, terminals
 
 from motorpool.bench import machine
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.plan import TerminalLoad
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.phases import rules, trackers
@@ -49,7 +49,7 @@ def test_ingest_finds_every_acknowledged_position_in_the_database(
 )
 def test_protocols_that_cannot_be_measured(protocol: str, udp: bool, problem: str) -> None:
     with pytest.raises(BenchError, match=problem):
-        scenario("ingest").run(Options(protocol=protocol, udp=udp), Report({}), lambda _: None)
+        scenario("ingest").run(Options(protocol=protocol, udp=udp), Summary({}), lambda _: None)
 
 
 def test_positions_that_were_acknowledged_are_looked_up_one_by_one(
@@ -71,7 +71,7 @@ def test_positions_that_were_acknowledged_are_looked_up_one_by_one(
     echo = terminals(1000, 2.0)
     saturated = terminals(200, 1.0, answered=(120, 80), cpu_share=0.95, p99_ms=7.0)
     paced = terminals(50, 1.0, answered=(25, 25), rejected=2, p99_ms=26.0)
-    figures, report, _ = stage.run(
+    figures, summary, _ = stage.run(
         ingest, Options(seconds=1.0, terminals=2), answer, {"terminals": [echo, saturated, paced]}
     )
     assert figures["throughput"].value == 200
@@ -81,8 +81,8 @@ def test_positions_that_were_acknowledged_are_looked_up_one_by_one(
     assert figures["acknowledged"].value == 250
     assert figures["acknowledged but not stored"].value == 1
     assert figures["rejected"].value == 2
-    assert {"acknowledged but not stored", "rejected", "paced p99", "throughput"} <= missed(report)
-    assert report.notes == [
+    assert {"acknowledged but not stored", "rejected", "paced p99", "throughput"} <= missed(summary)
+    assert summary.notes == [
         "database: fsync on, full_page_writes as PostgreSQL has it, synchronous_commit as PostgreSQL has it",
         "throughput: the client was at 95% of a core; the server could do more",
     ]
@@ -99,10 +99,10 @@ def test_the_turn_with_the_middle_ratio_is_reported() -> None:
     def turn(answers: int) -> ingest.Measured:
         return ingest.Measured(load, terminals(answers), 0.5, 0.0)
 
-    report = Report({})
+    summary = Summary({})
     turns, others = [turn(90), turn(50), turn(70)], [turn(100), turn(100), turn(100)]
-    trackers.report_turns("ingest", report, "teltonika", turns, others)
-    figures = {figure.metric: figure for figure in report.figures}
+    trackers.report_turns("ingest", summary, "teltonika", turns, others)
+    figures = {figure.metric: figure for figure in summary.figures}
     assert figures["throughput of teltonika"].value == 70
     assert figures["throughput of teltonika"].ratio == 0.7
-    assert missed(report) == {"throughput of teltonika"}
+    assert missed(summary) == {"throughput of teltonika"}

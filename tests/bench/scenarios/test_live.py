@@ -9,7 +9,7 @@ import pytest
 from tests.bench.scenarios.staging import StagedServer, missed, result
 
 from motorpool.bench.checks.media_integrity import Findings
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.plan import ReaderResult
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.phases import broadcast, captures, streams
@@ -51,15 +51,17 @@ def test_live_accounts_for_every_frame_that_its_readers_saw(
 
 def test_what_readers_missed_or_found_damaged_misses_its_goal() -> None:
     whole = result(ReaderResult, segments=9, findings=Findings(frames=900, sounds=400, decoded=9))
-    report = Report({})
-    streams._report_seen(report, "3 streams", whole)
-    assert missed(report) == set()
+    summary = Summary({})
+    streams._report_seen(summary, "3 streams", whole)
+    assert missed(summary) == set()
     found = Findings(gaps=1, altered=2, broken=3, sound_offset_ms=101.0, drift_ms=1.5)
-    report = Report({})
+    summary = Summary({})
     streams._report_seen(
-        report, "3 streams", result(ReaderResult, findings=found, missed=4, never_read=5, cpu_share=1.0)
+        summary, "3 streams", result(ReaderResult, findings=found, missed=4, never_read=5, cpu_share=1.0)
     )
-    assert {figure.metric: figure.value for figure in report.figures if figure.metric in missed(report)} == {
+    assert {
+        figure.metric: figure.value for figure in summary.figures if figure.metric in missed(summary)
+    } == {
         "3 streams: segments missed by the reader": 4,
         "3 streams: streams that were never read": 5,
         "3 streams: left out or repeated": 1,
@@ -68,7 +70,7 @@ def test_what_readers_missed_or_found_damaged_misses_its_goal() -> None:
         "3 streams: sound beside its picture, worst": 101,
         "3 streams: EXTINF sum less PTS span, worst": 1.5,
     }
-    assert report.notes == ["live, 3 streams: the readers were at 100% of a core"]
+    assert summary.notes == ["live, 3 streams: the readers were at 100% of a core"]
 
 
 def test_a_capture_whose_file_is_not_what_its_record_says_ends_the_run(tmp_path: Path) -> None:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.options import Options
 from motorpool.bench.scenarios import scenario
 
 
 def test_mailbox_measures_messages_memory_and_pykka() -> None:
-    report, steps = Report({}), list[str]()
-    scenario("mailbox").run(Options(seconds=0.05, actors=500), report, steps.append)
-    figures = {figure.metric: figure for figure in report.figures}
+    summary, steps = Summary({}), list[str]()
+    scenario("mailbox").run(Options(seconds=0.05, actors=500), summary, steps.append)
+    figures = {figure.metric: figure for figure in summary.figures}
     assert figures["tell resident, bursts of 100"].value > 0
     assert figures["ask resident"].reference == "one-shot channel"
     assert figures["ask resident"].ratio == pytest.approx(
@@ -19,4 +19,4 @@ def test_mailbox_measures_messages_memory_and_pykka() -> None:
     assert 50 < figures["idle on-demand actor"].value < 2000
     assert figures["Pykka ask"].value > 0
     assert len(steps) == scenario("mailbox").STEPS
-    assert all(report.goals_of(figures[metric]) for metric in ("idle on-demand actor", "ask resident"))
+    assert all(summary.goals_of(figures[metric]) for metric in ("idle on-demand actor", "ask resident"))

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 from tests.bench.scenarios.staging import Stage, missed, result
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.plan import RegistrationResult
 from motorpool.bench.options import Options
 from motorpool.bench.phases import registration as phase
@@ -19,9 +19,9 @@ def test_a_fleet_registers_and_is_known_the_second_time(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
 ) -> None:
     monkeypatch.setattr(registration, "run_server", start_server)
-    report = Report({})
-    scenario("registration").run(Options(idle_terminals=60), report, lambda _: None)
-    figures = {figure.metric: figure for figure in report.figures}
+    summary = Summary({})
+    scenario("registration").run(Options(idle_terminals=60), summary, lambda _: None)
+    figures = {figure.metric: figure for figure in summary.figures}
     assert figures["unknown terminals"].reference == "known terminals"
     assert figures["not registered"].value == 0
     for name in ("unknown", "known"):
@@ -34,9 +34,9 @@ def test_idle_reads_memory_while_all_terminals_are_connected(
     monkeypatch: pytest.MonkeyPatch, start_server: Callable[..., AbstractContextManager[Server]]
 ) -> None:
     monkeypatch.setattr(idle, "run_server", start_server)
-    report = Report({})
-    scenario("idle").run(Options(idle_terminals=200), report, lambda _: None)
-    figures = {figure.metric: figure.value for figure in report.figures}
+    summary = Summary({})
+    scenario("idle").run(Options(idle_terminals=200), summary, lambda _: None)
+    figures = {figure.metric: figure.value for figure in summary.figures}
     assert figures["idle terminal"] > 0
     assert figures["not accepted"] == 0
 
@@ -44,7 +44,7 @@ def test_idle_reads_memory_while_all_terminals_are_connected(
 def test_terminals_that_were_refused_or_are_not_known_afterwards(stage: Stage) -> None:
     unknown = result(RegistrationResult, seconds=3.0, accepted=2, unanswered=1, p50_ms=5.0, p99_ms=9.0)
     known = result(RegistrationResult, seconds=2.0, accepted=3)
-    figures, report, _ = stage.run(
+    figures, summary, _ = stage.run(
         registration,
         Options(idle_terminals=3),
         lambda _: [{"id": 1}, {"id": 2}],
@@ -53,7 +53,7 @@ def test_terminals_that_were_refused_or_are_not_known_afterwards(stage: Stage) -
     )
     assert figures["unknown terminals"].ratio == 1.5
     assert figures["unknown terminals p99"].value == 9
-    assert missed(report) == {"not registered", "unknown terminals refused or not answered"}
+    assert missed(summary) == {"not registered", "unknown terminals refused or not answered"}
     first, second = (load for _, load in stage.loads)
     assert first == second
     assert len(set(first.phones)) == 3
@@ -64,11 +64,11 @@ def test_idle_terminals_are_others_than_those_that_warm_the_server(
 ) -> None:
     monkeypatch.setattr(idle, "SETTLE_SECONDS", 0.0)
     accepted = [result(RegistrationResult, accepted=number) for number in (100, 199)]
-    figures, report, _ = stage.run(
+    figures, summary, _ = stage.run(
         idle, Options(idle_terminals=200), lambda _: {}, {"registrations": accepted}, phase
     )
     assert figures["idle terminal"].value == 0
-    assert missed(report) == {"not accepted"}
+    assert missed(summary) == {"not accepted"}
     warm, measured = (set(load.phones) for _, load in stage.loads)
     assert len(measured) == 200
     assert not warm & measured

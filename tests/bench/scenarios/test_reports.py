@@ -7,7 +7,7 @@ import httpx
 import pytest
 from tests.bench.scenarios.staging import Stage, missed, result
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.plan import OrderedReadResult
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import reports, scenario
@@ -18,9 +18,9 @@ def test_trips_are_found_and_are_the_same_again(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(reports, "run_server", start_server)
     monkeypatch.setattr(reports, "DEVICES", 3)
     monkeypatch.setattr(reports, "DAYS", 2)
-    report = Report({})
-    scenario("reports").run(Options(), report, lambda _: None)
-    figures = {figure.metric: figure for figure in report.figures}
+    summary = Summary({})
+    scenario("reports").run(Options(), summary, lambda _: None)
+    figures = {figure.metric: figure for figure in summary.figures}
     assert figures["trips"].value == 3 * 2 * reports.TRIPS_PER_DAY
     assert figures["trips that differ when asked again"].value == 0
     assert figures["trips, first time"].reference == "ordered read"
@@ -36,11 +36,11 @@ def test_reports_that_differ_or_find_too_little(monkeypatch: pytest.MonkeyPatch,
         return {"id": next(ids)} if request.method == "POST" else next(found)
 
     read = result(OrderedReadResult, seconds=0.5, rows=3 * 2 * reports.PER_DAY)
-    figures, report, server = stage.run(reports, Options(), answer, {"ordered_read": [read]})
+    figures, summary, server = stage.run(reports, Options(), answer, {"ordered_read": [read]})
     assert figures["ordered read"].value == 0.5
     assert figures["trips"].value == 5
     assert figures["trips, first time"].reference == "ordered read"
-    assert missed(report) == {"trips", "trips that differ when asked again"}
+    assert missed(summary) == {"trips", "trips that differ when asked again"}
     asked = server.asked[-1].url.params
     assert asked.get_list("deviceId") == ["11", "12", "13"]
     span = datetime.fromisoformat(asked["to"]) - datetime.fromisoformat(asked["from"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.bench.scenarios.staging import StagedServer, result
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.plan import CommandedResult, ReporterResult
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import scenario, schedules
@@ -25,7 +25,7 @@ def test_schedules_sleep_open_all_at_once_and_end_offline(
     # A busy machine starts the reporting terminals late.
     monkeypatch.setattr(schedules, "LOGIN_SECONDS_EACH", 0.15)
     options = Options(seconds=0.5, terminals=20, schedules=40)
-    report, figures, steps = measure(
+    summary, figures, steps = measure(
         "schedules",
         options,
         {"ingest p99 before": 0, "ingest p99 during": 0},
@@ -33,7 +33,7 @@ def test_schedules_sleep_open_all_at_once_and_end_offline(
     )
     assert len(steps) == scenario("schedules").STEPS
     # Other tests may take the server's core meanwhile: that is noted, and no fault.
-    assert [note for note in report.notes if "waited for a core" not in note] == []
+    assert [note for note in summary.notes if "waited for a core" not in note] == []
     assert 0 < figures["first steps received, p50"].value <= figures["first steps received, last"].value
     assert figures["first steps handed over, last"].value < 60
     assert (figures["steps sent"].value, figures["skipped offline"].value) == (40, 40)
@@ -51,17 +51,17 @@ def test_schedules_sleep_open_all_at_once_and_end_offline(
 
 
 def test_the_cpu_of_a_step_is_what_the_server_used_more_than_before() -> None:
-    report = Report({})
+    summary = Summary({})
     before, during = Usage(10.0, 0.2, 0.1, 0.0), Usage(10.0, 0.3, 0.3, 0.15)
     opening = schedules.Opening(1000.0, result(ReporterResult), before, during)
     # One never arrived, and one after the measurement.
     arrivals = (0.0, 1001.0, 1002.0, 1003.0, 1004.0, 1011.0)
-    schedules._report_work(report, opening, CommandedResult(arrivals=arrivals, repeated=0))
-    figures = {figure.metric: figure.value for figure in report.figures}
+    schedules._report_work(summary, opening, CommandedResult(arrivals=arrivals, repeated=0))
+    figures = {figure.metric: figure.value for figure in summary.figures}
     # Over the ten seconds one second of the server and two of the database, for four steps.
     assert figures["server CPU of a step"] == 250_000
     assert figures["database CPU of a step"] == 500_000
-    assert report.notes == ["schedules: for 15% of the burst the server waited for a core that others had"]
+    assert summary.notes == ["schedules: for 15% of the burst the server waited for a core that others had"]
 
 
 def test_terminals_that_stay_online_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

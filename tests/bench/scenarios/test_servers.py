@@ -7,7 +7,7 @@ import pytest
 from motorpool.bench.cluster import drill
 from motorpool.bench.cluster.faults import CRASH, KILL, Planned
 from motorpool.bench.cluster.outcome import device_waits, duty_waits, report_drill
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.scenarios import servers
 
 MACHINE_DEPENDENT = {"device not at home", "outdated read"}
@@ -52,9 +52,9 @@ def test_nothing_is_lost_or_done_twice_when_a_server_is_killed(
     assert {(each.stream, each.server) for each in noted.history.segments} == {
         (f"{noted.filmed[0]}/1", name) for name in "AB"
     }
-    report = Report({})
-    report_drill(report, "servers", noted)
-    assert {figure.metric for figure in report.figures} >= {
+    summary = Summary({})
+    report_drill(summary, "servers", noted)
+    assert {figure.metric for figure in summary.figures} >= {
         "positions per CPU second of both servers",
         "position on a WebSocket, other server, p99",
     }

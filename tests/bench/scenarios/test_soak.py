@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.bench.scenarios.staging import missed, result, terminals
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.growth import Sample
 from motorpool.bench.load.plan import ChurnResult, RequestResult, ViewerResult
 from motorpool.bench.options import Options
@@ -34,7 +34,7 @@ def test_soak_samples_a_server_under_every_kind_of_load(
     monkeypatch.setattr(broadcast, "STARTS_PER_SECOND", 100.0)
     options = Options(seconds=1, terminals=4, soak_streams=2, soak_requests=8, soak_sockets=2)
     kinds = ("terminals", "osmand", "edits", "sessions", "sockets", "messages")
-    report, figures, steps = measure(
+    summary, figures, steps = measure(
         "soak", options, {"positions": 0, **{f"churn: {kind}": 0 for kind in kinds}}
     )
     assert len(steps) == scenario("soak").STEPS
@@ -48,7 +48,7 @@ def test_soak_samples_a_server_under_every_kind_of_load(
     assert figures["tasks, most"].value > 0
     assert figures["descriptors, most"].value > 0
     assert figures["actors crashed"].value == 0
-    assert [sample["seconds"] for sample in report.samples] == sorted(s["seconds"] for s in report.samples)
+    assert [sample["seconds"] for sample in summary.samples] == sorted(s["seconds"] for s in summary.samples)
 
 
 def samples(memory: Callable[[float], float]) -> list[Sample]:
@@ -72,35 +72,35 @@ def samples(memory: Callable[[float], float]) -> list[Sample]:
 def test_memory_that_grows_after_the_warm_up_is_a_failure(
     memory: Callable[[float], float], grows: bool
 ) -> None:
-    report, hour = Report({}), samples(memory)
-    soak._report_samples(report, 3600.0, hour[0], hour, hour[-1])
-    figures = {figure.metric: figure.value for figure in report.figures}
+    summary, hour = Summary({}), samples(memory)
+    soak._report_samples(summary, 3600.0, hour[0], hour, hour[-1])
+    figures = {figure.metric: figure.value for figure in summary.figures}
     assert (figures["memory at the start"], figures["memory, most"]) == (100, memory(60))
-    assert missed(report) == ({"memory growth after the warm-up"} if grows else set())
-    assert soak._is_missed(report, "memory growth after the warm-up") == grows
+    assert missed(summary) == ({"memory growth after the warm-up"} if grows else set())
+    assert soak._is_missed(summary, "memory growth after the warm-up") == grows
 
 
 def test_what_is_left_after_the_rest_is_a_failure() -> None:
-    report, hour = Report({}), samples(lambda _: 100)
+    summary, hour = Summary({}), samples(lambda _: 100)
     left = result(Sample, seconds=3700.0, resident_bytes=10**8, tasks=75, open_files=65)
-    soak._report_samples(report, 3600.0, hour[0], hour, left)
-    assert missed(report) == {"tasks left", "descriptors left"}
+    soak._report_samples(summary, 3600.0, hour[0], hour, left)
+    assert missed(summary) == {"tasks left", "descriptors left"}
 
 
 def test_load_that_failed_misses_its_goals() -> None:
-    report = Report({})
+    summary = Summary({})
     soak._report_load(
-        report,
+        summary,
         terminals(10, 2.0, rejected=1),
         result(RequestResult, seconds=2.0, answers=6, failures=1, reasons=("GET: 500",)),
         ChurnResult(counts={"edits": 4, "messages": 5}, failures=2, reasons=("an edit: 409",)),
         result(ViewerResult, segments=3),
     )
-    figures = {figure.metric: (figure.value, figure.unit) for figure in report.figures}
+    figures = {figure.metric: (figure.value, figure.unit) for figure in summary.figures}
     assert figures["positions"] == (5, "messages/s")
     assert figures["churn: edits"] == (4, "times")
-    assert missed(report) == {"positions rejected", "API requests failed", "churn: failed"}
-    assert report.notes == ["soak: GET: 500", "soak: an edit: 409"]
-    soak._report_tables(report, {"positions": 3, "events": 1}, {"positions": 9, "events": 1})
-    assert report.figures[-1].metric == "rows of positions"
-    assert report.figures[-1].value == 6
+    assert missed(summary) == {"positions rejected", "API requests failed", "churn: failed"}
+    assert summary.notes == ["soak: GET: 500", "soak: an edit: 409"]
+    soak._report_tables(summary, {"positions": 3, "events": 1}, {"positions": 9, "events": 1})
+    assert summary.figures[-1].metric == "rows of positions"
+    assert summary.figures[-1].value == 6

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.bench.scenarios.staging import StagedProgram, StagedServer, missed, result, terminals
 
-from motorpool.bench.figures import Report
+from motorpool.bench.figures import Summary
 from motorpool.bench.load.plan import RequestResult, WebhookResult
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.phases import breaches
@@ -28,9 +28,9 @@ def test_tickets_are_created_sent_to_webhooks_and_settled_after_a_restart(
     monkeypatch.setattr(breaches, "OVERDUE_SECONDS", 1.0)
     monkeypatch.setattr(tickets, "AHEAD_SECONDS", 1.0)
     options = Options(seconds=2, terminals=5, tickets=20, overdue=30)
-    report, figures, steps = measure("tickets", options, {"tickets created": 0})
+    summary, figures, steps = measure("tickets", options, {"tickets created": 0})
     assert len(steps) == scenario("tickets").STEPS
-    assert report.notes == []
+    assert summary.notes == []
     assert figures["tickets created"].value > 0
     assert figures["overdue tickets"].value == 30
     for metric in (
@@ -70,14 +70,14 @@ def test_companies_get_a_webhook_each_and_a_request_that_creates_a_ticket(
 
 
 def test_tickets_and_webhooks_that_went_wrong_miss_their_goals() -> None:
-    report = Report({})
+    summary = Summary({})
     asked = result(RequestResult, failures=1, reasons=("POST /api/tickets: 500",))
-    tickets._report_creation(report, asked, terminals(10, 2.0, rejected=3), Usage(1.0, 0.5, 0.25, 0.0))
-    figures = {figure.metric: figure.value for figure in report.figures}
+    tickets._report_creation(summary, asked, terminals(10, 2.0, rejected=3), Usage(1.0, 0.5, 0.25, 0.0))
+    figures = {figure.metric: figure.value for figure in summary.figures}
     assert (figures["positions beside"], figures["server at work"]) == (5, 0.5)
-    assert report.notes == ["tickets: POST /api/tickets: 500"]
-    assert missed(report) == {"tickets refused or unanswered", "positions refused"}
+    assert summary.notes == ["tickets: POST /api/tickets: 500"]
+    assert missed(summary) == {"tickets refused or unanswered", "positions refused"}
     received = StagedProgram({WebhookResult: result(WebhookResult, messages=8, out_of_order=1, repeated=2)})
-    tickets._report_webhooks(report, received, 10)
-    assert {"webhooks missing", "webhooks out of order"} <= missed(report)
-    assert {figure.metric: figure.value for figure in report.figures}["webhooks missing"] == 2
+    tickets._report_webhooks(summary, received, 10)
+    assert {"webhooks missing", "webhooks out of order"} <= missed(summary)
+    assert {figure.metric: figure.value for figure in summary.figures}["webhooks missing"] == 2

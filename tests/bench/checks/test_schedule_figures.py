@@ -1,7 +1,7 @@
 """Windows that opened or ended together: what figures and goals become of arrivals and records."""
 
-from motorpool.bench.checks import schedule_report
-from motorpool.bench.figures import Figure, Report
+from motorpool.bench.checks import schedule_figures
+from motorpool.bench.figures import Figure, Summary
 from motorpool.bench.load.plan import CommandedResult, ReporterResult, ReportSpan
 from motorpool.bench.scheduled import Run
 
@@ -12,39 +12,43 @@ def run(schedule: int, after: float, status: str = "sent", reason: str = "") -> 
     return Run(schedule, schedule + 100, status, reason, EDGE + after)
 
 
-def figures(report: Report) -> dict[str, Figure]:
-    return {figure.metric: figure for figure in report.figures}
+def figures(summary: Summary) -> dict[str, Figure]:
+    return {figure.metric: figure for figure in summary.figures}
 
 
-def failed(report: Report) -> set[str]:
+def failed(summary: Summary) -> set[str]:
     """Metrics that miss what they must reach."""
     return {
         figure.metric
-        for figure in report.figures
-        if not all(goal.is_met(figure) for goal in report.goals_of(figure))
+        for figure in summary.figures
+        if not all(goal.is_met(figure) for goal in summary.goals_of(figure))
     }
 
 
 def test_arrivals_are_counted_from_the_edge() -> None:
-    report = Report({})
+    summary = Summary({})
     arrivals = tuple(EDGE + number / 100 for number in range(1, 101))
-    schedule_report.report_received(report, "schedules", EDGE, CommandedResult(arrivals=arrivals, repeated=0))
-    found = figures(report)
+    schedule_figures.report_received(
+        summary, "schedules", EDGE, CommandedResult(arrivals=arrivals, repeated=0)
+    )
+    found = figures(summary)
     assert found["first steps received, p50"].value == 0.51
     assert found["first steps received, p99"].value == 1.0
     assert found["first steps received, last"].value == 1.0
-    assert not failed(report)
+    assert not failed(summary)
 
 
 def test_commands_that_are_late_early_missing_or_there_twice_miss_their_goals() -> None:
-    report = Report({})
+    summary = Summary({})
     arrivals = (EDGE - 0.5, EDGE + 5.5, 0.0)
-    schedule_report.report_received(report, "schedules", EDGE, CommandedResult(arrivals=arrivals, repeated=4))
-    found = figures(report)
+    schedule_figures.report_received(
+        summary, "schedules", EDGE, CommandedResult(arrivals=arrivals, repeated=4)
+    )
+    found = figures(summary)
     assert found["first steps never received"].value == 1
     assert found["steps received early"].value == 1
     assert found["steps received twice"].value == 4
-    assert failed(report) == {
+    assert failed(summary) == {
         "first steps received, last",
         "first steps never received",
         "steps received early",
@@ -53,15 +57,15 @@ def test_commands_that_are_late_early_missing_or_there_twice_miss_their_goals() 
 
 
 def test_a_history_in_which_all_was_sent_in_time_reaches_its_goals() -> None:
-    report = Report({})
-    schedule_report.report_sent(report, "schedules", EDGE, [run(1, 0.25), run(2, 4.75)], 2)
-    assert figures(report)["first steps handed over, last"].value == 4.75
-    assert not failed(report)
-    assert report.notes == []
+    summary = Summary({})
+    schedule_figures.report_sent(summary, "schedules", EDGE, [run(1, 0.25), run(2, 4.75)], 2)
+    assert figures(summary)["first steps handed over, last"].value == 4.75
+    assert not failed(summary)
+    assert summary.notes == []
 
 
 def test_a_history_tells_what_was_not_sent_and_what_was_recorded_twice() -> None:
-    report = Report({})
+    summary = Summary({})
     runs = [
         run(1, 6.0),
         run(1, 6.5),
@@ -69,22 +73,22 @@ def test_a_history_tells_what_was_not_sent_and_what_was_recorded_twice() -> None
         run(3, 1.0, "skipped", "offline"),
         run(4, 0.0, "pending"),
     ]
-    schedule_report.report_sent(report, "schedules", EDGE, runs, 4)
-    found = figures(report)
+    schedule_figures.report_sent(summary, "schedules", EDGE, runs, 4)
+    found = figures(summary)
     assert found["steps sent"].value == 2
     assert found["steps recorded twice"].value == 1
-    assert failed(report) == {"first steps handed over, last", "steps sent", "steps recorded twice"}
-    assert report.notes == ["schedules: unexpected outcomes: 2 skipped offline, 1 pending"]
+    assert failed(summary) == {"first steps handed over, last", "steps sent", "steps recorded twice"}
+    assert summary.notes == ["schedules: unexpected outcomes: 2 skipped offline, 1 pending"]
 
 
 def test_steps_for_absent_terminals_end_as_offline_and_in_time() -> None:
-    report = Report({})
+    summary = Summary({})
     runs = [run(number, 0.1, "skipped", "offline") for number in (1, 2)]
-    schedule_report.report_offline(report, "schedules", EDGE, EDGE + 12.5, runs, 2)
-    assert figures(report)["skipped offline, last"].value == 12.5
-    assert not failed(report)
-    wrong = Report({})
-    schedule_report.report_offline(
+    schedule_figures.report_offline(summary, "schedules", EDGE, EDGE + 12.5, runs, 2)
+    assert figures(summary)["skipped offline, last"].value == 12.5
+    assert not failed(summary)
+    wrong = Summary({})
+    schedule_figures.report_offline(
         wrong, "schedules", EDGE, EDGE + 60, [runs[0], runs[0], run(3, 1, "skipped", "missed")], 2
     )
     assert figures(wrong)["skipped offline"].value == 2
@@ -93,7 +97,7 @@ def test_steps_for_absent_terminals_end_as_offline_and_in_time() -> None:
 
 
 def test_ingest_during_the_edge_stands_beside_ingest_before_it() -> None:
-    report = Report({})
+    summary = Summary({})
     result = ReporterResult(
         before=ReportSpan(answers=100, p50_ms=4.0, p99_ms=10.0, worst_ms=20.0),
         during=ReportSpan(answers=50, p50_ms=6.0, p99_ms=30.0, worst_ms=90.0),
@@ -102,10 +106,10 @@ def test_ingest_during_the_edge_stands_beside_ingest_before_it() -> None:
         lost=1,
         late=7,
     )
-    schedule_report.report_ingest(report, "schedules", result)
-    found = figures(report)
+    schedule_figures.report_ingest(summary, "schedules", result)
+    found = figures(summary)
     assert found["ingest p99 before"].value == 10
     assert (found["ingest p99 during"].reference, found["ingest p99 during"].ratio) == ("before", 3)
     assert (found["ingest p50 during"].reference, found["ingest p50 during"].ratio) == ("before", 1.5)
     assert found["positions held back during"].value == 7
-    assert failed(report) == {"positions lost"}
+    assert failed(summary) == {"positions lost"}
