@@ -1,4 +1,4 @@
-"""Terminals, cameras, clients and faults on two servers for a while: what was noted, and what is wrong."""
+"""Terminals, cameras, clients and faults on two servers for a while: the history, and its anomalies."""
 
 import math
 import time
@@ -43,7 +43,7 @@ EPISODE_SECONDS = 40.0
 STREAM_SECONDS = 60.0
 """For the streams to begin."""
 TIMED_SECONDS = 120.0
-"""Longer than the calm phase and all before it."""
+"""Longer than the baseline phase and all before it."""
 
 
 M = TypeVar("M", bound=Message)
@@ -70,7 +70,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     episodes: tuple[Episode, ...]
 
 
-class Calm(msgspec.Struct, frozen=True, kw_only=True):
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """Measurements from before cameras stream and faults begin."""
 
     began: float
@@ -85,7 +85,7 @@ class Calm(msgspec.Struct, frozen=True, kw_only=True):
     sockets: SocketResult
 
 
-class Noted(msgspec.Struct, frozen=True, kw_only=True):
+class DrillOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a drill."""
 
     plan: Plan
@@ -93,7 +93,7 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
     anomalies: tuple[Anomaly, ...]
     """All that were found at any time."""
     faults: tuple[Fault, ...]
-    calm: Calm
+    baseline: Baseline
     first_epoch: float
     """Device time of position 0 of each terminal."""
     devices: tuple[int, ...]
@@ -109,8 +109,8 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True):
 
 async def run_drill(
     pair: Pair, plan: Plan, step: Callable[[str], None], tell: Callable[[str], None]
-) -> Noted:
-    """Run the load and the faults, and check what was noted after each episode.
+) -> DrillOutcome:
+    """Run the load and the faults, and check the history after each episode.
 
     `step` shows what is done, and `tell` an anomaly once it is found.
 
@@ -179,14 +179,14 @@ class _Drill:
         self._rights: RightsProbe
         self._streams: StreamProbe
 
-    async def run(self) -> Noted:
+    async def run(self) -> DrillOutcome:
         """Send commands, change rights, let edges come, watch streams, and make one fault after the other."""
         await self._prepare()
         plan = self._plan
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._commands.run)
             nursery.start_soon(self._rights.run)
-            calm = await self._measure_calm()
+            baseline = await self._measure_baseline()
             if self._filmed:
                 self._step("the cameras stream")
                 nursery.start_soon(self._streams.run)
@@ -210,12 +210,12 @@ class _Drill:
             filmed = await _wait_for(self._cameras, CameraResult)
         self._step("check")
         history = await self._check(result, is_last=True)
-        return Noted(
+        return DrillOutcome(
             plan=plan,
             history=history,
             anomalies=tuple(sorted(self._anomalies)),
             faults=tuple(self._faults),
-            calm=calm,
+            baseline=baseline,
             first_epoch=self._load.first_epoch,
             devices=tuple(self._devices),
             filmed=tuple(self._filmed),
@@ -246,7 +246,7 @@ class _Drill:
                 pair, client, self._devices[: plan.schedules], begin, seconds
             )
 
-    async def _measure_calm(self) -> Calm:
+    async def _measure_baseline(self) -> Baseline:
         """Measure for a while without faults."""
         pair = self._pair
         ports = tuple(int(server.url.rpartition(":")[2]) for server in pair.servers)
@@ -263,7 +263,7 @@ class _Drill:
                 pair.cpu_seconds(),
             )
             arrivals = await _wait_for(sockets, SocketResult)
-        return Calm(
+        return Baseline(
             began=began,
             ended=ended,
             answers=after.answers - before.answers,
@@ -296,7 +296,7 @@ class _Drill:
         ]
 
     async def _check(self, result: RoamerResult, *, is_last: bool = False) -> History:
-        """Check all that has been noted until this result, and tell what was not found before."""
+        """Check the history up to this result, and report new anomalies."""
         # Commands and edges first: what they have led to is read after them.
         requested = list(self._commands.requested)
         due = self._shifts.due(0.0, time.time() - EDGE_MARGIN_SECONDS)

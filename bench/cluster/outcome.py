@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from motorpool.bench.cluster.drill import Noted
+from motorpool.bench.cluster.drill import DrillOutcome
 from motorpool.bench.cluster.faults import KILL, Fault
 from motorpool.bench.cluster.pair import NAMES
 from motorpool.bench.figures import Goal, Summary
@@ -19,70 +19,70 @@ RESUME_SECONDS = 10.0
 WAYS = {True: "own server", False: "other server"}
 
 
-def report_drill(summary: Summary, name: str, noted: Noted) -> None:
+def report_drill(summary: Summary, name: str, outcome: DrillOutcome) -> None:
     """Add the figures of a drill to the scenario with this name."""
-    history, result = noted.history, noted.result
+    history, result = outcome.history, outcome.result
     acknowledged = sum(len(each.acknowledged) for each in history.positions)
-    summary.add(name, "anomalies", len(noted.anomalies), "anomalies", goals=(Goal(0),))
-    for rule, count in Counter(each.rule for each in noted.anomalies).items():
+    summary.add(name, "anomalies", len(outcome.anomalies), "anomalies", goals=(Goal(0),))
+    for rule, count in Counter(each.rule for each in outcome.anomalies).items():
         summary.note(f"{name}: {rule}: {count}")
-    for anomaly in noted.anomalies[:SHOWN]:
+    for anomaly in outcome.anomalies[:SHOWN]:
         summary.note(f"{name}: {anomaly.rule}: {anomaly.text}")
-    for fault, count in sorted(Counter(each.name for each in noted.faults).items()):
+    for fault, count in sorted(Counter(each.name for each in outcome.faults).items()):
         summary.add(name, f"faults, {fault}", count, "faults")
     summary.add(name, "positions acknowledged", acknowledged, "positions")
     unanswered = sum(len(each.unanswered) for each in history.positions)
     summary.add(name, "positions unanswered", unanswered, "positions")
     summary.add(name, "positions rejected", result.rejected, "positions")
-    for answer, count in sorted(Counter(each.result for each in noted.requested).items()):
+    for answer, count in sorted(Counter(each.result for each in outcome.requested).items()):
         summary.add(name, f"commands requested, {answer}", count, "commands")
     summary.add(name, "edges", len(history.edges), "edges")
     summary.add(name, "reads of rights", len(history.reads), "reads")
     summary.add(name, "versions of homes, duties and servers", len(history.versions), "versions")
     summary.add(name, "decisions of owners", len(history.decisions), "decisions")
-    if noted.filmed:
+    if outcome.filmed:
         summary.add(name, "playlists", len(history.playlists), "playlists")
         summary.add(name, "segments", len(history.segments), "segments")
-    _report_calm(summary, name, noted)
-    _report_take_over(summary, name, noted)
+    _report_baseline(summary, name, outcome)
+    _report_take_over(summary, name, outcome)
 
 
-def _report_calm(summary: Summary, name: str, noted: Noted) -> None:
+def _report_baseline(summary: Summary, name: str, outcome: DrillOutcome) -> None:
     """Report what was measured while there was no fault."""
-    calm = noted.calm
-    seconds = calm.ended - calm.began
-    summary.add(name, "positions a second, calm", calm.answers / seconds, "positions/s")
-    for who, cpu in (("both servers", calm.server_seconds), ("PostgreSQL", calm.database_seconds)):
+    baseline = outcome.baseline
+    seconds = baseline.ended - baseline.began
+    summary.add(name, "positions a second, calm", baseline.answers / seconds, "positions/s")
+    for who, cpu in (("both servers", baseline.server_seconds), ("PostgreSQL", baseline.database_seconds)):
         summary.add(
-            name, f"positions per CPU second of {who}", calm.answers / cpu if cpu else 0.0, "positions/s"
+            name, f"positions per CPU second of {who}", baseline.answers / cpu if cpu else 0.0, "positions/s"
         )
-    delays = _socket_delays(noted)
+    delays = _socket_delays(outcome)
     for own, way in WAYS.items():
         summary.add(name, f"position on a WebSocket, {way}, p50", percentile_ms(delays[own], 0.50), "ms")
         summary.add(name, f"position on a WebSocket, {way}, p99", percentile_ms(delays[own], 0.99), "ms")
-    waits = _command_waits(noted)
+    waits = _command_waits(outcome)
     for own, way in WAYS.items():
         summary.add(name, f"command, {way}, p50", percentile_ms(waits[own], 0.50), "ms")
         summary.add(name, f"command, {way}, p99", percentile_ms(waits[own], 0.99), "ms")
 
 
-def _socket_delays(noted: Noted) -> dict[bool, list[float]]:
+def _socket_delays(outcome: DrillOutcome) -> dict[bool, list[float]]:
     """Return how long positions took to the WebSocket at their own server and at the other one, sorted.
 
     In seconds, from their sending; of those that were sent without faults.
     """
-    place_of = {device: place for place, device in enumerate(noted.devices)}
-    sessions = _by_terminal(noted.result.sessions)
+    place_of = {device: place for place, device in enumerate(outcome.devices)}
+    sessions = _by_terminal(outcome.result.sessions)
     found: dict[bool, list[float]] = {True: [], False: []}
-    for server, arrivals in enumerate(noted.calm.sockets.arrivals):
+    for server, arrivals in enumerate(outcome.baseline.sockets.arrivals):
         seen: set[tuple[int, int]] = set()
         for arrival in arrivals:
             terminal = place_of.get(arrival.device_id)
-            number = round(arrival.device_time - noted.first_epoch)
-            if terminal is None or not 0 <= number < len(noted.result.times[terminal]):
+            number = round(arrival.device_time - outcome.first_epoch)
+            if terminal is None or not 0 <= number < len(outcome.result.times[terminal]):
                 continue
-            sent = noted.result.times[terminal][number]
-            if sent < noted.calm.began or (terminal, number) in seen:
+            sent = outcome.result.times[terminal][number]
+            if sent < outcome.baseline.began or (terminal, number) in seen:
                 continue
             seen.add((terminal, number))
             own = sessions[terminal]
@@ -91,20 +91,20 @@ def _socket_delays(noted: Noted) -> dict[bool, list[float]]:
     return {own: sorted(delays) for own, delays in found.items()}
 
 
-def _command_waits(noted: Noted) -> dict[bool, list[float]]:
+def _command_waits(outcome: DrillOutcome) -> dict[bool, list[float]]:
     """Return how long commands took to devices at the server that was asked, and at the other one, sorted."""
-    received = {each.text: each for each in noted.result.texts}
+    received = {each.text: each for each in outcome.result.texts}
     waits: dict[bool, list[float]] = {True: [], False: []}
-    for each in noted.requested:
+    for each in outcome.requested:
         at = received.get(each.text)
-        if at is not None and noted.calm.began <= each.invoked < noted.calm.ended:
+        if at is not None and outcome.baseline.began <= each.invoked < outcome.baseline.ended:
             waits[at.server == each.place].append(at.instant - each.invoked)
     return {own: sorted(found) for own, found in waits.items()}
 
 
-def _report_take_over(summary: Summary, name: str, noted: Noted) -> None:
+def _report_take_over(summary: Summary, name: str, outcome: DrillOutcome) -> None:
     """Report how long it took until the other server had what a killed one had, where it was well itself."""
-    kills = [fault for fault in noted.faults if fault.name == KILL and _is_alone(fault, noted.faults)]
+    kills = [fault for fault in outcome.faults if fault.name == KILL and _is_alone(fault, outcome.faults)]
     if not kills:
         return
     must = (Goal(TAKE_OVER_SECONDS),)
@@ -115,14 +115,14 @@ def _report_take_over(summary: Summary, name: str, noted: Noted) -> None:
             summary.add(name, f"{metric}, p50", percentile_ms(ordered, 0.5) / 1000, "s")
             summary.add(name, f"{metric}, worst", percentile_ms(ordered, 1.0) / 1000, "s", goals=goals)
 
-    add("take-over of a device", [wait for fault in kills for wait in device_waits(noted, fault)])
-    add("take-over of a duty", [wait for fault in kills for wait in duty_waits(noted, fault)])
-    streams = [wait for fault in kills for wait in stream_waits(noted, fault)]
+    add("take-over of a device", [wait for fault in kills for wait in device_waits(outcome, fault)])
+    add("take-over of a duty", [wait for fault in kills for wait in duty_waits(outcome, fault)])
+    streams = [wait for fault in kills for wait in stream_waits(outcome, fault)]
     add("return of a camera", [returned for returned, _ in streams], ())
     resumed = [resumed - returned for returned, resumed in streams]
     add("next segment after its return", resumed, (Goal(RESUME_SECONDS),))
     add("take-over of a stream", [resumed for _, resumed in streams], ())
-    late = (run.noted - run.due for run in noted.runs if any(_is_away(fault, run.due) for fault in kills))
+    late = (run.noted - run.due for run in outcome.runs if any(_is_away(fault, run.due) for fault in kills))
     add("edges late", late)
 
 
@@ -137,25 +137,25 @@ def _is_away(fault: Fault, instant: float) -> bool:
     return fault.began <= instant < fault.began + TAKE_OVER_SECONDS
 
 
-def device_waits(noted: Noted, fault: Fault) -> list[float]:
+def device_waits(outcome: DrillOutcome, fault: Fault) -> list[float]:
     """Return how many seconds after a kill each device of that server had a position acknowledged.
 
     Of one that never had, until the end of the load.
     """
     waits = []
-    end = max((each.noted for each in noted.runs), default=fault.ended)
-    for own in _by_terminal(noted.result.sessions).values():
+    end = max((each.noted for each in outcome.runs), default=fault.ended)
+    for own in _by_terminal(outcome.result.sessions).values():
         if _was_there(own, fault):
             after = [each.acknowledged for each in own if each.began > fault.began and each.acknowledged]
             waits.append((after[0] if after else max(end, fault.ended)) - fault.began)
     return waits
 
 
-def duty_waits(noted: Noted, fault: Fault) -> list[float]:
+def duty_waits(outcome: DrillOutcome, fault: Fault) -> list[float]:
     """Return how long after a kill each duty of that server was taken by another one, in seconds."""
     waits = []
-    for duty in {each.duty for each in noted.taken}:
-        own = [each for each in noted.taken if each.duty == duty]
+    for duty in {each.duty for each in outcome.taken}:
+        own = [each for each in outcome.taken if each.duty == duty]
         before = [each for each in own if each.instant < fault.began]
         after = [each for each in own if each.instant >= fault.began]
         if before and before[-1].server == fault.server:
@@ -163,21 +163,21 @@ def duty_waits(noted: Noted, fault: Fault) -> list[float]:
     return waits
 
 
-def stream_waits(noted: Noted, fault: Fault) -> list[tuple[float, float]]:
+def stream_waits(outcome: DrillOutcome, fault: Fault) -> list[tuple[float, float]]:
     """Return how long after a kill each camera of that server was back, and then its stream at the other one.
 
     A stream is back with the first segment, of a higher number than all before, that a viewer at the other
-    server got. A camera or a stream that did not come back counts to the end of what was noted.
+    server got. A camera or a stream that did not come back counts to the end of the history.
     """
-    if noted.cameras is None:
+    if outcome.cameras is None:
         return []
     waits = []
-    end = max((each.instant for each in noted.history.segments), default=fault.ended)
-    for place, own in _by_terminal(noted.cameras.sessions).items():
+    end = max((each.instant for each in outcome.history.segments), default=fault.ended)
+    for place, own in _by_terminal(outcome.cameras.sessions).items():
         if not _was_there(own, fault):
             continue
-        stream = f"{noted.filmed[place]}/1"
-        listed = [each for each in noted.history.segments if each.stream == stream]
+        stream = f"{outcome.filmed[place]}/1"
+        listed = [each for each in outcome.history.segments if each.stream == stream]
         last = max((each.index for each in listed if each.instant <= fault.began), default=-1)
         returned = next((each.began for each in own if each.began > fault.began), end)
         elsewhere = (each for each in listed if each.server != NAMES[fault.place] and each.index > last)

@@ -27,7 +27,7 @@ BESIDE_RATE = 50.0
 WARM_SECONDS = 1.0
 """Warm-up of each load, unless the measured span is shorter."""
 AHEAD_SECONDS = 4.0
-"""So much longer do terminals report than the requests beside them take, which start later."""
+"""How much longer terminals report than the requests beside them take, which start later."""
 TIMEOUT_SECONDS = 120.0
 
 

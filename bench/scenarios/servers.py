@@ -6,7 +6,7 @@ from pathlib import Path
 
 import trio
 
-from motorpool.bench.cluster.drill import Noted, Plan, run_drill
+from motorpool.bench.cluster.drill import DrillOutcome, Plan, run_drill
 from motorpool.bench.cluster.faults import Episode, drawn, usual
 from motorpool.bench.cluster.outcome import report_drill
 from motorpool.bench.cluster.pair import Start, bench_folder, open_pair
@@ -62,7 +62,7 @@ def plan_of(terminals: int, cameras: int, loop_file: Path, episodes: tuple[Episo
     )
 
 
-def run_plan(plan: Plan, step: Step, start: Start = start_process) -> Noted:
+def run_plan(plan: Plan, step: Step, start: Start = start_process) -> DrillOutcome:
     """Start two servers, run the drill, and end them; `start` as in `run_server`.
 
     Raises:
@@ -70,7 +70,7 @@ def run_plan(plan: Plan, step: Step, start: Start = start_process) -> Noted:
         KeyboardInterrupt: the bench is to end.
     """
 
-    async def drill() -> Noted:
+    async def drill() -> DrillOutcome:
         step("two servers start")
         async with open_pair(start) as pair:
             return await run_drill(pair, plan, step, _tell)

@@ -43,7 +43,7 @@ COMPANIES = 20
 POSITIONS_RATE = 1000.0
 WARM_SECONDS = 2.0
 AHEAD_SECONDS = 6.0
-"""So much longer do terminals report than tickets are created, which starts later."""
+"""How much longer terminals report than tickets are created, which starts later."""
 TIMEOUT_SECONDS = 120.0
 WEBHOOK_SECONDS = 600.0
 """Time for the webhooks of all overdue tickets, two for each."""

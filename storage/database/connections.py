@@ -104,7 +104,7 @@ async def first_connection(
                 left = waiting.deadline - trio.current_time()
                 _log.warning(
                     "the database at %s cannot be reached: %s; trying for another %.0f s",
-                    _place(settings.url),
+                    _address(settings.url),
                     reason,
                     left,
                 )
@@ -113,11 +113,11 @@ async def first_connection(
             pause = min(pause * 2, _MAX_RETRY_SECONDS) if server is None else pause
     if server is not None:
         raise reason
-    raise StorageUnavailable(f"the database at {_place(settings.url)} cannot be reached: {reason}")
+    raise StorageUnavailable(f"the database at {_address(settings.url)} cannot be reached: {reason}")
 
 
-def _place(url: str) -> str:
-    """Return where a database is, without the login that its URL may hold."""
+def _address(url: str) -> str:
+    """Return the address of a database, without the login that its URL may hold."""
     try:
         parts = urlsplit(url)
         host = parse_qs(parts.query).get("host", [parts.hostname or "localhost"])[0]

@@ -37,7 +37,7 @@ _LENGTH = struct.Struct(">i")
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
 _NULL = b"\xff\xff\xff\xff"
-_NO_PLACE = _NULL * 3
+_NO_LOCATION = _NULL * 3
 """The address, network and geofence columns of most rows."""
 _JSONB = b"\x01"
 _INT8_OID = 20
@@ -68,9 +68,9 @@ def pack_row(position: Position, attributes: bytes | None = None) -> bytes:
     if attributes is None:
         attributes = json_bytes(p.attributes)
     if p.address is None and p.network is None and p.geofence_ids is None:
-        place = _NO_PLACE
+        location = _NO_LOCATION
     else:
-        place = _pack_place(p)
+        location = _pack_location(p)
     return (
         _FIXED.pack(
             18,
@@ -102,7 +102,7 @@ def pack_row(position: Position, attributes: bytes | None = None) -> bytes:
             p.valid,
         )
         + protocol
-        + place
+        + location
         + _LENGTH.pack(len(attributes) + 1)
         + _JSONB
         + attributes
@@ -117,7 +117,7 @@ def _pack_protocol(name: str) -> bytes:
     return packed
 
 
-def _pack_place(position: Position) -> bytes:
+def _pack_location(position: Position) -> bytes:
     parts = []
     if position.address is None:
         parts.append(_NULL)

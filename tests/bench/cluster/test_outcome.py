@@ -1,10 +1,10 @@
-"""How long take-overs took, from what was noted."""
+"""How long take-overs took, from the outcome of a drill."""
 
 import pytest
 from msgspec.structs import replace
 
 from motorpool.bench.checks.server_history import History, Listed
-from motorpool.bench.cluster.drill import Calm, Noted, Plan
+from motorpool.bench.cluster.drill import Baseline, DrillOutcome, Plan
 from motorpool.bench.cluster.faults import KILL, Fault, drawn, usual
 from motorpool.bench.cluster.outcome import device_waits, duty_waits, report_drill, stream_waits
 from motorpool.bench.cluster.records import DutyTaken
@@ -16,7 +16,7 @@ KILLED = Fault(KILL, 0, 11, 100.0, 104.0)
 
 
 @pytest.fixture
-def noted() -> Noted:
+def outcome() -> DrillOutcome:
     """Two terminals and a camera at A, which is killed at 100; another terminal at B."""
     sessions = (
         TerminalSession(0, 0, 10.0, 10.1, 100.1),
@@ -43,7 +43,7 @@ def noted() -> Noted:
             Arrival(5, 1001.0, 51.0),
         ),
     )
-    return Noted(
+    return DrillOutcome(
         plan=Plan(
             phones=("1", "2", "3"),
             cameras=("4",),
@@ -58,7 +58,7 @@ def noted() -> Noted:
         history=History(segments=segments),
         anomalies=(),
         faults=(KILLED,),
-        calm=Calm(
+        baseline=Baseline(
             began=45.0,
             ended=55.0,
             answers=100,
@@ -91,21 +91,21 @@ def noted() -> Noted:
     )
 
 
-def test_devices_of_the_killed_server_count_from_the_kill(noted: Noted) -> None:
-    assert sorted(device_waits(noted, KILLED)) == pytest.approx([0.6, 2.0])
+def test_devices_of_the_killed_server_count_from_the_kill(outcome: DrillOutcome) -> None:
+    assert sorted(device_waits(outcome, KILLED)) == pytest.approx([0.6, 2.0])
 
 
-def test_a_duty_of_the_killed_server_counts_until_another_has_it(noted: Noted) -> None:
-    assert duty_waits(noted, KILLED) == [9.0]
+def test_a_duty_of_the_killed_server_counts_until_another_has_it(outcome: DrillOutcome) -> None:
+    assert duty_waits(outcome, KILLED) == [9.0]
 
 
-def test_a_stream_counts_until_a_new_segment_at_the_other_server(noted: Noted) -> None:
-    assert stream_waits(noted, KILLED) == [(1.0, 4.0)]
+def test_a_stream_counts_until_a_new_segment_at_the_other_server(outcome: DrillOutcome) -> None:
+    assert stream_waits(outcome, KILLED) == [(1.0, 4.0)]
 
 
-def test_delays_and_rates_are_those_without_faults(noted: Noted) -> None:
+def test_delays_and_rates_are_those_without_faults(outcome: DrillOutcome) -> None:
     summary = Summary({})
-    report_drill(summary, "servers", noted)
+    report_drill(summary, "servers", outcome)
     figures = {figure.metric: figure.value for figure in summary.figures}
     # Positions that were sent before, and those of devices of nobody, do not count.
     assert figures["position on a WebSocket, own server, p99"] == pytest.approx(70.0)
@@ -117,10 +117,10 @@ def test_delays_and_rates_are_those_without_faults(noted: Noted) -> None:
     assert figures["next segment after its return, worst"] == 3.0
 
 
-def test_a_kill_beside_another_fault_tells_nothing_of_take_overs(noted: Noted) -> None:
+def test_a_kill_beside_another_fault_tells_nothing_of_take_overs(outcome: DrillOutcome) -> None:
     summary = Summary({})
     other = Fault("freeze", 1, 12, 85.0, 90.0)
-    report_drill(summary, "servers", replace(noted, faults=(other, KILLED)))
+    report_drill(summary, "servers", replace(outcome, faults=(other, KILLED)))
     assert not [figure for figure in summary.figures if "take-over" in figure.metric]
 
 

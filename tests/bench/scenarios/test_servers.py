@@ -37,27 +37,27 @@ def test_nothing_is_lost_or_done_twice_when_a_server_is_killed(
 ) -> None:
     monkeypatch.setattr(drill, "FIRST_EDGE_SECONDS", 1.0)
     steps: list[str] = []
-    noted = servers.run_plan(plan_of_a_moment(film), steps.append, forks.start)
-    assert [each for each in noted.anomalies if each.rule not in MACHINE_DEPENDENT] == []
-    assert [fault.name for fault in noted.faults] == [KILL, CRASH]
-    killed = noted.faults[0]
+    outcome = servers.run_plan(plan_of_a_moment(film), steps.append, forks.start)
+    assert [each for each in outcome.anomalies if each.rule not in MACHINE_DEPENDENT] == []
+    assert [fault.name for fault in outcome.faults] == [KILL, CRASH]
+    killed = outcome.faults[0]
     # There was something to lose, and to do twice.
-    sessions = noted.result.sessions
+    sessions = outcome.result.sessions
     assert any(each.server == killed.place and each.acknowledged for each in sessions)
     assert any(each.began > killed.began and each.acknowledged for each in sessions)
-    assert noted.calm.answers > 0
-    assert {version.key.split()[0] for version in noted.history.versions} >= {"home", "duty", "server"}
-    assert noted.history.changes
-    assert noted.requested
-    assert {(each.stream, each.server) for each in noted.history.segments} == {
-        (f"{noted.filmed[0]}/1", name) for name in "AB"
+    assert outcome.baseline.answers > 0
+    assert {version.key.split()[0] for version in outcome.history.versions} >= {"home", "duty", "server"}
+    assert outcome.history.changes
+    assert outcome.requested
+    assert {(each.stream, each.server) for each in outcome.history.segments} == {
+        (f"{outcome.filmed[0]}/1", name) for name in "AB"
     }
     summary = Summary({})
-    report_drill(summary, "servers", noted)
+    report_drill(summary, "servers", outcome)
     assert {figure.metric for figure in summary.figures} >= {
         "positions per CPU second of both servers",
         "position on a WebSocket, other server, p99",
     }
     # PostgreSQL crashed meanwhile, so they are not among the figures.
-    assert device_waits(noted, killed)
-    assert duty_waits(noted, killed)
+    assert device_waits(outcome, killed)
+    assert duty_waits(outcome, killed)
