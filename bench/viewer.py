@@ -36,7 +36,7 @@ class Viewer:
         return f"{self._path}/{name}"
 
     def take_segment(self, now: float) -> None:
-        """Note that the requested segment has arrived."""
+        """Record that the requested segment has arrived."""
         _, duration = self._wanted.popleft()
         self.due = now if self._wanted else self._reload_at
         if self._shown_until is None:
@@ -49,7 +49,7 @@ class Viewer:
         self._shown_until = max(now, self._shown_until) + duration
 
     def skip_segment(self) -> None:
-        """Note that the requested segment is no longer available."""
+        """Record that the requested segment is no longer available."""
         self._wanted.popleft()
         self.missed += 1
         if not self._wanted:

@@ -199,7 +199,7 @@ class UnknownMessage(msgspec.Struct, frozen=True, gc=False):
     content: bytes
     """The whole frame."""
     kind: str = ""
-    """What the protocol calls it, such as a message number or name; empty if nothing."""
+    """The protocol's name for it, such as a message number or name; empty if there is none."""
     receipt: Receipt | None = None
 
 

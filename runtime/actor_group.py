@@ -49,7 +49,7 @@ class ActorGroup(Group[M], ABC, Generic[K, M]):
         return actor
 
     def refuse(self, cell: Cell[M]) -> None:
-        """Accept no more messages for an ending actor; senders wait on only if a message restarts it."""
+        """Stop accepting messages for an ending actor; senders keep waiting only if a message restarts it."""
         cell.mailbox.seal()
         if not self.starts_on_message:
             cell.reject_waiters()

@@ -106,7 +106,7 @@ class Group(Protocol[M]):
 
     @property
     def restarts_after_leaving(self) -> bool:
-        """Whether an actor that left by itself is followed by another."""
+        """Whether an actor that ended on its own is replaced."""
 
     def path_of(self, key: object) -> str:
         """Return the path of the actor with this key."""
@@ -124,7 +124,7 @@ class Group(Protocol[M]):
         """Return a new actor for `cell`, with its context."""
 
     def refuse(self, cell: "Cell[M]") -> None:
-        """Accept no more messages for an ending actor."""
+        """Stop accepting messages for an ending actor."""
 
     def closed(self, cell: "Cell[M]", reason: EndReason) -> None:
         """Restart, keep or remove a cell whose life has ended."""
@@ -374,7 +374,7 @@ class Cell(Generic[M]):
         self._cancel_tasks()
 
     def worker_left(self) -> None:
-        """Note that the worker's task is over."""
+        """Record that the worker's task is over."""
         self.worker = None
         if self.ending is None:
             self.idle = True

@@ -30,6 +30,6 @@ class DeadLetters:
         self.recent: deque[DeadLetter] = deque(maxlen=REMEMBERED)
 
     def add(self, path: str, message: object) -> None:
-        """Note that `message` for `path` is lost."""
+        """Record that `message` for `path` is lost."""
         self.count += 1
         self.recent.append(DeadLetter(path, type(message).__name__, self._clock.now()))

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class Dynamic(ActorGroup[K, M]):
-    """The actors of a `DynamicSpec`. Each is restarted by itself, after a back-off by a shared timer."""
+    """The actors of a `DynamicSpec`. Each is restarted on its own, after a back-off by a shared timer."""
 
     def __init__(self, spec: DynamicSpec[K, M], path: str, system: System) -> None:
         super().__init__(spec.kind, path, spec, system)
@@ -70,7 +70,7 @@ class Dynamic(ActorGroup[K, M]):
 
     @property
     def restarts_after_leaving(self) -> bool:
-        """Whether an actor that left by itself is followed by another."""
+        """Whether an actor that ended on its own is replaced."""
         return self.starts_on_message or (self.restart is Restart.PERMANENT and not self._stopped)
 
     async def start_child(self, key: K, factory: Callable[[], Behaviour[M]] | None = None) -> None:

@@ -70,7 +70,7 @@ class Ref(Generic[M_contra]):
 
     @property
     def path(self) -> str:
-        """Where it stands in the tree: `devices/42`."""
+        """Its path in the tree: `devices/42`."""
         return self._group.path_of(self.key)
 
     @property

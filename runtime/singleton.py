@@ -44,7 +44,7 @@ class Singleton(ActorGroup[None, M]):
 
     @property
     def restarts_after_leaving(self) -> bool:
-        """Whether an actor that left by itself is followed by another."""
+        """Whether an actor that ended on its own is replaced."""
         return self.restart is Restart.PERMANENT
 
     @property

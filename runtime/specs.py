@@ -15,7 +15,7 @@ from motorpool.runtime.kind import K, Kind, M
 
 
 class Restart(enum.Enum):
-    """When an actor that has ended by itself is built anew. An actor that was asked to stop is not restarted.
+    """When an actor that has ended on its own is restarted. An actor that was asked to stop is not restarted.
 
     What is not built anew stays away, also when its supervisor restarts the others.
     """
@@ -29,7 +29,7 @@ class Restart(enum.Enum):
 
 
 class Strategy(enum.Enum):
-    """Who is restarted when one child ends."""
+    """Which children are restarted when one ends."""
 
     ONE_FOR_ONE = "one_for_one"
     """That child alone."""

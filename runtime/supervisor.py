@@ -44,7 +44,7 @@ class Supervisor:
         return self._state is State.DOWN
 
     def child_failed(self, child: Node, error: Exception | None) -> None:
-        """Note that `child` needs a restart; `error` is None where it ended in order."""
+        """Record that `child` needs a restart; `error` is None where it ended in order."""
         self._failed[child] = error
         self._child_failure.set()
 

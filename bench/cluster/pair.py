@@ -45,7 +45,7 @@ class Pair:
         """Of the administrator; either server accepts it."""
         self.relays: list[Relay] = []
         self.addresses: list[str] = []
-        """Where the servers reach each other; each has its own, whatever the number of its start."""
+        """Addresses at which the servers reach each other; each keeps its own across restarts."""
         self.roles: list[str] = []
         """The user as which each is connected to PostgreSQL."""
         self._postgres = postgres

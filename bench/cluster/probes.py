@@ -30,7 +30,7 @@ class Troubles:
 
     @contextmanager
     def during(self, *places: int) -> Iterator[None]:
-        """Note that servers are in trouble during the body."""
+        """Record that servers are in trouble during the body."""
         for place in places:
             self._present[place] += 1
         try:

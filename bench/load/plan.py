@@ -188,7 +188,7 @@ class TextReceived(msgspec.Struct, frozen=True):
 
 
 class RoamerPlaces(msgspec.Struct, frozen=True, kw_only=True, tag="roamer_places"):
-    """Where each terminal is logged in now."""
+    """The server that each terminal is logged in at now."""
 
     instant: float
     """Seconds since 1970."""

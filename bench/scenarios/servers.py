@@ -28,7 +28,7 @@ CALM_SECONDS = 15.0
 SETTLE_SECONDS = 18.0
 """Longer than a device may be away from its home."""
 EPISODE_SECONDS = 30.0
-"""What an episode takes on average, its recovery included."""
+"""Average duration of an episode, including its recovery."""
 
 
 def run(options: Options, summary: Summary, step: Step) -> None:

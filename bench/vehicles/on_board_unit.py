@@ -222,6 +222,6 @@ class OnBoardUnit:
             with trio.move_on_after(SEND_SECONDS) as patience:
                 await stream.send_all(content)
         if patience.cancelled_caught:
-            # Half a frame may be out: this line is of no more use.
+            # Half a frame may be out: this connection cannot be used any longer.
             await trio.aclose_forcefully(stream)
             raise trio.BrokenResourceError(f"the platform takes nothing for {SEND_SECONDS:g} s")

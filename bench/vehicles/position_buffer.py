@@ -20,7 +20,7 @@ class PositionBuffer:
         self._archive = archive or iter(())
         self._next = next(self._archive, None)
         self._again: deque[bytes] = deque()
-        """What was sent and not acknowledged before the connection was lost."""
+        """Positions sent but not acknowledged before the connection was lost."""
         self._waiting: deque[bytes] = deque(maxlen=KEPT_POSITIONS)
         self._unacknowledged: dict[int, list[bytes]] = {}
 

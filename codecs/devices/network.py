@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 _NO_AREA, _NO_CELLS = frozenset((0, 0xFFFF)), frozenset((0, 0xFFFF, 0xFFFFFFF, 0xFFFFFFFF))
-"""What stands for an unknown location area and cell."""
+"""The values of an unknown location area and cell."""
 
 
 def cell_tower(

@@ -13,7 +13,7 @@ class Container(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One file format of segments."""
 
     name: str
-    """For documents."""
+    """Name of the container, for documentation."""
     suffix: str
     """Extension of file names and URLs, without the dot."""
     media_type: str

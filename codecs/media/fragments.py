@@ -34,7 +34,7 @@ class TimedPicture(msgspec.Struct, frozen=True, gc=False):
 
 
 class Keyframe(msgspec.Struct, frozen=True, gc=False):
-    """A picture that decodes by itself: the source of snapshots."""
+    """A picture that decodes on its own: the source of snapshots."""
 
     coding: VideoCodec
     payload: bytes

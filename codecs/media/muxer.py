@@ -71,7 +71,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
     """False for a part that is followed by another; the segment's file is the parts, joined."""
     container: Container = MPEG_TS
     initialization: bytes = b""
-    """What players read before it; empty where the one before serves, or the container has none."""
+    """The initialization section; empty if the previous one still applies, or the container has none."""
 
     @property
     def duration(self) -> float:

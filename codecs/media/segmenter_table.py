@@ -66,7 +66,7 @@ class Unit(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What a unit does in a state; ticks and bytes are of what is open before it."""
+    """The effect of a unit in a state; ticks and bytes measure what is open before it."""
 
     next: State
     """The state of the segment that it begins, if it ends the open one."""

@@ -45,7 +45,7 @@ class VideoCodec:
     ffmpeg_name: str
     """FFmpeg's name of the decoder and of the codec in an MPEG-TS stream."""
     container: Container
-    """What HLS segments of it are written as."""
+    """The container of its HLS segments."""
     make_parser: Callable[[], PictureParser]
     recognizes: Callable[[bytes], bool]
     """Whether an access unit begins as only key frames of this codec do."""

@@ -71,7 +71,7 @@ class Home(msgspec.Struct, frozen=True, gc=False):
 
 
 async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]:
-    """Note that these devices are connected to the server `node`, unless it has been declared dead.
+    """Record that these devices are connected to the server `node`, unless it has been declared dead.
 
     Return the devices that, as far as is known, are connected to another live server.
     """

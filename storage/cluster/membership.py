@@ -19,12 +19,12 @@ _log = logging.getLogger(__name__)
 RENEW_SECONDS = 1.0
 """Between two renewals of the row, and between two looks at dead servers."""
 RENEW_ALONE_SECONDS = 2.0
-"""Where nobody waits for the death of this server."""
+"""Interval of renewals where nobody waits for the death of this server."""
 SETTLED_SECONDS = 10.0
 """A server declares others dead only once it has renewed its own row for this time, without a failure or a
 pause of more than SILENT_SECONDS: an outage of the database kills none."""
 WAIT_SECONDS = 10.0
-"""For another server to end, before this one gives up starting."""
+"""How long a starting server waits for another one to end before it gives up."""
 RETRY_SECONDS = 0.5
 LEAVE_SECONDS = 2.0
 
@@ -102,7 +102,7 @@ class _Membership:
                     return
 
     async def leave(self) -> None:
-        """Note that this server has ended, if the database answers soon."""
+        """Record that this server has ended, if the database answers soon."""
         with trio.move_on_after(LEAVE_SECONDS) as leaving, suppress(StorageError):
             leaving.shield = True
             if self._node:

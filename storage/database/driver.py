@@ -18,9 +18,9 @@ from motorpool.storage.errors import StorageError, StorageUnavailable
 Foreign = Any
 """An object of the two libraries, which have no types."""
 DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
-"""What a call of the driver raises where the database or the connection fails."""
+"""Errors of a driver call when the database or the connection fails."""
 LOOP_CLOSED = asyncio.CancelledError
-"""What a call of the driver raises where its loop is being closed."""
+"""Errors of a driver call when its loop is being closed."""
 
 _PERMANENT = ("28", "3D", "42501")
 """SQLSTATEs of a refused login that waiting does not cure."""

@@ -20,7 +20,7 @@ LOCK = 0x6D70_6D69
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 _WAIT_SECONDS = 120.0
 _SERVERS_SECONDS = 10.0
-"""For servers of another release to end; the row of one that was killed is fresh for nodes.LIFE_SECONDS."""
+"""Time for servers of another release to end; a killed one's row is fresh for nodes.LIFE_SECONDS."""
 _POLL_SECONDS = 0.1
 
 

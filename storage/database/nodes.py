@@ -167,7 +167,7 @@ async def living(q: Queries) -> frozenset[int]:
 
 
 async def leave(q: Queries, node: int) -> None:
-    """Note that a server has ended."""
+    """Record that a server has ended."""
     await q.execute("update nodes set state = 'dead', seen_until = clock_timestamp() where id = $1", node)
 
 

@@ -18,7 +18,7 @@ TABLE = Table(
     keywords=(),
     non_references=frozenset({"device_id", "position_id", "geofence_id", "maintenance_id"}),
 )
-"""For reading; `insert_many` writes."""
+"""For reads only; `insert_many` writes."""
 
 # Events are left for the notifier only if notifications exist for their type
 # (storage/events/notifications.py), and for the ticket rules only if a rule follows their type

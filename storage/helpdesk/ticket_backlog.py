@@ -13,7 +13,7 @@ from motorpool.storage.helpdesk.ticket_statistics import Span, group_of, stateme
 
 BACKLOG_GROUPS = ("kind", "status", "priority", "team", "category", "assignee", "zone", "age")
 AGES = ("1 day", "3 days", "7 days", "14 days", "30 days")
-"""Where the ages are parted; a day has 24 hours."""
+"""Boundaries between groups of ages; a day has 24 hours."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ class FileFacts(NamedTuple):
 
 
 async def add(q: Queries, company_id: int, ticket_id: int, file: FileFacts) -> None:
-    """Note that a ticket refers to a file."""
+    """Record that a ticket refers to a file."""
     await q.execute(
         "insert into ticket_files (company_id, ticket_id, name, size, sha256) values ($1, $2, $3, $4, $5)"
         " on conflict do nothing",

@@ -112,7 +112,7 @@ async def open_tickets(q: Queries, job: Recalculation, limit: int) -> list[int]:
 
 
 async def advance(transaction: Queries, job: Recalculation, done: Sequence[int], *, more: bool) -> None:
-    """Note that these tickets are done, and whether others of this pass follow."""
+    """Record that these tickets are done, and whether others of this pass follow."""
     if more:
         await transaction.execute(
             "update ticket_recalculations set after_ticket_id = $2 where priority_id = $1",

@@ -1,4 +1,4 @@
-"""What tickets refer to: whether it exists, what it is called, and whether a user may refer to it."""
+"""References of tickets: whether a row exists, its name, and whether a user may refer to it."""
 
 from collections.abc import Mapping, Sequence
 

@@ -37,7 +37,7 @@ class Times(NamedTuple):
     target: str
     done: int
     minutes: int
-    """Of all together."""
+    """For all tickets together."""
     median: float
     p90: int
     """By nearest rank."""

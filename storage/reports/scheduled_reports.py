@@ -76,7 +76,7 @@ async def missing_edge(q: Queries, latest: Sequence[tuple[int, datetime]]) -> li
 
 
 async def take_end(q: Queries, report_id: int, calendar_id: int, at: datetime) -> ScheduledReport | None:
-    """Note that an end is done with; None if it was already, or if the report follows another calendar.
+    """Record that an end is done with; None if it was already, or if the report follows another calendar.
 
     Call it in the transaction that does what is due: of several callers one gets the record.
     """

@@ -115,7 +115,7 @@ async def rows(
 
 
 class Distinct(NamedTuple):
-    """Who was active in a day."""
+    """The users and devices that were active in a day."""
 
     users: int
     devices: int

@@ -217,7 +217,7 @@ async def abandon(q: Queries, node: int) -> None:
 
 
 async def note_removed(q: Queries, names: Collection[str], reason: str) -> None:
-    """Note that these files are no longer there, and why."""
+    """Record that these files are no longer there, and why."""
     await q.execute(
         "update captures set removed = true, reason = $2"
         " where file_name = any($1::text[]) and status <> 'RECORDING'",

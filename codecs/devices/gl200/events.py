@@ -236,4 +236,4 @@ READERS: Final[Mapping[str, Callable[[Message, list[Report]], None]]] = {
     "LSA": _read_light,
     "VER": _read_version,
 }
-"""What reads a type of message."""
+"""A function that reads a type of message."""

@@ -52,7 +52,7 @@ _READ: Final[Mapping[int, _Read]] = {
     0x94: extended.read_voltage,
     0x95: extended.read_camera_alarm,
 }
-"""What reads a message by its type, without those that have a GPS block."""
+"""Readers of messages without a GPS block, by type."""
 _READ_LONG: Final[Mapping[int, _Read]] = {
     **_READ,
     0x70: extended.read_modular,

@@ -13,7 +13,7 @@ from motorpool.codecs.devices.teltonika.beacons import read_beacons, read_tags
 
 
 class Family(msgspec.Struct, frozen=True):
-    """What a model has of the elements whose meaning depends on it."""
+    """A model's share of the elements whose meaning depends on the model."""
 
     is_fmb: bool = False
     """FMB and later devices."""

@@ -24,7 +24,7 @@ MAX_ACCESS_POINTS = 64
 
 @dataclass(slots=True)
 class State:
-    """What a message without coordinates has."""
+    """The content of a message without coordinates."""
 
     attributes: dict[str, Any] = field(default_factory=dict)
     moment: datetime | None = None
@@ -154,7 +154,7 @@ READERS: Final[Mapping[str, Callable[[str], State]]] = {
     "BS50": _read_battery_data,
     "BS51": _read_battery_parts,
 }
-"""What reads the fields of a message, by its type."""
+"""Readers of a message's fields, by type."""
 
 
 def _cell_number(text: str) -> int:

@@ -38,7 +38,7 @@ class TrackRun(msgspec.Struct, frozen=True):
     sizes: Sequence[int]
     """Bytes."""
     flags: Sequence[int] = ()
-    """Empty: each sample can be decoded by itself."""
+    """Empty: each sample can be decoded on its own."""
 
 
 class SegmentReference(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord
 from motorpool.codecs.devices.jt808.vendors.volts import add_volts
 
 _CHARGING = 0xFF
-"""Stands in the place of a percentage while the battery is charged."""
+"""Sent instead of a percentage while the battery is charging."""
 
 
 def _volts(divisor: int) -> ItemReader:
