@@ -61,6 +61,8 @@ REPLACED_TABLES = {
     "ticket_webhooks",
 }
 """Tables whose rows a later migration carries over into others (tests/storage/filled compares them)."""
+
+
 @pytest.fixture
 async def old(database):
     """One connection in an empty schema of its own, which is rolled back."""
