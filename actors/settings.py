@@ -47,16 +47,12 @@ class PublicSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSettings:
-    """The settings that the supervision tree is built from: four values, and the sections."""
+    """The settings that the supervision tree is built from."""
 
     data: Path = DatabaseSettings.data
-    """Folder of captures, playbacks and uploads; default `data`."""
+    """Folder of the embedded database, captures, uploads and keys."""
     protocols: tuple[str, ...] | None = None
-    """Protocols to listen for; None (the default): all."""
-    record: Path | None = None
-    """Folder to record the traffic of devices in; None (the default): it is not recorded."""
-    console_url: str = ""
-    """Where users find the console, for links in mails; empty (the default): no links."""
+    """Protocols to listen for, comma-separated; unset: all."""
     device: DeviceSettings = field(default_factory=DeviceSettings)
     public: PublicSettings = field(default_factory=PublicSettings)
     port: PortSettings = field(default_factory=PortSettings)

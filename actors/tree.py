@@ -8,6 +8,7 @@ nothing else and never ends the program (docs/supervision.md).
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from motorpool.actors.accounts.access import access_spec
@@ -105,11 +106,14 @@ def fleet_tree(
     node: int = 0,
     clustered: bool = False,
     files: MediaFiles | None = None,
+    record: Path | None = None,
+    console_url: str = "",
 ) -> SupervisorSpec:
     """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
     message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`), `node`
     the number of this server in the database (storage/database/nodes.py); `clustered` says that there may be
-    others.
+    others. The traffic of devices is recorded in the folder `record`; links in mails lead to `console_url`,
+    where users find the console, and are left out without it.
 
     Raises:
         ValueError: the settings name an unknown protocol.
@@ -128,7 +132,7 @@ def fleet_tree(
     latest: dict[int, Position | None] = {}
     cluster_statuses = ClusterStatuses() if clustered else None
     business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
-    ticket_mails = TicketMails(outgoing.mail, settings.console_url)
+    ticket_mails = TicketMails(outgoing.mail, console_url)
     ticket_batches = TicketBatches(business_calendars, ticket_mails)
     duties = Duties(database, node if clustered else None)
     retention_days = RetentionDays(
@@ -147,7 +151,7 @@ def fleet_tree(
                 name="upkeep",
                 intensity=None,
                 children=(
-                    *((recorder_spec(settings.record),) if settings.record else ()),
+                    *((recorder_spec(record),) if record else ()),
                     *duties.keeper_specs(),
                     duties.only("retention", lambda held: retention_spec(held, retention_days)),
                     statistics_spec(database),
@@ -211,7 +215,11 @@ def fleet_tree(
             SupervisorSpec(
                 name="listeners",
                 intensity=None,
-                children=tuple(_listeners(database, rule_cache, settings, hub, server_key, files)),
+                children=tuple(
+                    _listeners(
+                        database, rule_cache, settings, hub, server_key, files, is_recorded=record is not None
+                    )
+                ),
             ),
             SupervisorSpec(
                 name="background",
@@ -235,9 +243,7 @@ def fleet_tree(
                         database, files, settings.files.quota_bytes or 0, settings.files.retention_days or 0
                     ),
                     outbox_spec(database, outgoing, settings.outbox.give_up_days),
-                    notifier_spec(
-                        database, outgoing, settings.notifications.max_age_seconds, settings.console_url
-                    ),
+                    notifier_spec(database, outgoing, settings.notifications.max_age_seconds, console_url),
                     report_mailer_spec(database, outgoing, settings.reports),
                     text_channel_spec(outgoing.sms),
                     *(
@@ -256,7 +262,7 @@ def fleet_tree(
                         name="scheduled_reports",
                         strategy=Strategy.REST_FOR_ONE,
                         children=(
-                            scheduled_report_mails_spec(database, outgoing, settings.console_url),
+                            scheduled_report_mails_spec(database, outgoing, console_url),
                             duties.only(
                                 "scheduled_reports", lambda held: timetable_spec(held, SCHEDULED_REPORTS)
                             ),
@@ -339,6 +345,8 @@ def _listeners(
     hub: Hub | None,
     server_key: bytes | None,
     files: MediaFiles,
+    *,
+    is_recorded: bool,
 ) -> list[TaskSpec]:
     protocols = set(settings.protocols) if settings.protocols is not None else {*CODECS, "jt1078"}
     unknown = protocols - {*CODECS, "jt1078"}
@@ -350,7 +358,6 @@ def _listeners(
     datagrams = datagram_guard(settings.device.connections, settings.device.connections_per_address)
     media_ports = media_guard(settings.video.connections, settings.video.connections_per_address)
     proxies = Networks(settings.device.trusted_proxies if settings.device.proxy_protocol else ())
-    is_recorded = settings.record is not None
     specs = []
     for name, codec in sorted(CODECS.items()):
         if name not in protocols:

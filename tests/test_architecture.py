@@ -47,11 +47,17 @@ def render_tree() -> list[tuple[str, str]]:
     services = (*requests, TaskSpec(name="http", factory=Actor))
     settings = FleetSettings(
         data=Path(tempfile.gettempdir()),
-        record=Path("traffic"),
         forward=ForwardSettings(url="https://example.org"),
     )
     outgoing = OutgoingServices(geocoder=GeocoderService(positions=True))
-    tree = fleet_tree(None, settings, outgoing=outgoing, services=services, clustered=True)  # type: ignore[arg-type]
+    tree = fleet_tree(
+        None,  # type: ignore[arg-type]
+        settings,
+        outgoing=outgoing,
+        services=services,
+        clustered=True,
+        record=Path("traffic"),
+    )
     rows = _rows(tree)
     names = [re.sub("[├└]", "", name) for name, _ in rows]
     # The last of several listeners stands for all of them, because its line ends the branch.

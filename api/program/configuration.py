@@ -25,7 +25,7 @@ from motorpool.api.program.address_forms import (
 )
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.private_files import is_readable_by_others
-from motorpool.api.program.settings import Settings
+from motorpool.api.program.settings import ORDER, Settings
 from motorpool.codecs.calendars.time_zones import find_zone
 
 PREFIX = "MOTORPOOL_"
@@ -126,8 +126,9 @@ def load(
 
 @functools.cache
 def keys() -> tuple[Key, ...]:
-    """Return all settings in the order of `Settings`, those of the top level first."""
-    return tuple(key for section, struct in sections().items() for key in _keys_of(section, struct))
+    """Return all settings in the order in which users read them."""
+    found = (key for section, struct in sections().items() for key in _keys_of(section, struct))
+    return tuple(sorted(found, key=lambda key: ORDER.index(key.section or key.name)))
 
 
 def sections() -> dict[str, type[typing.Any]]:

@@ -121,7 +121,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             row = await server.fetch(database)
             setup_token = await fetch_setup_token(database)
             waits_for_user = not await server.is_initialised(database)
-            fleet = await with_retention(database, fleet_settings(settings, record))
+            fleet = await with_retention(database, settings)
 
             clustered = settings.cluster.name is not None
             shared_attempts = SharedAttempts(database, clock) if clustered else None
@@ -173,6 +173,8 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     node=node,
                     clustered=clustered,
                     files=files,
+                    record=record,
+                    console_url=settings.public_url,
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
@@ -236,35 +238,6 @@ def _force_exit_after(seconds: float, state: ServerState) -> None:
     timer = threading.Timer(seconds, force_exit)
     timer.daemon = True
     timer.start()
-
-
-def fleet_settings(settings: Settings, record: Path | None) -> FleetSettings:
-    """Return the settings that the supervision tree is built from."""
-    return FleetSettings(
-        data=settings.data,
-        protocols=settings.protocols,
-        record=record,
-        console_url=settings.public_url,
-        device=settings.device,
-        public=settings.public,
-        port=settings.port,
-        register=settings.register,
-        outbox=settings.outbox,
-        notifications=settings.notifications,
-        expirations=settings.expirations,
-        forward=settings.forward,
-        video=settings.video,
-        files=settings.files,
-        captures=settings.captures,
-        positions=settings.positions,
-        events=settings.events,
-        audit=settings.audit,
-        statistics=settings.statistics,
-        schedules=settings.schedules,
-        rules=settings.rules,
-        reports=settings.reports,
-        tickets=settings.tickets,
-    )
 
 
 async def with_retention(database: Database, settings: FleetSettings) -> FleetSettings:

@@ -21,28 +21,21 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
-from motorpool.actors.deliveries.settings import OutboxSettings
-from motorpool.actors.events.settings import NotificationSettings
-from motorpool.actors.files.settings import FileSettings
-from motorpool.actors.forwarding.settings import ForwardSettings
-from motorpool.actors.gateway.settings import DeviceSettings, PortSettings, RegisterSettings
 from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT
 from motorpool.actors.geocoding.geocoders import PROVIDERS
-from motorpool.actors.helpdesk.settings import TicketSettings
-from motorpool.actors.mailings.settings import ExpirationSettings
-from motorpool.actors.reports.settings import ReportSettings
-from motorpool.actors.rules.rule_settings import RuleSettings
-from motorpool.actors.schedules.settings import ScheduleSettings
-from motorpool.actors.settings import PublicSettings
-from motorpool.actors.upkeep.settings import (
-    AuditSettings,
-    EventSettings,
-    PositionSettings,
-    StatisticsSettings,
-)
-from motorpool.actors.video.settings import CaptureSettings, VideoSettings
+from motorpool.actors.settings import FleetSettings
 from motorpool.api.auth.settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
 from motorpool.storage.settings import DatabaseSettings, PostgresSettings
+
+ORDER = (
+    *("data", "bind", "database", "protocols"),
+    *(each.name for each in NOTIFICATORS if each.settings is not None),
+    *("device", "public", "port", "cluster", "node", "admin", "register", "webhook", "http", "login"),
+    *("users", "share", "openid", "geocoder", "map", "outbox", "notifications", "expirations"),
+    *("forward", "video", "files", "captures", "positions", "events", "audit", "statistics"),
+    *("schedules", "rules", "reports", "tickets", "log", "postgres"),
+)
+"""The fields of `Settings`, inherited ones too, in the order in which users read them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,24 +202,16 @@ else:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(NotificatorSections):
+class Settings(NotificatorSections, FleetSettings):
     """All settings; the fields that are not sections are the top-level keys."""
 
-    data: Path = DatabaseSettings.data
-    """Folder of the embedded database, captures, uploads and keys."""
     bind: Annotated[str, Meta(extra={"form": "address"})] = "127.0.0.1:8082"
     """HTTP address."""
     database: Annotated[str, Meta(extra={"form": "database", "secret": True})] = DatabaseSettings.url
     """`embedded`, or a postgresql:// URL of a server of your own."""
-    protocols: tuple[str, ...] | None = None
-    """Protocols to listen for, comma-separated; unset: all."""
-    device: DeviceSettings = field(default_factory=DeviceSettings)
-    public: PublicSettings = field(default_factory=PublicSettings)
-    port: PortSettings = field(default_factory=PortSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
     node: NodeSettings = field(default_factory=NodeSettings)
     admin: AdminSettings = field(default_factory=AdminSettings)
-    register: RegisterSettings = field(default_factory=RegisterSettings)
     webhook: WebhookSettings = field(default_factory=WebhookSettings)
     http: HttpSettings = field(default_factory=HttpSettings)
     login: LoginSettings = field(default_factory=LoginSettings)
@@ -235,21 +220,6 @@ class Settings(NotificatorSections):
     openid: OpenIdSettings = field(default_factory=OpenIdSettings)
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     map: MapSettings = field(default_factory=MapSettings)
-    outbox: OutboxSettings = field(default_factory=OutboxSettings)
-    notifications: NotificationSettings = field(default_factory=NotificationSettings)
-    expirations: ExpirationSettings = field(default_factory=ExpirationSettings)
-    forward: ForwardSettings = field(default_factory=ForwardSettings)
-    video: VideoSettings = field(default_factory=VideoSettings)
-    files: FileSettings = field(default_factory=FileSettings)
-    captures: CaptureSettings = field(default_factory=CaptureSettings)
-    positions: PositionSettings = field(default_factory=PositionSettings)
-    events: EventSettings = field(default_factory=EventSettings)
-    audit: AuditSettings = field(default_factory=AuditSettings)
-    statistics: StatisticsSettings = field(default_factory=StatisticsSettings)
-    schedules: ScheduleSettings = field(default_factory=ScheduleSettings)
-    rules: RuleSettings = field(default_factory=RuleSettings)
-    reports: ReportSettings = field(default_factory=ReportSettings)
-    tickets: TicketSettings = field(default_factory=TicketSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)
 

@@ -80,7 +80,6 @@ def whole_tree(tmp_path, free_port):
     codec = CODECS["osmand"]
     settings = FleetSettings(
         data=tmp_path,
-        record=tmp_path / "traffic",
         device=DeviceSettings(host="127.0.0.1"),
         port=PortSettings(offset=free_port() - codec.port),
         protocols=("osmand",),
@@ -88,7 +87,10 @@ def whole_tree(tmp_path, free_port):
     )
     services = (ChildSpec(kind=PASSWORD_RESETS, factory=Probe), TaskSpec(name="http", factory=Probe))
     outgoing = OutgoingServices(geocoder=GeocoderService(url="http://127.0.0.1:9/", positions=True))
-    return lambda database: poisonable(fleet_tree(database, settings, outgoing=outgoing, services=services))
+    record = tmp_path / "traffic"
+    return lambda database: poisonable(
+        fleet_tree(database, settings, outgoing=outgoing, services=services, record=record)
+    )
 
 
 def error_of(record):

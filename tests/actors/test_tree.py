@@ -58,7 +58,7 @@ def test_what_leans_on_others_stands_below_them(settings, tmp_path):
     ]
     assert [name for name in names(fleet_tree(None, settings())) if name in order] == order
     http = ChildSpec(kind=Kind("http"), factory=Actor)
-    with_all = fleet_tree(None, settings(record=tmp_path / "traffic"), services=(http,))
+    with_all = fleet_tree(None, settings(), services=(http,), record=tmp_path / "traffic")
     assert names(with_all)[-1] == "services"
     assert names(with_all.children[0])[0] == "recorder"
 

@@ -28,7 +28,6 @@ from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import NodeListener, ServedApp, http_spec
 from motorpool.api.program.outgoing_services import build_outgoing_services
-from motorpool.api.program.serve import fleet_settings
 from motorpool.api.program.settings import Settings
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import System, open_system
@@ -233,12 +232,13 @@ async def start(
     try:
         tree = fleet_tree(
             database,
-            replace(fleet_settings(chosen, None), protocols=protocols),
+            replace(chosen, protocols=protocols),
             outgoing=outgoing,
             services=services,
             node=node,
             clustered=bool(node),
             files=files,
+            console_url=chosen.public_url,
         )
         async with open_system(tree, clock=clock) as system:
             app = create_served_app(system).app

@@ -19,7 +19,7 @@ from motorpool.actors.settings import RETENTION_DEFAULTS, FleetSettings
 from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.api.program.errors import StartFailed, error_line
-from motorpool.api.program.serve import fleet_settings, with_retention
+from motorpool.api.program.serve import with_retention
 from motorpool.api.program.settings import Settings
 
 PATIENCE_SECONDS = 60
@@ -198,17 +198,17 @@ def test_the_last_line_is_the_cause_that_people_understand():
     assert error_line(RuntimeError()) == "RuntimeError"
 
 
-def test_the_actors_are_given_how_long_each_kind_of_history_is_kept():
+async def test_the_actors_are_given_how_long_each_kind_of_history_is_kept(database):
     days = {
         "positions": PositionSettings(retention_days=1),
         "captures": CaptureSettings(retention_days=2),
         "schedules": ScheduleSettings(retention_days=3, reconnect_grace_seconds=7),
     }
-    given = fleet_settings(Settings(**days), None)
+    given = await with_retention(database, Settings(**days))
     assert given.positions.retention_days == 1
     assert given.captures.retention_days == 2
     assert (given.schedules.retention_days, given.schedules.reconnect_grace_seconds) == (3, 7)
-    assert fleet_settings(Settings(), None).schedules.retention_days == 90
+    assert (await with_retention(database, Settings())).schedules.retention_days == 90
 
 
 async def test_unset_retention_deletes_in_new_databases_only_and_the_log_says_so(database, caplog):
