@@ -147,26 +147,14 @@ def _with_last(last: Position) -> dict[str, object]:
     return {f"last{name[:1].upper()}{name[1:]}": value for name, value in pairs}
 
 
-def compute_all(
-    compiled: Iterable[CompiledAttribute],
-    position: Position,
-    last: Position | None = None,
-    device: Device | None = None,
-) -> tuple[Position, Failures]:
-    """Return the position with all the attributes, each computed from the results of those before.
-
-    Null removes an attribute, but leaves a field of the position unchanged. Returns also those that failed; a
-    failed one leaves the position as it was. `last` and `device` are as for `variables_of`.
-    """
-    attributes = dict(position.attributes)
-    fields, failures = compute_values(compiled, attributes, variables_of(position, last, device))
-    return msgspec.structs.replace(position, attributes=attributes, **fields), failures
-
-
 def compute_values(
     compiled: Iterable[CompiledAttribute], attributes: dict[str, Any], variables: Variables
 ) -> tuple[dict[str, Any], Failures]:
-    """Like `compute_all`, but put the values into `attributes`; return those of fields of the position."""
+    """Compute all the attributes, each from the results of those before, into `attributes`.
+
+    Null removes an attribute, but leaves a field of the position unchanged. Returns the values of fields of
+    the position, and the attributes that failed; a failed one leaves everything as it was.
+    """
     failures: Failures = ()
     fields: dict[str, Any] = {}
     state = EvaluationState(variables)

@@ -121,12 +121,6 @@ async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:
     return [from_row(row) for row in await q.fetch(_LATEST, list(device_ids))]
 
 
-async def latest_of(q: Queries, device_id: int) -> Position | None:
-    """Return the latest position of a device."""
-    row = await q.fetch_row(f"{_SELECT} where device_id = $1 and {_NEWEST}", device_id)
-    return None if row is None else from_row(row)
-
-
 async def between(
     q: Queries, device_id: int, start: datetime, end: datetime, limit: int = 0
 ) -> list[Position]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.computed import CompiledAttribute, compute_all, convert, variables_of
+from motorpool.actors.rules.computed import CompiledAttribute, compute_values, convert, variables_of
 from motorpool.actors.rules.expressions import ExpressionError, compile_expression
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
@@ -32,6 +32,13 @@ def compiled(text, attribute, kind=None, number=1):
     return CompiledAttribute(
         ComputedAttribute(id=number, attribute=attribute, type=kind), compile_expression(text)
     )
+
+
+def compute_all(attributes, position, last=None, device=None):
+    """The position with all the attributes, and those that failed."""
+    found = dict(position.attributes)
+    fields, failures = compute_values(attributes, found, variables_of(position, last, device))
+    return msgspec.structs.replace(position, attributes=found, **fields), failures
 
 
 def applied(text: str, attribute: str, kind: str | None = None, position: Position = POSITION, **known):

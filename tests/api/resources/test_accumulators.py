@@ -39,7 +39,7 @@ async def test_the_latest_position_is_stored_again_with_the_new_values(served, v
     assert after["serverTime"].startswith("2026-05-01T14:00:0")
     for field in ("fixTime", "deviceTime", "latitude", "longitude", "valid", "protocol"):
         assert after[field] == before[field]
-    stored = await positions.latest_of(database, van)
+    (stored,) = await positions.latest(database, [van])
     assert stored.id == after["id"]
     assert (await served.admin.get(f"/devices/{van}")).json()["positionId"] == after["id"]
     audit = (await served.admin.get(f"/audit?{SPAN}")).json()[-1]

@@ -160,7 +160,7 @@ async def test_dropped_months_can_be_written_again(database):
     await store(database, (1, device, at(2026, 5, 5)))
     assert (await tables(database))["early"] == [1]
     await ensure_partitions(database, at(2026, 9))
-    assert (await positions.latest_of(database, device)).id == 1
+    assert (await positions.latest(database, [device]))[0].id == 1
 
 
 async def test_months_do_not_go_while_a_reader_is_at_them(database, monkeypatch):

@@ -100,15 +100,15 @@ async def test_the_latest_has_the_greatest_fix_time_and_then_id(database):
         position(3, fix=NOW),
         position(4, fix=NOW - SECOND),
     )
-    assert (await positions.latest_of(database, 1)).id == 3
-    assert await positions.latest_of(database, 2) is None
+    assert (await positions.latest(database, [1]))[0].id == 3
+    assert await positions.latest(database, [2]) == []
 
 
 async def test_a_fix_from_the_future_is_never_the_latest(database):
     ahead = position(2, fix=NOW + DAY + SECOND, server=NOW)
     await store(database, position(1, fix=NOW - DAY), ahead, position(3, 2, fix=NOW + DAY, server=NOW))
-    assert (await positions.latest_of(database, 1)).id == 1
-    assert (await positions.latest_of(database, 2)).id == 3
+    assert (await positions.latest(database, [1]))[0].id == 1
+    assert (await positions.latest(database, [2]))[0].id == 3
     # It is kept all the same.
     assert await positions.by_ids(database, [2]) == [ahead]
 
@@ -170,8 +170,8 @@ async def test_a_span_can_be_deleted_and_the_newest_that_remains_is_the_latest(d
         database, *(position(n, fix=NOW + n * SECOND) for n in range(1, 6)), position(9, 2, fix=NOW + SECOND)
     )
     assert await positions.delete_between(database, 1, NOW + 3 * SECOND, NOW + 5 * SECOND) == 3
-    assert (await positions.latest_of(database, 1)).id == 2
-    assert (await positions.latest_of(database, 2)).id == 9
+    assert (await positions.latest(database, [1]))[0].id == 2
+    assert (await positions.latest(database, [2]))[0].id == 9
 
 
 async def test_one_position_can_be_deleted(database):
