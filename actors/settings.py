@@ -39,7 +39,7 @@ class PublicSettings:
     """Host that devices are instructed to send media to; unset: the address that they connected to."""
     port_offset: Annotated[int | None, Meta(ge=0, le=50000)] = None
     """Number added to every device port in what users are told to set their devices to, where a proxy has
-    other ports than this server; unset: that of `port.offset`."""
+    other ports than this server; unset: `port.offset`."""
     url: Annotated[str | None, Meta(extra={"form": "url"})] = None
     """Public URL of the console, such as `https://fleet.example.org`, used by links in mails and by the
     OpenID provider; unset: derived from the address that the server listens on."""

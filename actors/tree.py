@@ -110,7 +110,7 @@ def fleet_tree(
     console_url: str = "",
 ) -> SupervisorSpec:
     """Build the whole tree. `services` (HTTP) start last and stop first; without `outgoing` no mail, text
-    message or geocoder request is sent. `server_key` is that of the codecs (`DeviceCodec.server_key`), `node`
+    message or geocoder request is sent. `server_key` is the codecs' key (`DeviceCodec.server_key`), `node` is
     the number of this server in the database (storage/database/nodes.py); `clustered` says that there may be
     others. The traffic of devices is recorded in the folder `record`; links in mails lead to `console_url`,
     where users find the console, and are left out without it.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 GC_THRESHOLDS = (10_000, 20, 20)
 """Thresholds of Python's cyclic garbage collector. Cycles are rare here; with Python's default of 700 new
-objects the collector took a tenth of the CPU time that 500 viewers cost, and a sixth of that of a start."""
+objects the collector took a tenth of the CPU time that 500 viewers cost, and a sixth at startup."""
 
 
 REPLAY_DIFFERS = 3
@@ -144,7 +144,7 @@ def _add_config(command: argparse.ArgumentParser) -> None:
 
 
 def _add_lazily(command: argparse.ArgumentParser, name: str, module: str, given: Sequence[str]) -> None:
-    """Let a subcommand of bench/ declare its arguments, and import it only if it is the one given."""
+    """Import a subcommand of bench/ and add its arguments, but only if it is the one given."""
     if next((word for word in given if not word.startswith("-")), None) == name:
         loaded = importlib.import_module(module)
         loaded.add_arguments(command)

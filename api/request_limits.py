@@ -19,11 +19,11 @@ HOUR_SECONDS = 3600.0
 WEBHOOK_TESTS = 6
 """Tests of a company's webhook within a minute."""
 DOWNLOAD_SECONDS = 600.0
-"""Within so long one user's requests for one capture are one download."""
+"""Period in which one user's requests for one capture count as one download."""
 
 
 class RequestLimits:
-    """The limits of one server; those of rates count for all servers of a cluster, by `shared`."""
+    """The limits of one server; with `shared`, limits of rates count for all servers of a cluster."""
 
     def __init__(self, settings: Settings, clock: Clock, shared: SharedAttempts | None = None) -> None:
         def rate(name: str, most: int, seconds: float = HOUR_SECONDS) -> SharedRate:

@@ -38,7 +38,7 @@ def texts_of(changes: list[Change]) -> list[str]:
 
 
 class ChangeRelay(Actor[Never]):
-    """Sends the commits of this server, and applies those of others in their order."""
+    """Sends the commits of this server, and applies the commits of other servers in order."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,7 +1,7 @@
 """The status of devices as the other servers of a cluster see it (docs/servers.md#watching).
 
 A device counts as online if it is online at any server. Otherwise the status that changed last counts, unless
-it is that of a server which has lost the device to another one.
+it came from a server that has since lost the device to another one.
 """
 
 from collections.abc import Mapping, MutableMapping

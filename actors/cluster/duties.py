@@ -244,6 +244,6 @@ class _OnDuty(Actor[M], Generic[M]):
         await self._duty.release(self.context.system)
 
     def release(self) -> None:
-        """Let go of what the actor holds."""
+        """Release the resources of the actor."""
         if self._actor is not None:
             self._actor.release()

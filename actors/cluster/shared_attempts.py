@@ -161,7 +161,7 @@ class SharedRates:
     async def hit(self, keys: Mapping[str, str], events: int = 1) -> tuple[str, float] | None:
         """Count events for a key of each kind.
 
-        Where a limit is exceeded, count nothing and return its kind and the seconds until so many events are
+        If a limit is exceeded, count nothing and return its kind and the seconds until `events` events are
         allowed: infinite if never.
         """
         return self.hit_here(keys, events) or await self.hit_together(keys, events)

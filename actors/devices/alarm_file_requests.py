@@ -41,7 +41,7 @@ class AlarmFileRequests:
         return None
 
     def report_of(self, name: str, file: FileUploadCompleted, upload: AlarmFilesAnnounced) -> PositionReport:
-        """Return the report of a file stored under `name`: that of its alarm, without raising it again."""
+        """Return the alarm's report with the file stored as `name`, without raising the alarm again."""
         label, alarm = self.find(upload.key) or (upload.label, _NO_LOCATION)
         attributes = {key: value for key, value in alarm.attributes.items() if key != "alarm"}
         attributes |= {file.kind: name, ALARM_LABEL: label}

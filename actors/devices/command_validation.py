@@ -23,7 +23,7 @@ def command_types(codec: type[DeviceCodec] | None) -> frozenset[str]:
 def refusal(kind: str, attributes: Mapping[str, Any], *, codec: type[DeviceCodec] | None) -> str:
     """Return why the command cannot be sent, or an empty string.
 
-    `codec` is that of the device's connection or latest position, None if it has neither.
+    `codec` is the codec of the device's connection or latest position, None if it has neither.
     """
     if kind not in command_types(codec):
         if codec is None:

@@ -1,8 +1,8 @@
 """What serves a device at present: its row, the rules that follow from it, and its connections.
 
-Part of the device's actor. A device has one connection that takes commands (`DeviceSession.connection`), and
-others: those of request-response protocols, of its media and of its files. All end when it may not report any
-more.
+Part of the device's actor. A device has one connection that takes commands (`DeviceSession.connection`). It
+may have others: of request-response protocols, for media and for files. All are closed when the device may no
+longer report.
 """
 
 from datetime import datetime
@@ -165,7 +165,7 @@ class DeviceSession:
             self._others = (self._others - {connection}) or _NONE
 
     def refuse(self, connection: Ref[ConnectionMessage], receipt: Receipt | None = None) -> None:
-        """Close a connection whose message is not accepted; `receipt` is that of the message."""
+        """Close a connection whose message is not accepted; `receipt` is the message's receipt."""
         self.detach(connection)
         connection.offer(StopServing(REASON, receipt))
 

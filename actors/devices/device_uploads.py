@@ -29,7 +29,7 @@ from motorpool.storage.video import recordings
 
 
 class DeviceUploads:
-    """Stores uploaded files, and requests those of alarms."""
+    """Stores uploaded files, and requests the files of alarms."""
 
     __slots__ = (
         "_alarms",
@@ -117,7 +117,7 @@ class DeviceUploads:
         return row.unique_id if row is not None and self.requests_alarm_files and is_expected else ""
 
     def alarm_file_stored(self, message: AlarmFileStored) -> Awaitable[None] | None:
-        """Store a position, as that of the alarm, that names the file; acknowledged once it is stored."""
+        """Store a position like the alarm's that names the file; acknowledged once it is stored."""
         report = self._alarms.report_of(message.name, message.file, message.upload)
         kind = message.file.kind
         events = () if kind == "file" else (self._media_event(kind, message.name),)

@@ -53,7 +53,7 @@ class Append(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     point: TrackPoint | None = None
     """What the device's actor keeps of the position; the writer sets its id too."""
     dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
-    """Those of `events` whose `position_id` is that of a point, which may be an earlier one of the device."""
+    """Events among `events` that refer to a track point, possibly an earlier one of the device, by its id."""
     reply: Deferred[Position] | None = None
     """Answered with the stored position after it is published; never if it cannot be stored."""
 

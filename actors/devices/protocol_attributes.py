@@ -12,7 +12,7 @@ def is_of_a_protocol(key: str) -> bool:
 
 
 def attributes_of_protocols(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the attributes that codecs read."""
+    """Return the attributes that codecs read."""
     return {key: value for key, value in attributes.items() if is_of_a_protocol(key)}
 
 

@@ -17,7 +17,7 @@ from motorpool.storage.records import Device
 from motorpool.storage.rules.rule_rows import RULE_LINKS, GroupRow
 
 LEVELS: Final = 3
-"""How far up groups count: that of the device, its parent and its grandparent, as in
+"""How many levels of groups count: the device's group, its parent and its grandparent, as in
 storage/accounts/access.py."""
 _SCALARS: Final = frozenset({str, bool, int, float})
 _DEVICE_LINKS: Final = tuple(kind.property for kind in RULE_LINKS if kind.owner == "device")
@@ -43,11 +43,11 @@ class RuleTables:
         self.links: dict[tuple[str, str], dict[int, tuple[int, ...]]] = {
             (kind.owner, kind.property): {} for kind in RULE_LINKS
         }
-        """By types of owner and property: the ids of the properties by that of the owner."""
+        """(owner type, property type) -> owner id -> property ids."""
         self.objects: dict[str, dict[int, Any]] = {name: {} for name in PROPERTIES}
-        """By type: what is linked, by ids. What cannot be evaluated is missing."""
+        """Type -> id -> linked object, without objects that cannot be evaluated."""
         self.calendars: dict[int, LocalCalendar] = {}
-        """Those of the geofences, and those of devices that were asked for."""
+        """Calendar id -> calendar: of the geofences, and of the devices that were asked for."""
         self._rules: dict[_Key, DeviceRules] = {}
         self._settings: dict[RuleSettings, RuleSettings] = {}
         self._indexes: dict[frozenset[int], GeofenceIndex] = {}
@@ -55,14 +55,14 @@ class RuleTables:
     def replace_links(
         self, kind: LinkType, owner_ids: Iterable[int], found: Mapping[int, tuple[int, ...]]
     ) -> None:
-        """Put `found` in place of the links of these owners."""
+        """Replace the links of these owners with `found`."""
         table = self.links[kind.owner, kind.property]
         for owner_id in owner_ids:
             table.pop(owner_id, None)
         table.update(found)
 
     def replace_objects(self, removed: Mapping[str, Iterable[int]], found: RuleObjects) -> None:
-        """Put `found` in place of those of these ids, by type."""
+        """Replace the objects with the ids in `removed`, by type, with `found`."""
         for name, ids in removed.items():
             for number in ids:
                 self.objects[name].pop(number, None)

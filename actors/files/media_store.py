@@ -205,7 +205,7 @@ class MediaStore:
     """The files of all devices, on disk."""
 
     def __init__(self, folder: Path, *, reserve_bytes: int = 0) -> None:
-        """`folder` is that of all devices; `reserve_bytes` of its disk stay free."""
+        """`folder` holds the folders of all devices; `reserve_bytes` of its disk stay free."""
         self.folder = folder
         self.reserve_bytes = reserve_bytes
 

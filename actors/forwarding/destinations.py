@@ -25,7 +25,7 @@ DEVICE_QUEUE = 1_000
 """Messages that wait for one of these URLs."""
 DEVICE_QUEUE_BYTES = 4 << 20
 IDLE_SECONDS = 600.0
-"""A URL of a device without a message for so long gives up its place and its connection."""
+"""A URL of a device that had no message for this long gives up its slot and its connection."""
 
 
 class Destination(Protocol):

@@ -16,8 +16,8 @@ from motorpool.runtime import BackOff
 BACK_OFF = BackOff(first_seconds=0.5, max_seconds=60.0)
 """Delay before the next connection."""
 FRUITLESS_CONNECTIONS = 5
-"""A message with which so many connections ended, without any confirmation, is dropped: the broker closes the
-connection because of it."""
+"""After this many connections in a row that ended without any confirmation, the first unconfirmed message is
+dropped: the broker closes the connection because of it."""
 PACKET_OVERHEAD = 64
 """At least the bytes that a packet has beside its topic and content."""
 UNSAFE = re.compile(r"[/+#\x00-\x1f\x7f-\x9f\ud800-\udfff]")

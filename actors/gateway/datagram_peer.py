@@ -115,7 +115,7 @@ class DatagramPeer:
         raise AssertionError
 
     def pause_reading(self) -> None:
-        """Let datagrams wait."""
+        """Queue datagrams until `resume_reading`."""
         self._is_paused = True
 
     def resume_reading(self) -> None:

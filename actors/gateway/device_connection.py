@@ -110,7 +110,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         uploads: UploadStorage | None = None,
         server_key: bytes | None = None,
     ) -> None:
-        """`server_key` is that of the codec, None its own. Without `uploads`, alarm files are refused."""
+        """`server_key` replaces the codec's own unless None. Without `uploads`, alarm files are refused."""
         self._socket = device_socket
         self._codec = codec = codec_type()
         if server_key is not None:
@@ -454,7 +454,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             self._socket.close("too many invalid frames in a row")
 
     def _log_peer(self, text: str, *values: object) -> None:
-        """Log a line that any peer can cause; there are only so many for each address."""
+        """Log a line that any peer can cause; their number is limited for each address."""
         context, socket = self.context, self._socket
         now = context.clock.monotonic()
         socket.guard.log.write(context.log, logging.INFO, now, socket.peer, text, *values)

@@ -68,7 +68,7 @@ class DeviceSocket:
             backlog_limit: bytes that may wait to be sent; past it the connection is closed.
             hub: the hub that reads; None if the owner calls `receive`.
             on_close: called once, when the connection has ended.
-            guard: the limits of its port; None: those of a port of its own.
+            guard: the limits shared by the connections of the port; None: the socket gets its own.
             peer: the address of the peer; None: as the system says.
             local_host: the address that the peer connected to, if it is a proxy's; empty: as the system says.
         """

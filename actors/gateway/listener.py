@@ -54,7 +54,7 @@ class DevicePort:
     number: int
     make_connection: ConnectionFactory
     guard: PortGuard
-    """Limits its connections, together with those of other ports."""
+    """Limits the connections of this port and of the other ports that share it."""
     is_recorded: bool = False
     """Whether what is received is sent to the recorder."""
     read_bytes: int = READ_BYTES

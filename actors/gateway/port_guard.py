@@ -1,4 +1,4 @@
-"""What the ports of one kind, those of protocols or those of media, share against peers that ask too much."""
+"""Limits that all device ports, or all media ports, share against peers that ask too much."""
 
 import resource
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class PortGuard:
 
 
 def descriptor_share(eighths: int) -> int:
-    """Return how many connections may be open for so many eighths of the process's limit of open files."""
+    """Return the number of connections that use `eighths` eighths of the process's limit of open files."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return 1 << 30

@@ -38,7 +38,7 @@ class DeviceSettings:
     attributes such as `item0xE3`, with at most 32 bytes each."""
     protocol_attributes: Annotated[tuple[str, ...], Meta(extra={"form": "protocolAttributes"})] = ()
     """Attributes of protocols for all devices, as `key=value` separated by commas, such as `h02.ack=true`;
-    those of the server, a group or a device precede them."""
+    attributes of the server, a group or a device take precedence."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -207,7 +207,7 @@ class BusinessTime:
 def business_time(
     source: WindowSource | None, holidays: WindowSource | None = None, horizon: timedelta = HORIZON
 ) -> BusinessTime:
-    """Return the business time of windows, less those of holidays; without a source every minute counts."""
+    """Return the business time of windows without the holidays; without a source every minute counts."""
     return ALWAYS if source is None and holidays is None else BusinessTime(source, holidays, horizon)
 
 

@@ -50,7 +50,7 @@ SYSTEM = Author()
 
 
 class Person(msgspec.Struct, frozen=True):
-    """A user whom a ticket is assigned to, or is to be."""
+    """A present or future assignee of a ticket."""
 
     id: int
     name: str

@@ -56,8 +56,8 @@ class RuleTickets:
     ) -> tuple[list[Change], list[str]]:
         """Open tickets and add to open ones; return the changes, and why some tickets were not made.
 
-        Announce the changes after the commit. New tickets come first, by company: whoever changes a ticket
-        has locked its company before.
+        Announce the changes after the commit. New tickets come first, by company: a company is always locked
+        before its tickets.
         """
         changes: list[Change] = []
         refused: list[str] = []

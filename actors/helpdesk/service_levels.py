@@ -114,9 +114,9 @@ def clocks_of(
 ) -> tuple[TargetClock, TargetClock]:
     """Return the clocks of the first response and of the resolution.
 
-    Without a priority there are no targets. Both clocks stand while the ticket is resolved, closed or
-    cancelled. The resolution clock also stands during the other pauses, up to `maxPauseMinutes` of them, and
-    that of the first response during those in a pending status if the priority has `pauseFirstResponse`
+    Without a priority there are no targets. Both clocks stop while the ticket is resolved, closed or
+    cancelled. The resolution clock also stops during the other pauses, for at most `maxPauseMinutes` in
+    total. The first response clock also stops in a pending status if the priority has `pauseFirstResponse`
     (docs/service-levels.md#pauses).
     """
     priority = priority or TicketPriority()
@@ -257,10 +257,10 @@ def change_terms(level: Level, clock: TargetClock, now: datetime) -> Level:
 def settle(
     levels: tuple[Level, Level], clocks: tuple[TargetClock, TargetClock], now: datetime
 ) -> tuple[tuple[Level, Level], tuple[Occurrence, ...]]:
-    """Return the levels with the warnings and breaches that fell due, and these in order.
+    """Return the updated levels, and the warnings and breaches that fell due, in order.
 
-    They are dated to when they were due, however late they are found. Of two at one instant that of the first
-    response comes first. A level that is not breached is brought to the present terms, if these were edited.
+    Each is dated to when it was due, however late it is found. Of two at one instant the one of the first
+    response comes first. A level that is not breached is computed anew if its terms were edited.
     """
     found: list[Occurrence] = []
     settled: list[Level] = []

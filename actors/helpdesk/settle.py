@@ -14,14 +14,14 @@ from motorpool.actors.helpdesk.status_moves import move_to
 from motorpool.actors.helpdesk.times import format_seconds
 
 LATE = timedelta(minutes=1)
-"""What is found so long after it was due is marked as late: no server was running."""
+"""Whatever is found this long after it was due is marked as late: no server was running."""
 
 
 def settle(facts: TicketFacts, now: datetime, *, reason: str = "") -> Outcome:
-    """Return the ticket with what fell due until now; it has no entries if nothing did.
+    """Apply what fell due until now to the ticket; the outcome has no entries if nothing did.
 
-    Its open due times are then those of the present priority and business hours, if these were edited:
-    `reason` says for the history which, "priority" or "calendar"; by default what the levels show.
+    If the priority or the business hours were edited, the open due times are computed anew. `reason` names
+    the edit in the history, "priority" or "calendar"; by default what the levels show.
     """
     draft = Draft(facts, SYSTEM, now)
     settle_first(draft, reason=reason)

@@ -62,7 +62,7 @@ def _cut(start: datetime, end: datetime, period: Period, zone: tzinfo) -> list[d
 
 
 def _first_days(day: date, period: Period) -> Iterator[date]:
-    """Yield the first days of the periods after that of a day, until the calendar ends."""
+    """Yield the first day of each period after the one that holds `day`, until the calendar ends."""
     try:
         while True:
             if period == "day":
@@ -219,7 +219,7 @@ def _groups(
 
 
 def _by_created(figures: Mapping[int | str, _Figures]) -> list[tuple[int | str, _Figures]]:
-    """Return those of which anything is shown, most created first."""
+    """Return the groups for which anything is shown, most created tickets first."""
     shown = [
         (key, found) for key, found in figures.items() if found.times or found.counts.keys() - _NOT_SHOWN
     ]

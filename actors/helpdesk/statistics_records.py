@@ -45,7 +45,7 @@ class TargetFigures(msgspec.Struct, frozen=True, rename="camel"):
     median_minutes: float | None
     """Of the tickets done in the span."""
     p90_minutes: int | None
-    """Nine tenths of the tickets done in the span took so long at most."""
+    """90th percentile of the tickets done in the span."""
 
 
 class BreachFigures(msgspec.Struct, frozen=True, rename="camel"):

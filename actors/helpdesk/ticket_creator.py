@@ -32,7 +32,7 @@ WAIT_SECONDS = 20.0
 ANSWER_SECONDS = 60.0
 """How long to ask the creator: by then it has answered."""
 LOCK_SECONDS = 0.2
-"""How long the shared transaction waits for each lock; beside those of companies they are free as a rule."""
+"""How long the shared transaction waits for each lock; only locks of companies are often taken."""
 LOCK_SECONDS_APART = 0.5
 """How long a transaction of one company waits for a lock before the next company has its turn."""
 

@@ -3,7 +3,7 @@
 By these rules events of devices open tickets.
 
 What is stored was checked by `validate_change`, which also writes what clients cannot set: the id of a rule,
-and the user who last edited it, whose rights at the time of an event are those of the rule.
+and the user who last edited it. A rule has the rights that this user has at the time of an event.
 """
 
 import secrets

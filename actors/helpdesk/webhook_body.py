@@ -31,9 +31,9 @@ def wanted_messages(
 def message_rows(
     settings: WebhookSettings, wanted: Sequence[TicketMessage], *, sequence: int, now: datetime
 ) -> list[outbox.TicketMessage]:
-    """Return what to enqueue of messages about one ticket that its company's webhook wants.
+    """Return the rows to enqueue for the messages about one ticket that its company's webhook wants.
 
-    `sequence` is the number of the ticket's latest message; that of the first row is the next one.
+    `sequence` is the number of the ticket's latest message; the first row gets the next number.
     """
     return [
         outbox.TicketMessage(

@@ -18,7 +18,7 @@ from motorpool.storage.helpdesk.zone_pauses import Fix
 MAX_FIX_AGE = timedelta(minutes=30)
 """An older fix does not begin a pause: nobody knows where the vehicle is."""
 SETTLED = timedelta(minutes=3)
-"""A single fix counts when it has been the latest for so long."""
+"""How long a single fix must have been the latest to count."""
 MAX_ZONE_PAUSES = 200
 """Pauses of this kind that a ticket has at most: each change of a ticket reads all of its pauses."""
 

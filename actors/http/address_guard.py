@@ -90,8 +90,8 @@ class OwnServer:
 class AddressGuard:
     """Permits public addresses, and the private networks that the operator allows (`webhook.allow`).
 
-    Public addresses of this machine, and of the server as seen from outside, count as private ones: requests
-    from the server itself may be let in where those of its users are not.
+    Public addresses of this machine, and of the server as seen from outside, count as private ones: other
+    services may accept requests from the server's addresses that they would refuse from its users.
     """
 
     def __init__(self, allow: Iterable[str] = (), own: OwnServer | None = None) -> None:
@@ -138,7 +138,7 @@ class AddressGuard:
         """Return the addresses of a host that may be connected to, in the resolver's order.
 
         With `trusted` every address is permitted: for hosts that the operator's settings name. With
-        `listed_only` only those of `webhook.allow` are.
+        `listed_only` only addresses in `webhook.allow` are.
 
         Raises:
             Unreachable: the name has no address.

@@ -67,7 +67,7 @@ class OutgoingHttp:
 
     @cached_property
     def tls(self) -> ssl.SSLContext:
-        """The trusted certificates: those of certifi, or of SSL_CERT_FILE."""
+        """The trusted certificates, from SSL_CERT_FILE if set, else from certifi."""
         if self._given_tls is not None:
             return self._given_tls
         from motorpool.actors.http import requests  # noqa: PLC0415 - as in HttpSession

@@ -20,7 +20,7 @@ class RowChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     id: int
     operation: Operation
     fields: tuple[str, ...] = ()
-    """After an update the names of the fields that differ, `attributes.<key>` for those of attributes."""
+    """After an update the names of the changed fields; a changed attribute is `attributes.<key>`."""
 
     @property
     def created_or_deleted(self) -> bool:

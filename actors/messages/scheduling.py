@@ -58,7 +58,7 @@ class RunNow(msgspec.Struct, Request[list[ScheduledCommandRun]], frozen=True, gc
     steps: Literal["start", "end"] = "start"
     """Which of its two lists of steps."""
     user_id: int = 0
-    """Who asks, with whose rights the steps are sent; 0: those of the owner."""
+    """The user who asks, with whose rights the steps are sent; 0: with the owner's rights."""
 
 
 class QueueExpired(msgspec.Struct, frozen=True, gc=False):

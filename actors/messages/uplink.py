@@ -162,7 +162,7 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
 
 
 HANDOVER_MINUTES = 1
-"""A command that must not wait is queued for so long for the server that the device is connected to."""
+"""How long a command that must not wait is queued for the server that the device is connected to."""
 
 
 class DeliverQueued(msgspec.Struct, frozen=True, gc=False):

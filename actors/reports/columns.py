@@ -21,7 +21,7 @@ from motorpool.storage.records import Device, Event, Position
 
 
 class Form(Enum):
-    """How a value is shown: the unit it is given in, and that of the user."""
+    """How a value is shown: the unit of the value, and the unit for the user."""
 
     TEXT = "text"
     SWITCH = "yes or no"

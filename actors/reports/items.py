@@ -82,7 +82,7 @@ class SummaryItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
 
 
 class GeofenceVisit(ReportItem, frozen=True, kw_only=True, rename="camel"):
-    """A visit to a geofence, from the event of entering it to that of leaving; figures are 0."""
+    """A visit to a geofence, from the event of entering it to the event of leaving it; figures are 0."""
 
     geofence_id: int = 0
 

@@ -66,11 +66,11 @@ class _UserViewer:
         self.preferences: Preferences = preferences_for(user, settings)
 
     async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
-        """Return those of the devices, and of the devices in the groups, that the user may see."""
+        """Return the given devices, and the devices in the given groups, that the user may see."""
         return await select_devices(self._sources.system, self.user, device_ids, group_ids)
 
     async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
-        """Return those of the devices that the user may still see."""
+        """Return which of the devices the user may still see."""
         visible = await visible_of(self._sources.system, self.user, device_ids)
         return [device_id for device_id in device_ids if device_id in visible]
 

@@ -37,8 +37,8 @@ async def render(
 ) -> IO[bytes]:
     """Render reports into a temporary file without a name, which the caller closes.
 
-    The sheets of each report follow those of the one before. `most_rows` is how many rows all may have, 0 for
-    any number.
+    The sheets of the reports follow each other in order. `most_rows` limits the rows of all reports together;
+    0 is no limit.
 
     Raises:
         TooManyRows: there are more.

@@ -1,6 +1,6 @@
 """Cuts the track of a device into trips and stops (docs/reports.md#trips-and-stops).
 
-Pure. The state machine is that of the pipeline (`actors/rules/trip_detection.py`): a report continues it from
+Pure. It uses the state machine of the pipeline (`actors/rules/trip_detection.py`): a report continues it from
 the state at its beginning, and cuts the first and the last segment at the ends of its span.
 
 A span is worked out in pieces, such as days. What a piece hands to the next is a `Carry`. A piece does not
@@ -83,7 +83,7 @@ class Segmenter:
         self._start = carry.start
         self._is_moving = carry.is_moving
         self._max_speed = carry.max_speed
-        # Transitions lie at the very objects of the window; those of a carry that was stored are copies.
+        # Transitions refer to the objects of the window by identity; a stored carry has copies in its tail.
         window = {fix.position_id: fix for fix in carry.window}
         self._tail = [window.get(fix.position_id, fix) for fix in carry.tail]
         self._tail_limit = TAIL

@@ -64,7 +64,7 @@ class ReportRules(msgspec.Struct, frozen=True):
 
 
 class Viewer(Protocol):
-    """For whom a report is made."""
+    """The user for whom a report is made."""
 
     @property
     def user(self) -> User:
@@ -77,14 +77,14 @@ class Viewer(Protocol):
         ...
 
     async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
-        """Return those of the devices, and of the devices in the groups, that the user may see, in order.
+        """Return the given devices, and the devices in the given groups, that the user may see, in order.
 
-        Without either, all that the user is linked to.
+        Without either, all devices that the user is linked to.
         """
         ...
 
     async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
-        """Return those of the devices that the user may still see; called before each batch.
+        """Return which of the devices the user may still see; called before each batch.
 
         Raises an error if the user may not see reports any more.
         """

@@ -22,9 +22,9 @@ from motorpool.storage.devices import report_days
 from motorpool.storage.reports import report_rows
 
 LOOK_BACK = timedelta(hours=24)
-"""Positions of so long before a report are read to continue the state machine."""
+"""Positions this long before a report are read to continue the state machine."""
 FINISHED = timedelta(hours=2)
-"""A day is kept when it has been over for so long: twice `report_days.LATE`."""
+"""Time after the end of a day at which its result is kept: twice `report_days.LATE`."""
 BATCH = 31
 """Pieces whose ends are read, and that are stored, in one statement."""
 _EARLIEST = datetime(1, 1, 3, tzinfo=UTC)
@@ -280,8 +280,10 @@ async def is_covered(database: Database, device_id: int, piece: Piece) -> bool:
 async def state_before(
     database: Database, device_id: int, instant: datetime, settings: TripSettings
 ) -> TripState:
-    """Return the state of the machine before an instant: that of the last event of motion, continued with the
-    positions since, those of 24 hours at most (docs/decisions/0162).
+    """Return the state of the state machine just before an instant.
+
+    It starts from the last event of motion, and follows the positions since, at most 24 hours of them
+    (docs/decisions/0162).
     """
     event = await report_rows.last_motion_event(database, device_id, instant)
     begin = max(instant, _EARLIEST) - LOOK_BACK

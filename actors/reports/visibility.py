@@ -10,9 +10,9 @@ from motorpool.storage.records import User
 async def select_devices(
     system: System, user: User, device_ids: Collection[int], group_ids: Collection[int]
 ) -> list[int]:
-    """Return those of the devices, and of the devices in the groups, that the user may see, in order.
+    """Return the given devices, and the devices in the given groups, that the user may see, in order.
 
-    Without either, all that the user is linked to.
+    Without either, all devices that the user is linked to.
     """
     access = system.ref(ACCESS)
     if not device_ids and not group_ids:
@@ -26,7 +26,7 @@ async def select_devices(
 
 
 async def visible_of(system: System, user: User, device_ids: Collection[int]) -> set[int]:
-    """Return those of the devices that the user may see; an administrator sees any that exists."""
+    """Return which of the devices the user may see; an administrator sees every device that exists."""
     access = system.ref(ACCESS)
     if user.administrator:
         return {each for each in device_ids if await access.ask(MaySee(0, each))}

@@ -199,7 +199,7 @@ def safe_name(title: str, taken: set[str]) -> str:
 
 
 def _cut(text: str, length: int) -> str:
-    """Shorten a text to so many UTF-16 units, in which spreadsheets count."""
+    """Shorten a text to at most `length` UTF-16 code units, in which spreadsheets count."""
     while len(text.encode("utf-16-le")) > 2 * length:
         text = text[:-1]
     return text.rstrip("' ")

@@ -22,7 +22,7 @@ class DelayedSteps:
         return len(self._entries)
 
     def add(self, due: float, run_id: int) -> None:
-        """Let the step of this run record be due at `due`."""
+        """Add the step of a run record, due at `due` in monotonic seconds."""
         heapq.heappush(self._entries, (due, run_id))
         self.next_due = self._entries[0][0]
 

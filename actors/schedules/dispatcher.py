@@ -80,7 +80,7 @@ class Dispatcher(Actor[DispatcherMessage]):
     ) -> None:
         """For the grace after a start, devices seen `status_seconds` before the stop may be reconnecting.
 
-        `node` is the number of this server, `duty` that of edges; None: this server is alone.
+        `node` is the number of this server. `duty` is the duty of edges; None: this server is alone.
         """
         self._database = database
         self._node = node
@@ -184,7 +184,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             self._take_over_due = True
             self._work_arrived.set()
             await holding.lost.wait()
-            # Its edges and steps are those of another server now.
+            # Another server has taken over the edges and steps.
             self._edges.clear()
             self._delayed = DelayedSteps()
             self._work_arrived.set()
@@ -309,7 +309,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             self._delay(delayed)
 
     def _delay(self, steps: Sequence[DelayedStep]) -> None:
-        """Let these steps begin when they are due."""
+        """Schedule steps for the time at which they are due."""
         clock = self.context.clock
         now, moment = clock.now(), clock.monotonic()
         for step in steps:

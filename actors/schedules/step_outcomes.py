@@ -28,8 +28,8 @@ class StepOutcomes:
 
     Args:
         database: where the run records are.
-        reconnect_grace_seconds: for so long after a start, a step of an edge is tried again later instead of
-            being skipped if its device is offline but was connected when the server stopped.
+        reconnect_grace_seconds: the period after a start in which a step of an edge is retried later instead
+            of being skipped if its device is offline but was connected when the server stopped.
         commit_lock: held during every transaction.
         retry: repeats a transaction while the database is away.
         on_committed: called with each step that has its final outcome, and once it is queued.

@@ -21,9 +21,9 @@ OUTCOME_UNKNOWN = "the server ended while it was being sent: the device may have
 async def fail_interrupted(
     database: Database, context: Context[Any], node: int = 0, *, sending: bool = True
 ) -> list[DelayedStep]:
-    """Fail the steps that were being sent when their server ended; with `sending` those of `node` as well.
+    """Fail the steps that a server was sending when it ended; with `sending`, also the steps of `node`.
 
-    Return all steps that wait for their time.
+    Return all delayed steps that are still pending.
     """
     now = context.clock.now()
     async with database.transaction() as transaction:

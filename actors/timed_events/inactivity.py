@@ -50,7 +50,7 @@ class Inactivity(TimedRule):
         self._system = system
         self._configuration = configuration
         self._spans: dict[int, tuple[timedelta, timedelta | None]] = {}
-        """By device: the time until it is inactive, and that of repetitions, None if there are none."""
+        """Device id -> (time until it is inactive, interval of repeated events or None)."""
         self._returning: set[int] = set()
         """Devices that were found inactive, or were never seen; their next message begins anew."""
         self._reads_all = True

@@ -1,7 +1,8 @@
 """Keeps photos and files of alarms to their quota and age, and removes what crashes left.
 
-The quota of one device is kept while files are written (`actors/files/file_retention.py`), that of all
-together here, so it may be exceeded for some minutes; `files.reserve_bytes` of the disk stay free always.
+The quota of each device is enforced while files are written (`actors/files/file_retention.py`). The quota of
+all devices together is enforced here, so it may be exceeded for some minutes; `files.reserve_bytes` of the
+disk always stay free.
 Evidence of tickets is left, and does not count.
 """
 

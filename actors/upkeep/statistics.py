@@ -202,7 +202,7 @@ class DayStatistics(Actor[StatisticsMessage]):
                 day.new_devices.add((position.device_id, position.protocol))
 
     def _current_day(self) -> Day:
-        """Return the counts of today; at midnight those of the day before are queued for saving."""
+        """Return the counts of today; at midnight the counts of the day before are queued for saving."""
         now = self.context.clock.now()
         if not self._today.covers(now):
             self._add_counters()

@@ -23,7 +23,7 @@ DECODE_SECONDS = 15.0
 REQUEST_SECONDS = 2 * DECODE_SECONDS
 """How long to wait for a reply, behind others."""
 IDLE_SECONDS = 60.0
-"""A process that was not needed for so long ends."""
+"""How long an unused process is kept."""
 WAITING_REQUESTS = 100
 """Requests that wait for a process; further ones fail at once."""
 

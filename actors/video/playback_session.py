@@ -53,7 +53,7 @@ class PlaybackSession:
         first_discontinuity: int,
         requested: PlaybackRequested = UNREQUESTED,
     ) -> None:
-        """`name` is that of its files; `now` in monotonic seconds, as all times here."""
+        """`name` names the session's files. `now` is in monotonic seconds, as all times here."""
         self.name = name
         self.requested = requested
         self.control = PlaybackControlTracker()

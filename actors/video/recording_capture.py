@@ -43,7 +43,7 @@ async def begin_capture(system: System, request: OpenCapture) -> CaptureRecord |
 async def is_playing(system: System, device_id: int, channel: int) -> bool:
     """Return whether a recording would disturb others: the device plays one, or one of the channel is viewed.
 
-    Terminals play one recording at a time, and a new playback replaces that of its channel.
+    Terminals play one recording at a time, and a new playback replaces the present one of its channel.
     """
     for key in system.keys(PLAYBACK):
         if key[0] == device_id:

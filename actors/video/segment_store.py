@@ -119,7 +119,7 @@ class SegmentStore(Actor[SegmentStoreMessage]):
         self._bytes = 0
 
     async def start(self) -> None:
-        """Remove the files of earlier servers, and those of an earlier life of this actor."""
+        """Remove files left by earlier servers, or by this actor before a restart."""
         await trio.to_thread.run_sync(self._lock.acquire)
 
     async def stop(self) -> None:

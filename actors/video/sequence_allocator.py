@@ -35,7 +35,7 @@ class SequenceAllocator:
         """What the next index in the database may be, if nobody else reserves: several after an outage."""
 
     async def load(self) -> tuple[int, int]:
-        """Return the next index and discontinuity sequence, above those of any earlier actor; reserve some.
+        """Reserve numbers; return the next index and discontinuity sequence, above any that were used before.
 
         Raises:
             StorageError: they cannot be known.

@@ -34,7 +34,7 @@ PROCESSES = 2
 TRANSCODE_SECONDS = 15.0
 """Limit of one request, the start of its process included; usually it takes a millisecond."""
 IDLE_SECONDS = 60.0
-"""A process that was not needed for so long ends."""
+"""How long an unused process is kept."""
 WAITING_REQUESTS = 1000
 """Requests that wait for one process; further ones fail at once."""
 

@@ -70,7 +70,7 @@ def preferences_of(
 
 
 def preferences_for(user: User, server: ServerSettings) -> Preferences:
-    """Return the preferences of a user, by their row and that of the server."""
+    """Return the preferences of a user, from the user's and the server's attributes."""
     return preferences_of(user.attributes, server.attributes, force_server=server.force_settings)
 
 

@@ -66,7 +66,7 @@ class ConnectionLimits:
     def admit(self, address: str, *, is_shared: bool = False) -> str:
         """Count a new connection and return an empty text, or return why it is refused.
 
-        `is_shared`: the address is that of a proxy, whose connections belong to many clients.
+        `is_shared`: the address belongs to a proxy, whose connections serve many clients.
         """
         client = client_network(address)
         count = self._counts[client]

@@ -16,7 +16,7 @@ from motorpool.storage.errors import StatementRejected, StorageError
 BATCH = 100
 """Most events that are taken at once."""
 MAX_ATTEMPTS = 3
-"""An event that fails alone is discarded after so many attempts."""
+"""Attempts after which an event that fails alone is discarded."""
 LOCKED_SECONDS = 1.0
 """Sleep while another server works."""
 

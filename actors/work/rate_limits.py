@@ -21,7 +21,7 @@ class RateLimit:
         return len(self._times)
 
     def wait(self, key: str, events: int = 1) -> float:
-        """Return the seconds until so many events are allowed: 0 if now, infinite if more than the limit."""
+        """Return the seconds until `events` events are allowed: 0 if now, infinite if above the limit."""
         if events > self._limit:
             return inf
         now = self._monotonic()

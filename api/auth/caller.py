@@ -10,7 +10,7 @@ from motorpool.storage.records import ServerSettings, Session, User
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """An authenticated user; the restrictions are those of the user and of the server together."""
+    """An authenticated user; the restrictions of the user and of the server both apply."""
 
     user: User
     server: ServerSettings
@@ -21,7 +21,7 @@ class Caller:
     token_id: str | None = None
     """The id of that token."""
     expires: datetime | None = None
-    """When the caller must be identified again: their access, or that of whom they owe it to, ends then."""
+    """When the access of the caller, their sharer or impersonator ends: they must be identified again."""
     impersonator_id: int = 0
     """Who acts as this user; 0 if it is the user."""
     sharer_id: int = 0

@@ -1,4 +1,4 @@
-"""Resolves a valid credential: to a user, an expiry, and whom the user acts for
+"""Resolves a valid credential to a user, an expiry, and the user who acts as them
 (docs/authentication.md#what-ends-access).
 """
 
@@ -34,7 +34,7 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_caller(context: ServerContext, credential: Credential) -> Caller | None:
-    """Return the caller; None if the user, or whoever they owe their access to, has lost theirs."""
+    """Return the caller; None if the user, the sharer or the impersonator has lost access."""
     now = context.clock.now()
     account = await context.logins.accounts.by_id(credential.user_id)
     if account is None or not may_log_in(account.user, now):

@@ -1,4 +1,4 @@
-"""Limits on failed logins at all servers: those of this one in memory, those of a cluster in rows
+"""Limits on failed logins: counted in memory at one server, and in database rows for a cluster
 (docs/servers.md#limits-on-guesses).
 """
 
@@ -56,7 +56,7 @@ class LoginLimits:
         return await self._begin(self._throttle.begin_anonymous_attempt(network))
 
     async def record_failure(self, attempt: LoginAttempt) -> None:
-        """Let the other servers know of it."""
+        """Count the failure for the other servers too."""
         if self._shared is not None and attempt.counted is None:
             await self._shared.add(self._limits(attempt.local), self._window)
 

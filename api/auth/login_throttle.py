@@ -57,7 +57,7 @@ class LoginThrottle:
     strangers cannot lock out users who come from where they always come from.
 
     An attempt counts as failed while it is in progress, so parallel guesses do not evade the limit. Counts
-    are of this process; those of a cluster are added by LoginLimits (api/auth/login_limits.py).
+    are of this process; LoginLimits (api/auth/login_limits.py) adds the counts of a cluster.
     """
 
     def __init__(self, settings: LoginSettings, monotonic: Callable[[], float]) -> None:

@@ -43,7 +43,7 @@ async def check_password(
 
 
 async def _rehash(context: ServerContext, user_id: int, stored: str, password: str) -> None:
-    """Replace a hash that was made with other parameters than those of the settings."""
+    """Replace a hash that was made with parameters that differ from the settings."""
     if context.logins.passwords.needs_rehash(stored):
         # Where too many hashes wait, another login does it.
         with suppress(Unavailable):

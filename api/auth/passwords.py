@@ -75,7 +75,7 @@ class PasswordHasher:
         return await self._new_passwords.run(lambda: self._hasher.hash(password))
 
     def needs_rehash(self, stored: str) -> bool:
-        """Return whether a hash was made with other parameters than those of the settings."""
+        """Return whether a hash was made with parameters that differ from the settings."""
         try:
             return self._hasher.check_needs_rehash(stored)
         except argon2.exceptions.InvalidHashError:

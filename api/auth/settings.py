@@ -17,10 +17,11 @@ class LoginSettings:
     window_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 300.0
     """The window in which failures count."""
     password_min_length: Annotated[int, Meta(ge=0, le=128, extra={"unit": "characters"})] = 8
-    """A new password has at least so many, and is not the user's own name or address; 0 accepts any."""
+    """Minimum length of a new password, which also must not be the user's own name or address; 0 accepts
+    any password."""
     fresh_minutes: Annotated[float, Meta(ge=0, le=1440, extra={"unit": "min"})] = 15.0
-    """After a login users may change their password, one-time-code key or e-mail for so long without giving
-    the current password."""
+    """How long after a login users may change their password, one-time-code key or e-mail without giving the
+    current password."""
     hash_memory_kib: Annotated[int, Meta(ge=8192, le=4194304, extra={"unit": "KiB"})] = 65536
     """Memory of one password hash (Argon2id)."""
     hash_rounds: Annotated[int, Meta(ge=1, le=100)] = 3
@@ -40,7 +41,7 @@ class UserSettings:
     expiration_days: Annotated[float, Meta(ge=0, extra={"unit": "days"})] = 0.0
     """A self-registered user expires after this; 0 is never."""
     reset_minutes: Annotated[float, Meta(ge=1, le=10080, extra={"unit": "min"})] = 60.0
-    """A mailed link sets a new password for so long."""
+    """How long a mailed link can be used to set a new password."""
     resets_per_account: Annotated[int, Meta(ge=1, extra={"unit": "mails"})] = 3
     """Such mails that one account gets within that time."""
     tests_per_hour: Annotated[int, Meta(ge=1, le=10_000, extra={"unit": "tests"})] = 20

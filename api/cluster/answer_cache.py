@@ -42,7 +42,7 @@ class AnswerCache(Generic[K]):
         return kept[1]
 
     def keep(self, key: K, answer: Answer, seconds: float) -> None:
-        """Keep an answer for so long, unless it takes more than a quarter of the memory."""
+        """Keep an answer for `seconds`, unless it takes more than a quarter of the memory."""
         self._drop(key)
         if len(answer.body) > self._max_bytes // 4:
             return

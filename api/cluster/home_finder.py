@@ -11,7 +11,7 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 
 REMEMBER_SECONDS = 1.0
-"""A home is read so often at most; those of all devices that were asked for meanwhile in one statement."""
+"""How long a known home is used; then the homes of all devices in use are read with one statement."""
 
 
 class HomeFinder:

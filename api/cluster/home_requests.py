@@ -25,7 +25,7 @@ ANSWER_SECONDS = 85.0
 """Limit for an answer: above the longest wait for a playlist (api/resources/streams.py)."""
 CONNECT_SECONDS = 3.0
 DOWN_SECONDS = 1.0
-"""A server to which no connection could be opened is not tried again for so long."""
+"""How long a server to which no connection could be opened is not tried again."""
 WATCH_SECONDS = 1.0
 """Between two looks whether the servers that have not answered yet still renew their rows."""
 MEMORY_BYTES = 32 << 20
@@ -182,7 +182,7 @@ class HomeRequests(Actor[HomeRequest]):
             reply.answer(answer)
 
     def _forget(self, under_way: _UnderWay) -> None:
-        """Let nobody join a request any more, which has ended or is to end."""
+        """Close a shared request, which has ended or is to end, to new waiters."""
         if self._under_way.get(under_way.key) is under_way:
             del self._under_way[under_way.key]
             for place in _limits(under_way.request):

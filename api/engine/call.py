@@ -36,9 +36,9 @@ class Call:
         self.optional_caller: Caller | None = None
         """None for an anonymous client, which only public operations ever see."""
         self.rights_changes = context.rights_changes
-        """That of the context when the caller was identified."""
+        """`ServerContext.rights_changes` when the caller was identified."""
         self.body_bytes = FORM_BYTES
-        """Limit of the body, that of the operation."""
+        """Most bytes of the body, as the operation declares."""
         self._body: bytes | None = None
         self._body_memory = 0
         """Bytes of the body that are counted in `ServerContext.body_memory`."""
@@ -83,7 +83,7 @@ class Call:
 
     @contextmanager
     def until_disconnected(self) -> Iterator[None]:
-        """Let the request end in here if the client disconnects: for long work before anything is written."""
+        """Cancel the block if the client disconnects: for long work before anything is written."""
         if self.shield is not None:
             self.shield.shield = False
         try:

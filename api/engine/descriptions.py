@@ -105,7 +105,7 @@ PARAMETERS: Mapping[str, str] = {
         )
     },
 }
-"""Of parameters of paths, and of those of queries and forms without a docstring."""
+"""Descriptions of path parameters, and of query and form parameters without a docstring."""
 
 PATH_VALUES: Mapping[str, tuple[str, ...]] = {"type": ("xlsx", "mail")}
 """What a parameter of paths may be, if only that is found."""

@@ -1,4 +1,4 @@
-"""Access through links of users to records, or through those of their groups (docs/permissions.md,
+"""Access through links of users to records, or to groups of records (docs/permissions.md,
 docs/http-api.md#lists).
 """
 

@@ -22,9 +22,9 @@ class ListParameters(msgspec.Struct, frozen=True, rename="camel"):
     keyword: str = ""
     """Text to be found, whatever its case."""
     limit: Count = 0
-    """At most so many; 0 is no limit."""
+    """Maximum number of records; 0 is no limit."""
     offset: Count = 0
-    """Skip so many; only with `limit`."""
+    """Number of records to skip; only with `limit`."""
     exclude_attributes: bool = False
     """Leave `attributes` empty."""
     refresh: bool = False

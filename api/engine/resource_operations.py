@@ -74,7 +74,7 @@ def add_resource_operations(resource: Resource[Any], operations: Operations) -> 
                 body=shape if method in {"POST", "PUT"} else None,
                 body_rules=resource.body_rules,
                 answers=answers,
-                # Anybody may create so many only.
+                # Anybody may create some, up to a limit.
                 errors=(*errors, 429) if is_public else errors,
                 public=is_public,
                 headers=headers.get(method, {}),

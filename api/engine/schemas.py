@@ -20,7 +20,7 @@ _REFERENCE = "#/components/schemas/{}"
 
 
 class Schemas:
-    """Builds schemas, and collects those of records as named components."""
+    """Builds schemas, and collects the schemas of records as named components."""
 
     def __init__(self, answered: Iterable[object]) -> None:
         """`answered` are the types of all answers; a body of such a record becomes a component of its own."""

@@ -28,7 +28,7 @@ _BODY_HEADERS = frozenset((b"content-length", b"transfer-encoding"))
 
 
 class WholeNumber(IntegerConverter):
-    """Matches ASCII digits in a path; werkzeug's own converter also takes those of other scripts."""
+    """Matches ASCII digits in a path; werkzeug's own converter also takes digits of other scripts."""
 
     regex = "[0-9]+"
 

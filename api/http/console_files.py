@@ -1,6 +1,6 @@
 """The console: its page at every address of a place, its files, and the map (docs/console.md#delivery).
 
-Files in the override folder replace those of the same path, and other files there are served as well
+Files in the override folder replace the console's files of the same path; other files there are served too
 (docs/server.md#files), but never below /api.
 """
 
@@ -33,7 +33,7 @@ OVERRIDE_POLICY = (
 
 
 class OutsideApi(PathConverter):
-    """Matches any path but those of the API, which answers unknown ones itself."""
+    """Matches any path outside the API, which answers unknown paths itself."""
 
     regex = r"(?!api(?:/|$))[^/].*?"
 
@@ -53,7 +53,7 @@ def security_policy(settings: MapSettings) -> str:
 
 
 def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> None:
-    """Serve the page at `/`, the other files under `/console/`, and those of the override folder.
+    """Serve the page at `/`, the other files under `/console/`, and the files of the override folder.
 
     A path without a file, opened as a page, is a place of the console and gets the page.
     """

@@ -25,7 +25,7 @@ OpenFile = Callable[[], StoredFile]
 """Opens the file; blocks. Raises FileNotFoundError."""
 
 _TYPES = mimetypes.MimeTypes()
-"""Python's own table, without those of the operating system."""
+"""Python's own table, without the types of the operating system."""
 for _ending, _type in {
     ".avif": "image/avif",
     ".gz": "application/gzip",

@@ -23,7 +23,7 @@ _SCOPE_KEY = "motorpool.sender"
 
 
 class Sender(msgspec.Struct, frozen=True, rename="camel"):
-    """For whom another server sends a request."""
+    """The user for whom another server sends a request."""
 
     user_id: int = 0
     """0: for the server itself, which shares the answer among those that may see it."""
@@ -34,7 +34,7 @@ class Sender(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def sender_of(request: Request | Websocket) -> Sender | None:
-    """Return for whom another server sent a request; None for a request of a client."""
+    """Return the user for whom another server sent a request; None for a request of a client."""
     return cast("dict[str, Any]", request.scope).get(_SCOPE_KEY)
 
 

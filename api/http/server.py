@@ -33,13 +33,13 @@ from motorpool.api.program.settings import HttpSettings
 from motorpool.runtime import Actor, System, TaskSpec
 
 GRACE_SECONDS = 2.0
-"""At shutdown requests in progress may take so long to end, in seconds; then they are aborted."""
+"""How long requests in progress may take to end at shutdown before they are aborted."""
 
 NODE_CONNECTIONS = 4_000
 """Of other servers of the cluster, each of which opens a thousand at most."""
 
 CHANGE_SECONDS = 3.0
-"""After the grace time a request that changes something may take so long, in seconds; then its transaction is
+"""How much longer a request that changes something may take after the grace time before its transaction is
 rolled back."""
 
 _log = logging.getLogger(__name__)
@@ -196,7 +196,7 @@ def hypercorn_config(settings: HttpSettings) -> ConnectionConfig:
     # Clients of /api/socket send nothing that is read.
     config.websocket_max_message_size = 4 * 1024
     # Pieces of a body that may wait; the rest stays in the operating system's buffer. Requests
-    # that only read take in none (asgi.py): the end of the body and that of the connection must fit.
+    # that only read take none (asgi.py), so the ends of the body and of the connection must fit.
     config.max_app_queue_size = 2
     config.h11_max_incomplete_size = 64 * 1024
     config.ssl_handshake_timeout = 10.0

@@ -34,7 +34,7 @@ from motorpool.api.http.time_slices import TimeSlices
 _HEAD_START = b"HTTP/1.1 2"
 """First bytes of a head that is always followed by a body or an end of the answer."""
 _JITTER = 0.25
-"""Share by which deadlines differ, so that those of connections that were opened together pass one by one."""
+"""Fraction by which deadlines vary, so that connections opened together do not expire together."""
 _VERSIONS = (b"1.1", b"1.0")
 _VERSION_NOT_SUPPORTED = 505
 _RECEIVE_BYTES = 16 * 1024
@@ -43,8 +43,8 @@ _COPIED_BYTES = 64 * 1024
 """A longer body is not copied behind its head to send both in one call."""
 _LINGER_SECONDS = 1.0
 _LINGER_BYTES = 1 << 20
-"""A client that is refused while it sends its body may go on for so long: closed at once, the connection
-would be reset, and the client might never read why."""
+"""How much longer, and how much more, a client may send that is refused while it sends its body: if the
+connection were closed at once, it would be reset, and the client might never read why."""
 
 
 _SCOPE_KEY = "motorpool.disconnect"

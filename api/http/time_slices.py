@@ -11,7 +11,7 @@ import trio
 SLICE_SECONDS = 0.02
 """Work of all connections in one turn of the event loop, about."""
 PAUSE_SECONDS = 0.005
-"""Without work for so long, the next begins a slice of its own."""
+"""Work that begins after a pause this long starts a new slice."""
 
 
 class TimeSlices:

@@ -61,7 +61,7 @@ class PeakWatch:
 
 
 async def return_free_memory() -> None:
-    """Return free memory, in a thread, once a peak is over; only where the allocator is that of glibc.
+    """Return free memory to the system, in a thread, once a peak is over; only with the allocator of glibc.
 
     The allocator is locked meanwhile, for up to some tenths of a second: so not while the server is busy, and
     not again before the next peak.

@@ -53,7 +53,7 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import User
 
 STOP_SECONDS = 9.5
-"""After so many seconds a shutdown ends the process; the specification allows ten."""
+"""Seconds after which a shutdown ends the process; the specification allows ten."""
 SERVER_KEY = "device codecs"
 """Name of the key of the device codecs in the database."""
 

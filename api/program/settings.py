@@ -86,9 +86,9 @@ class HttpSettings:
     body_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 60.0
     """A request body must have arrived within this."""
     stall_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 30.0
-    """A client that takes no byte of an answer for so long is dropped."""
+    """How long a client may take no byte of an answer before it is dropped."""
     requests_per_connection: Annotated[int, Meta(ge=1, extra={"unit": "requests"})] = 100000
-    """After so many requests a connection is closed."""
+    """Requests after which a connection is closed."""
     connections: Annotated[int, Meta(ge=8, extra={"unit": "connections"})] = 10000
     """Connections served at once, as far as a quarter of the limit of open files allows; more wait to be
     accepted. The last tenth is for addresses with at most one."""
@@ -119,9 +119,9 @@ class HttpSettings:
     tls_key: Path | None = None
     """Private key of the certificate in PEM."""
     socket_keepalive_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 55.0
-    """An empty object goes out on /api/socket so often."""
+    """Interval at which an empty object is sent on /api/socket."""
     show_unknown_devices: bool = True
-    """Whether administrators who look at the traffic of devices see that of unknown devices too."""
+    """Whether administrators who look at the traffic of devices also see the traffic of unknown devices."""
     sockets_per_user: Annotated[int, Meta(ge=1, extra={"unit": "sockets"})] = 100
     """Open /api/socket of one user; more are refused with 429."""
     sockets_per_address: Annotated[int, Meta(ge=1, extra={"unit": "sockets"})] = 1000

@@ -1,4 +1,4 @@
-"""The two versions: that of the HTTP interface and that of the program (docs/decisions/0007)."""
+"""The versions of the HTTP interface and of the program (docs/decisions/0007)."""
 
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version

@@ -80,7 +80,7 @@ class NewCapture(msgspec.Struct, rename="camel"):
 async def list_captures(call: Call) -> Response:
     """The captures of a device since the last start of the server, newest first.
 
-    In a cluster those of all servers, also of those that have ended.
+    In a cluster the captures of all servers are listed, including servers that have ended.
     """
     device_id = call.query(CapturesQuery).device_id
     await require_device(call, device_id)

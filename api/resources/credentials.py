@@ -79,7 +79,7 @@ class ShareInfo(msgspec.Struct, rename="camel"):
     id: str
     """What the link is ended by; its token is shown only when it is issued."""
     user_id: int
-    """The temporary user as whom its holders see the device or group."""
+    """The temporary user that its holders act as."""
     device_id: int
     group_id: int
     issued: datetime

@@ -102,7 +102,7 @@ async def _move_files(call: Call, old: Device, unique_id: str) -> None:
 async def _require_room(call: Call, transaction: Queries) -> None:
     """Raise BadRequest if the caller may add no more devices.
 
-    Their row is locked, so that of parallel requests each counts what those before it have added.
+    Their row is locked, so that each of several parallel requests counts what the ones before it added.
     """
     user = await users.TABLE.fetch(transaction, call.caller.id, lock=True)
     if user is None:

@@ -46,7 +46,7 @@ class EventsQuery(Struct, kw_only=True, rename=NAMES):
     alarm: tuple[str, ...] = ()
     """Alarms: events of type `alarm` with others are left out."""
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
-    """At most so many."""
+    """Maximum number of events."""
     before_id: Id = 2**63 - 1
     """Of the events at `to` only those with a smaller id: for the next page."""
 
@@ -55,7 +55,7 @@ class EventsQuery(Struct, kw_only=True, rename=NAMES):
 async def list_events(call: Call) -> Response:
     """The newest events of devices in a span of at most 31 days, the newest first.
 
-    Without devices and groups those of all devices that the caller is linked to.
+    Without devices and groups, the events of all devices that the caller is linked to.
     """
     READ_HISTORY.require(call.caller)
     wanted = call.query(EventsQuery)

@@ -1,4 +1,4 @@
-"""Files that override those of the console (docs/server.md#files)."""
+"""Files that override files of the console (docs/server.md#files)."""
 
 import errno
 import os
@@ -28,7 +28,7 @@ PARTS = "uploads"
 """Folder in the data folder for files that are still being received."""
 
 PART_SECONDS = 3600
-"""No upload takes so long: older files in the folder are abandoned."""
+"""No upload takes longer: older files in the folder are abandoned."""
 PATH_BYTES = 1000
 NAME_BYTES = 200
 

@@ -54,10 +54,10 @@ class NotificatorsQuery(msgspec.Struct):
 
 
 class RecipientsQuery(msgspec.Struct, rename="camel"):
-    """Users to notify; without any, all whom the caller may notify."""
+    """Users to notify; if none are given, all users the caller may notify."""
 
     user_id: tuple[int, ...] = ()
-    """Users to notify; without any, all whom the caller may notify."""
+    """Users to notify; if none are given, all users the caller may notify."""
 
 
 class Announcement(msgspec.Struct):

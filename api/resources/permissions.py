@@ -66,7 +66,7 @@ LinkQuery = msgspec.defstruct("LinkQuery", [(key, Id | None, None) for key in _K
 async def list_permissions(call: Call) -> Response:
     """The links of two kinds of objects, given as `ownerId` and `propertyId`.
 
-    Administrators see all of them, others those of which they have access to both sides.
+    Administrators see all of them, other users the links of which they have access to both sides.
     """
     query = call.query(LinkQuery)
     # The order of the request says which is the owner.
@@ -187,7 +187,7 @@ async def _require_access(
 ) -> None:
     """Raise BadRequest for the first link of which the caller has no access to both sides.
 
-    Of a company and its teams it is access to manage it; whoever manages it may remove any user.
+    For a company and its teams, this is the right to manage it; its managers may remove any user.
     """
     owners, owned = ({ids[index] for ids in pairs.values() if 0 < ids[index] < 2**63} for index in (0, 1))
     if pair in MEMBERSHIPS:

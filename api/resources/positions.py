@@ -51,7 +51,7 @@ class SpanQuery(Span, rename="camel", kw_only=True):
 
 @OPERATIONS.operation("GET", "/positions", query=PositionQuery, answer=list[Position], errors=(404,))
 async def list_positions(call: Call) -> Response:
-    """Latest positions; or those of a device in a span; or those with given ids."""
+    """The latest positions, or the positions of a device in a span, or the positions with given ids."""
     query = call.query(PositionQuery)
     if query.id:
         return as_json(await _by_ids(call, query.id))

@@ -74,8 +74,8 @@ class EditableScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
     on_end: Steps = []
     """Sent in order when a window ends."""
     attributes: dict[str, Any] = {}
-    """`queueMaxMinutes`: a device that is offline gets its command within so many minutes, 0 to 43200; absent
-    or 0 skips it."""
+    """`queueMaxMinutes`: minutes within which a device that is offline gets its command, 0 to 43200; it is
+    skipped if this is absent or 0."""
 
 
 class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
@@ -84,7 +84,7 @@ class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
     device_ids: list[int] = []
     """Devices linked to it; changed by `/permissions`."""
     group_ids: list[int] = []
-    """Groups linked to it, of which every device counts, those of groups below too; changed by
+    """Groups linked to it: every device in them, and in the groups below them, counts; changed by
     `/permissions`."""
     last_run: datetime | None = None
     """When it last ran; null is never."""
@@ -210,9 +210,9 @@ class RunsQuery(msgspec.Struct, rename={"start": "from", "end": "to", "device_id
     start: Instant | None = None
     end: Instant | None = None
     device_id: Id | None = None
-    """Those of this device."""
+    """Only runs of this device."""
     limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_RUNS)] = DEFAULT_RUNS
-    """At most so many, the newest."""
+    """Maximum number of runs, the newest."""
 
 
 class RunBody(msgspec.Struct):

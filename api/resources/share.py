@@ -127,7 +127,7 @@ async def _share(
 
 
 def _expiration(call: Call, requested: datetime) -> datetime:
-    """Limit the expiration to that of the caller and of the token they used."""
+    """Limit the expiration to the caller's, to their token's, and to the longest of the settings."""
     longest = call.now + timedelta(days=call.context.settings.http.token_max_days)
     ends = (call.caller.user.expiration_time, call.caller.token_expires, longest)
     caps = [end for end in ends if end is not None]

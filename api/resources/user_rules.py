@@ -121,7 +121,7 @@ async def prepare_new(call: Call, transaction: Queries, new: User) -> User:
 async def _require_room(transaction: Queries, manager_id: int) -> None:
     """Raise BadRequest if the manager may create no more users.
 
-    Their row is locked, so that of parallel requests each counts what those before it have created.
+    Their row is locked, so that each of several parallel requests counts what the ones before it created.
     """
     manager = await users.TABLE.fetch(transaction, manager_id, lock=True)
     if manager is None:

@@ -67,7 +67,7 @@ class LiveUpdates:
     """What one socket has yet to send."""
 
     def __init__(self, context: ServerContext, caller: Caller, token: str | None) -> None:
-        """`token` is that of the query, where there is one."""
+        """`token` is the query parameter, None without one."""
         self._context = context
         self._caller = caller
         self._token = token

@@ -144,7 +144,7 @@ class CompaniesPolicy(LinkedPolicy[Company]):
 async def _require_room(call: Call, transaction: Queries) -> None:
     """Raise BadRequest if the caller may create no more companies.
 
-    Their row is locked, so that of parallel requests each counts what those before it have created.
+    Their row is locked, so that each of several parallel requests counts what the ones before it created.
     """
     if call.caller.administrator:
         return

@@ -42,9 +42,9 @@ class DeliveriesQuery(
     end: Instant | None = None
     """Those created until this instant."""
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
-    """At most so many."""
+    """Maximum number of messages."""
     offset: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0
-    """Skip so many."""
+    """Number of messages to skip."""
 
 
 class WebhookTest(msgspec.Struct, frozen=True):

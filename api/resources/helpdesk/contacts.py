@@ -1,4 +1,4 @@
-"""Contacts of companies: the people for whom tickets are handled
+"""Contacts of companies: the people on whose behalf tickets are handled
 (docs/helpdesk.md#branches-teams-and-contacts).
 """
 
@@ -52,7 +52,7 @@ class ContactPolicy(CompanyPolicy[Contact]):
         return sent
 
     async def prepare(self, call: Call, transaction: Queries, new: Contact, old: Contact | None) -> Contact:
-        """Check the user as well: one who is linked to the company, or whom the caller manages."""
+        """Also check the user: linked to the company, or managed by the caller."""
         new = await super().prepare(call, transaction, new, old)
         if new.user_id and (old is None or new.user_id != old.user_id):
             linked = (await companies.membership(transaction, new.user_id, new.company_id)).linked

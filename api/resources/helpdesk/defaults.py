@@ -62,7 +62,7 @@ STATUSES = (
 
 
 class _Category(NamedTuple):
-    """A category by its name and those of its parent, if it has one, and its priority."""
+    """A category: its name, and the names of its parent, if it has one, and of its priority."""
 
     name: str
     parent: str = ""

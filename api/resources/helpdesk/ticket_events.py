@@ -50,9 +50,9 @@ class HistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename={"start": "
     end: Instant | None = None
     """Entries before this instant."""
     limit: Annotated[int, Meta(ge=1, le=1000)] = 200
-    """At most so many."""
+    """Maximum number of entries."""
     offset: Count = 0
-    """Skip so many."""
+    """Number of entries to skip."""
 
 
 @OPERATIONS.operation("GET", "/tickets/{id}/events", query=HistoryQuery, answer=list[TicketEvent])

@@ -47,7 +47,7 @@ Sort = Literal[
 Ids = tuple[Id, ...]
 Texts = tuple[str, ...]
 MAX_KEYWORD = 128
-"""Characters. The time to look for a text grows with its length times that of the texts it may be in."""
+"""Characters. The time of a search grows with the length of the keyword times the length of all texts."""
 SEARCH_SECONDS = 3.0
 """A keyword whose parts are in most tickets takes longer: each of their texts is read."""
 MAX_TAGS = 50
@@ -78,7 +78,7 @@ class TicketFilters(msgspec.Struct, frozen=True, kw_only=True, rename=_rename):
     category_id: Ids = ()
     """Of these categories; 0: of none."""
     include_children: bool = True
-    """With the categories below those of `categoryId`."""
+    """Include the subcategories of `categoryId`."""
     priority_id: Ids = ()
     """Of these priorities; 0: of none."""
     status_id: Ids = ()
@@ -132,9 +132,9 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     sort: Sort = "-createdAt"
     """The order, descending with `-`; tickets without a value come last."""
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
-    """At most so many."""
+    """Maximum number of tickets."""
     offset: Count = 0
-    """Skip so many."""
+    """Number of tickets to skip."""
 
 
 @OPERATIONS.operation(

@@ -99,11 +99,11 @@ class CallViewer:
         return self._call.caller.user
 
     async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
-        """Return those of the devices, and of the devices in the groups, that the caller may see."""
+        """Return the given devices, and the devices in the given groups, that the caller may see."""
         return await select_devices(self._call.context.system, self.user, device_ids, group_ids)
 
     async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
-        """Return those of the devices that the caller may still see.
+        """Return which of the devices the caller may still see.
 
         Raises:
             HttpError: they may not see reports any more, or are not logged in any more.
