@@ -13,11 +13,11 @@ const libraries = [
 const together = [
   {
     name: "shared",
-    test: /src[\\/]((state|format|time)[\\/]|(router|moved|Link)\.tsx?$|parts[\\/](copy|Icon|Late|Empty|Problem|Rows|Menu|Toast|Tabs|Field)\.|video[\\/]recorded[\\/]captures\.|places[\\/]events[\\/](kinds|pages)\.|places[\\/](vehicle[\\/](acts|StatusMark|Values)|fleet[\\/](filters|useFound|vehicleOf))\.)/,
+    test: /src[\\/]((state|format|time)[\\/]|(router|redirects|Link)\.tsx?$|parts[\\/](copy|Icon|Late|Empty|Problem|Rows|Menu|Toast|Tabs|Field)\.|video[\\/]recorded[\\/]captures\.|places[\\/]events[\\/](kinds|pages)\.|places[\\/](vehicle[\\/](acts|StatusMark|Values)|fleet[\\/](filters|useFilteredVehicles|vehicleOf))\.)/,
   },
   {
     name: "vehicleMap",
-    test: /src[\\/]map[\\/](vehicleMap|world|baseMap|base|light|clusters|marks|vehicleMarks|colors|vehicles|zones|rings|chosen|places|wishes)\.ts$/,
+    test: /src[\\/]map[\\/](vehicleMap|world|baseMap|base|lightDrawing|clusters|marks|vehicleMarks|colors|vehicles|zones|rings|selectedVehicle|pointsOfInterest|mapPreferences)\.ts$/,
   },
 ];
 

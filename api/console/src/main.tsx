@@ -3,12 +3,12 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/parts.css";
 import "./styles/frame.css";
-import { brought } from "./brought";
+import { linkTokens } from "./linkTokens";
 import { App } from "./places/frame/App";
 import { start } from "./places/frame/start";
 
 const root = document.getElementById("app");
 if (root) {
   render(<App />, root);
-  void start(brought.token);
+  void start(linkTokens.token);
 }

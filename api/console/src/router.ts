@@ -1,7 +1,7 @@
 /** Addresses over the History API: decisions push an entry, what merely moves along replaces it. */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
-import { followMoved } from "./moved";
+import { followRedirect } from "./redirects";
 
 export interface Location {
   path: string;
@@ -72,7 +72,7 @@ export function startRouter(known: readonly string[]): void {
     show(window.location.pathname + window.location.search);
   });
   const path = cleanPath(window.location.pathname);
-  const meant = followMoved(path);
+  const meant = followRedirect(path);
   if (meant !== path) window.history.replaceState(null, "", meant + window.location.search);
   show(window.location.pathname + window.location.search);
 }

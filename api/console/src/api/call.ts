@@ -1,6 +1,6 @@
 /** Requests to the API under `/api`, with the session's cookie. */
 
-import { noteAnswer, reachable } from "./line";
+import { noteAnswer, reachable } from "./reachability";
 
 /** A refusal; `message` is what the server says, for people to read. */
 export class Problem extends Error {

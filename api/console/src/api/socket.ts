@@ -1,8 +1,8 @@
 /** The page's one WebSocket (docs/http-api.md#websocket): reconnects, and has everything read anew after a gap. */
 
 import { batch, type ReadonlySignal, signal } from "@preact/signals";
-import { onWake } from "./asleep";
 import { delayOf } from "./backoff";
+import { onWake } from "./sleepDetection";
 import type { Device, Event, Position } from "./types";
 
 /** What a message may hold. */

@@ -2,8 +2,8 @@
 
 import { addProtocol, type SourceSpecification, type StyleSpecification } from "maplibre-gl";
 import type { Colors } from "./colors";
-import { loadPlaces } from "./places";
-import { allowed, type Wishes } from "./wishes";
+import { allowed, type MapPreferences } from "./mapPreferences";
+import { loadPointsOfInterest } from "./pointsOfInterest";
 import { loadWorld, type World, worldLayers, worldSources } from "./world";
 
 /** `/console/map.json`. */
@@ -27,15 +27,15 @@ export interface Base {
 }
 
 /** Read the settings, what the reader wishes of it, and what the map without tiles is made of. */
-export async function loadBase(language: string, wishes: Wishes): Promise<Base> {
+export async function loadBase(language: string, preferences: MapPreferences): Promise<Base> {
   const answer = await fetch(`${import.meta.env.BASE_URL}map.json`);
   if (!answer.ok) throw new Error(`map.json: ${answer.status}`);
   const settings = (await answer.json()) as MapSettings;
-  const url = allowed(wishes.places, settings.tiles, location.origin);
-  const tiles = allowed(wishes.tiles, settings.tiles, location.origin) ?? settings.tiles;
+  const url = allowed(preferences.places, settings.tiles, location.origin);
+  const tiles = allowed(preferences.tiles, settings.tiles, location.origin) ?? settings.tiles;
   const [under, places] = await Promise.all([
     loadUnder({ ...settings, tiles }, language),
-    url ? loadPlaces(url) : null,
+    url ? loadPointsOfInterest(url) : null,
   ]);
   return { ...under, places };
 }

@@ -9,9 +9,9 @@ import {
 import workerUrl from "maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url";
 import { type Base, styleOf } from "./base";
 import { type Colors, colorsNow, onTheme } from "./colors";
-import { LightDrawing } from "./light";
+import { LightDrawing } from "./lightDrawing";
 import "./map.css";
-import { Places } from "./places";
+import { PointsOfInterest } from "./pointsOfInterest";
 import { MapUnavailable } from "./unavailable";
 import { drawIcon, iconScale } from "./vehicles";
 import { collection, FINE_ZOOM, loadOutlines } from "./world";
@@ -115,7 +115,7 @@ export class BaseMap {
       this.isReady = false;
     });
     map.on("moveend", () => this.#refine());
-    if (options.base.places) this.addDrawn(new Places(map, options.base.places));
+    if (options.base.places) this.addDrawn(new PointsOfInterest(map, options.base.places));
   }
 
   /**

@@ -3,10 +3,10 @@
 import type { Map as MapLibre, MapMouseEvent } from "maplibre-gl";
 import type { Geofence } from "../api/types";
 import { type BaseMap, type BaseMapOptions, MOST_ZOOM, openBaseMap, type View } from "./baseMap";
-import { Chosen } from "./chosen";
 import { cluster, degreesOf, placeOf, radiusOf, WORLD_PX } from "./clusters";
 import { Marks } from "./marks";
 import { Measure } from "./measure";
+import { SelectedVehicle } from "./selectedVehicle";
 import { boxOf } from "./vehicleMarks";
 import { addVehicleLayers, type Vehicle } from "./vehicles";
 import { collection } from "./world";
@@ -59,7 +59,7 @@ export async function openMap(container: HTMLElement, options: MapOptions): Prom
 export class VehicleMap {
   #vehicles: readonly Vehicle[] = [];
   readonly #marks = new Marks();
-  readonly #chosen = new Chosen();
+  readonly #chosen = new SelectedVehicle();
   readonly #zoneLayers: ZoneLayers;
   readonly #measure: Measure;
   #zones: readonly Zone[] = [];

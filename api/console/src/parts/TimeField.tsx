@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import type { Style } from "../format/style";
 import { date, timeRange } from "../format/times";
 import { t } from "../i18n/translate";
+import { parseTime } from "../time/parseTime";
 import { instantText, neighbor, resolveSpan, type SpanText, wider } from "../time/spans";
-import { readTime } from "../time/words";
 import { browserZone } from "../time/zones";
 import { Field } from "./Field";
 import { Icon, type IconName } from "./Icon";
@@ -31,7 +31,7 @@ export function TimeField({ label, value, now, style, onSpan, onMoment }: TimeFi
   function enter(event: Event) {
     event.preventDefault();
     if (text === null) return;
-    const typed = readTime(text, now, style.zone);
+    const typed = parseTime(text, now, style.zone);
     setWrong(typed === null);
     if (typed === null) return;
     setText(null);

@@ -64,9 +64,9 @@ export async function openPage(address: string, given: FakeServer): Promise<Page
   window.history.pushState(null, "", address);
   const { App } = await import("../places/frame/App");
   const { start } = await import("../places/frame/start");
-  const { brought } = await import("../brought");
+  const { linkTokens } = await import("../linkTokens");
   render(<App />);
-  void start(brought.token);
+  void start(linkTokens.token);
   return new Page();
 }
 

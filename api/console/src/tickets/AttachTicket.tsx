@@ -7,7 +7,7 @@ import { Field } from "../parts/Field";
 import { Icon } from "../parts/Icon";
 import { Problem, sentenceOf } from "../parts/Problem";
 import { toast } from "../parts/Toast";
-import { useLoaded } from "../state/saved";
+import { useLoaded } from "../state/responseCache";
 import { addEvidence, type Evidence } from "./evidence";
 import { useCompanies } from "./useCompanies";
 import "./tickets.css";

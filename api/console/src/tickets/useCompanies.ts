@@ -1,5 +1,5 @@
 import type { Company } from "../api/types";
-import { read, useLoaded } from "../state/saved";
+import { read, useLoaded } from "../state/responseCache";
 import { may, session } from "../state/session";
 
 /** The companies of whose tickets the reader sees some; none for those who change nothing, undefined until known. */

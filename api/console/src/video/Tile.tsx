@@ -10,10 +10,10 @@ import { Details } from "./Details";
 import { KeepLive } from "./KeepLive";
 import { LivePlayer, pictures } from "./player";
 import { Snapshots } from "./Snapshots";
+import { tileMessage } from "./tileMessage";
 import type { TileId } from "./tiles";
 import { useShown } from "./useShown";
 import { useStill } from "./useStill";
-import { words } from "./words";
 import "./tile.css";
 
 export interface TileProps extends TileId {
@@ -114,7 +114,7 @@ export function Tile(props: TileProps) {
 /** What the tile says of its picture; nothing while all is well. */
 function Status({ player, deviceId, camera, onStillsForOthers }: { player: LivePlayer } & TileProps) {
   const lastUpdate = device(deviceId).value?.lastUpdate;
-  const said = words(
+  const said = tileMessage(
     player.state.value,
     {
       camera,

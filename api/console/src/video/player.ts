@@ -3,14 +3,14 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import workerPath from "hls.js/dist/hls.worker.js?url";
 import Hls, { type ErrorData, type HlsConfig } from "hls.js/light";
-import { onWake } from "../api/asleep";
+import { onWake } from "../api/sleepDetection";
+import { prestartCamera } from "./cameraPrestart";
+import { protocolOfPage, takeLowLatency, turns } from "./connectionTurns";
 import { type Figures, Health } from "./health";
-import { Pace } from "./pace";
-import { FIRST_FRACTION, shift } from "./reloads";
+import { LatencyController } from "./liveLatency";
+import { FIRST_FRACTION, shift } from "./playlistReloads";
 import { begin, dueAt, type Event, type Phase, type State, step } from "./states";
-import { keepFrame } from "./still";
-import { protocolOfPage, takeLowLatency, turns } from "./turns";
-import { wake } from "./wake";
+import { keepFrame } from "./stillImage";
 
 /** More pixels than any page has, for each attempt without a picture. */
 const BEHIND = 1e6;
@@ -55,7 +55,7 @@ export class LivePlayer {
   /** Seconds that were just left out. */
   readonly skipped = signal(0);
   private health = new Health();
-  private pace = new Pace();
+  private pace = new LatencyController();
   private hls: Hls | null = null;
   private native = false;
   private endTurn = () => {};
@@ -162,7 +162,7 @@ export class LivePlayer {
         () => this.distance() + attempts * BEHIND,
         () => this.dispatch({ type: "turn" }),
       );
-      wake(this.url, () => this.waitsForTurn());
+      prestartCamera(this.url, () => this.waitsForTurn());
     } else if (phase.name === "asking") void this.ask();
     else if (phase.name === "starting") this.load();
     const due = dueAt(this.state.peek());
@@ -203,7 +203,7 @@ export class LivePlayer {
 
   private load(): void {
     this.health = new Health();
-    this.pace = new Pace();
+    this.pace = new LatencyController();
     this.figures.value = NO_FIGURES;
     this.lastSegment = seconds();
     if (!Hls.isSupported()) {

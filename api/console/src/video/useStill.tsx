@@ -12,7 +12,7 @@ import { style } from "../state/session";
 import { ChooseTicket } from "../tickets/AttachTicket";
 import type { Evidence } from "../tickets/evidence";
 import { readCompanies } from "../tickets/useCompanies";
-import { type Frame, frameOf, saveAs, stillName } from "./still";
+import { type Frame, frameOf, saveAs, stillName } from "./stillImage";
 
 interface Of {
   deviceId: number;

@@ -2,7 +2,7 @@ import type { User } from "../../api/types";
 import { LANGUAGES, t } from "../../i18n/translate";
 import { Check, type Choice, Select } from "../../parts/Field";
 import { Picker } from "../../parts/Picker";
-import { read, useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/responseCache";
 import { may, saveAttributes, saveUser, server, session, style } from "../../state/session";
 import { COLUMNS, COLUMNS_ATTRIBUTE, type Column, columnLabel, columnsOf } from "../fleet/columns";
 import { applyTheme, isTheme } from "../frame/theme";

@@ -4,7 +4,7 @@ import { shortTime } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { Section } from "./Section";

@@ -6,7 +6,7 @@ import { t } from "../../i18n/translate";
 import { CopyField } from "../../parts/CopyField";
 import { Select } from "../../parts/Field";
 import { Problem } from "../../parts/Problem";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { may, style } from "../../state/session";
 import { now } from "../../time/clock";
 import { Section } from "./Section";

@@ -5,7 +5,7 @@ import { Empty } from "../../parts/Empty";
 import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { location } from "../../router";
-import { read, useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
 import { ChooseTracker } from "./ChooseTracker";
 import { SetUp } from "./SetUp";

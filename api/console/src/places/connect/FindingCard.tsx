@@ -5,9 +5,9 @@ import { Link } from "../../Link";
 import { Icon, type IconName } from "../../parts/Icon";
 import { may } from "../../state/session";
 import { type Finding, isChecksum } from "./finding";
-import type { Sender } from "./heard";
 import { titleOf } from "./titles";
 import type { Tracker } from "./trackers";
+import type { Sender } from "./unclaimedSenders";
 
 interface FindingCardProps {
   finding: Finding;
@@ -67,14 +67,14 @@ export function FindingCard({ finding, device, trackers, onTake }: FindingCardPr
       );
     }
     case "otherPort": {
-      const { protocol, looks } = finding.sender;
-      const wanted = trackers.find(({ name }) => name === looks);
+      const { protocol, guessedProtocol } = finding.sender;
+      const wanted = trackers.find(({ name }) => name === guessedProtocol);
       return (
         <Said
           icon="warning"
           tone="bad"
           title={t("connect.otherPort", {
-            spoken: titleOf(trackers, looks ?? ""),
+            spoken: titleOf(trackers, guessedProtocol ?? ""),
             protocol: titleOf(trackers, protocol),
           })}
           text={wanted ? t("connect.otherPortText", { port: wanted.port }) : t("connect.otherPortOff")}

@@ -3,9 +3,9 @@ import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
-import type { Sender } from "./heard";
 import { titleOf } from "./titles";
 import type { Tracker } from "./trackers";
+import type { Sender } from "./unclaimedSenders";
 
 interface OthersProps {
   senders: readonly Sender[];
@@ -27,8 +27,8 @@ export function Others({ senders, trackers, onTake }: OthersProps) {
                 {t("connect.from", { host: sender.host, protocol: titleOf(trackers, sender.protocol) })} ·{" "}
                 {t("common.ago", { span: duration(now.value - sender.at, style.value) })}
               </small>
-              {sender.looks && (
-                <small>{t("connect.looks", { protocol: titleOf(trackers, sender.looks) })}</small>
+              {sender.guessedProtocol && (
+                <small>{t("connect.looks", { protocol: titleOf(trackers, sender.guessedProtocol) })}</small>
               )}
               {!sender.uniqueId && sender.problem && <small>{sender.problem}</small>}
             </div>

@@ -7,7 +7,7 @@ import { Field } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { go, withQuery } from "../../router";
 import { applyMessage, snapshot } from "../../state/fleet";
-import { drop } from "../../state/saved";
+import { drop } from "../../state/responseCache";
 import { Address } from "./Address";
 import { doubtOf, isSame } from "./numbers";
 import type { Tracker } from "./trackers";

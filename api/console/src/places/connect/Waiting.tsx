@@ -9,7 +9,7 @@ import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
 import { sentenceOf } from "../../parts/Problem";
 import { applyMessage, device, loadDevice, loaded, position } from "../../state/fleet";
-import { drop, useLoaded } from "../../state/saved";
+import { drop, useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
 import { now } from "../../time/clock";
 import { isMoving } from "../fleet/filters";
@@ -18,10 +18,10 @@ import { Arrived } from "./Arrived";
 import { Checks } from "./Checks";
 import { FindingCard } from "./FindingCard";
 import { findingOf } from "./finding";
-import type { Sender } from "./heard";
 import { Others } from "./Others";
 import type { Tracker } from "./trackers";
-import { useHeard } from "./useHeard";
+import type { Sender } from "./unclaimedSenders";
+import { useUnclaimedSenders } from "./useUnclaimedSenders";
 
 interface WaitingProps {
   id: number;
@@ -35,7 +35,7 @@ export function Waiting({ id, tracker, trackers, host }: WaitingProps) {
   const read = useLoaded(`connect ${id}`, (signal) => loadDevice(id, signal));
   const found = device(id).value;
   const at = position(id).value;
-  const heard = useHeard({ uniqueId: found?.uniqueId ?? "", deviceId: id });
+  const heard = useUnclaimedSenders({ uniqueId: found?.uniqueId ?? "", deviceId: id });
   const [busy, setBusy] = useState(false);
   const [said, setSaid] = useState("");
   if (!found && read.problem !== null) return <Empty icon="pin" title={t("vehicle.missing")} />;

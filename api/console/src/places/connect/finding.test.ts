@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Device, Position } from "../../api/types";
 import { findingOf, isChecksum } from "./finding";
-import type { Sender } from "./heard";
+import type { Sender } from "./unclaimedSenders";
 
 const NOW = Date.parse("2026-11-22T12:00:00Z");
 const device = (given: Partial<Device>) =>
@@ -24,7 +24,7 @@ describe("what is said", () => {
     host: "192.0.2.7",
     deviceId: 0,
     problem: "",
-    looks: null,
+    guessedProtocol: null,
     likely: true,
     at: 0,
     ...given,
@@ -50,7 +50,7 @@ describe("what is said", () => {
     expect(kindOf({}, undefined, sender({ uniqueId: "13912345678" }))).toBe("knocks");
     expect(kindOf({}, undefined, sender({ uniqueId: "13912345687" }))).toBe("otherNumber");
     expect(kindOf({}, undefined, sender({ uniqueId: "5", likely: false }))).toBe("nothing");
-    expect(kindOf({}, undefined, sender({ looks: "gt06" }))).toBe("otherPort");
+    expect(kindOf({}, undefined, sender({ guessedProtocol: "gt06" }))).toBe("otherPort");
     expect(kindOf({}, undefined, sender({ problem: "the check byte is wrong" }))).toBe("broken");
     expect(kindOf({}, position({}), sender({ uniqueId: "13912345687" }))).toBe("reports");
     const seen = { lastUpdate: "2026-11-22T11:59:00Z" };

@@ -1,8 +1,8 @@
 /** What is to be said of a tracker that one waits for. Pure. */
 
 import type { Device, Position } from "../../api/types";
-import type { Sender } from "./heard";
 import { isSame } from "./numbers";
+import type { Sender } from "./unclaimedSenders";
 
 export type Finding =
   /** It sends positions. */
@@ -54,7 +54,7 @@ export function findingOf(
   const likely = heard.find((each) => each.likely);
   if (!likely) return { kind: "nothing" };
   if (likely.uniqueId) return { kind: "otherNumber", sender: likely };
-  return { kind: likely.looks ? "otherPort" : "broken", sender: likely };
+  return { kind: likely.guessedProtocol ? "otherPort" : "broken", sender: likely };
 }
 
 /** Whether a refusal is about the check value of a message. */

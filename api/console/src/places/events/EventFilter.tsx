@@ -5,7 +5,7 @@ import { Picker } from "../../parts/Picker";
 import { TimeField } from "../../parts/TimeField";
 import { go } from "../../router";
 import { deviceIds, deviceNow } from "../../state/fleet";
-import { read, useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { addressOf, type EventFilters } from "./filters";

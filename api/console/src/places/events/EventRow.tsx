@@ -7,7 +7,7 @@ import { device } from "../../state/fleet";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { historyAt } from "../vehicle/acts";
-import { eventText, iconOf, type Names, toneOf } from "./words";
+import { eventText, iconOf, type Names, toneOf } from "./eventText";
 
 /** Pixels of a row: on phones it has two lines. */
 export function rowHeight(): number {

@@ -4,7 +4,7 @@ import type { Event } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
 import { recentEvents } from "../../state/events";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
 import { EventRow } from "./EventRow";
 import { linesOf } from "./pages";

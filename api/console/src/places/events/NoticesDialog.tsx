@@ -9,7 +9,7 @@ import { Picker } from "../../parts/Picker";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { type Notices, notices, saveNotices } from "../../state/notices";
-import { drop, read, useLoaded } from "../../state/saved";
+import { drop, read, useLoaded } from "../../state/responseCache";
 import { may, session } from "../../state/session";
 import { ALARMS, alarmName } from "./kinds";
 

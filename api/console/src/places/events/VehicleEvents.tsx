@@ -4,7 +4,7 @@ import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { location } from "../../router";
 import { device, loadDevice } from "../../state/fleet";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { VehicleHeader } from "../vehicle/VehicleHeader";
 import { EventFilter } from "./EventFilter";
 import { EventList } from "./EventList";

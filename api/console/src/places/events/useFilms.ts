@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { Event } from "../../api/types";
 import { device } from "../../state/fleet";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { useCaptures } from "../../video/recorded/captures";
 import { clockOf } from "../../video/recorded/clock";
 import { isOpen, readFootage, useFootage } from "../../video/recorded/footage";

@@ -1,7 +1,7 @@
 import { get } from "../../api/call";
 import type { Event, Position } from "../../api/types";
 import { loadDevice } from "../../state/fleet";
-import { type Loaded, useLoaded } from "../../state/saved";
+import { type Loaded, useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
 import { type Around, around, FILES_MS, filesOf, type VehicleFile, WAY_MS } from "./proof";
 

@@ -4,7 +4,7 @@ import type { Company, Event, Ticket, TicketEvent } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { addEvidence, type Evidence, type EvidenceFile } from "../../tickets/evidence";
 import { useCompanies } from "../../tickets/useCompanies";
 import type { Film, VehicleFile } from "./proof";

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { useZones } from "../../state/zones";
-import type { Names } from "./words";
+import type { Names } from "./eventText";
 
 /** The names of the zones that the reader sees. */
 export function useZoneNames(): Names {

@@ -3,7 +3,7 @@ import type { Group } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { location } from "../../router";
 import { deviceNow, loaded } from "../../state/fleet";
-import { read, useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/responseCache";
 import { ListStage } from "../map/ListDrawer";
 import { VehiclePanel } from "../vehicle/VehiclePanel";
 import { FleetList } from "./FleetList";
@@ -11,7 +11,7 @@ import { FleetMap } from "./FleetMap";
 import { filtersOf } from "./filters";
 import { drawerOpen, listSize, setDrawer, setListSize, showList } from "./listSize";
 import { SheetHandle } from "./SheetHandle";
-import { useFound } from "./useFound";
+import { useFilteredVehicles } from "./useFilteredVehicles";
 import "./fleet.css";
 
 /** Map and list of all vehicles, with the panel of the one that is open. */
@@ -23,7 +23,7 @@ export default function Fleet({ params }: { params: Record<string, string> }) {
   }, [id, loaded.value]);
   const groups =
     useLoaded("groups", () => read<Group[]>("/groups", { excludeAttributes: true })).value ?? null;
-  const found = useFound(filtersOf(location.value.query), groups);
+  const found = useFilteredVehicles(filtersOf(location.value.query), groups);
   // Who opens a vehicle wants to see it on the map, and comes back to the list.
   useLayoutEffect(() => {
     setDrawer(id === null);

@@ -12,7 +12,7 @@ import { Icon } from "../../parts/Icon";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { snapshot } from "../../state/fleet";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { may, server, session, style } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { hasPlace } from "./filters";

@@ -9,7 +9,7 @@ import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { TimeField } from "../../parts/TimeField";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { instantText, resolveSpan, type SpanText } from "../../time/spans";

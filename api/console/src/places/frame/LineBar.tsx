@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { reachable } from "../../api/line";
+import { reachable } from "../../api/reachability";
 import { connection, lostSince } from "../../api/socket";
 import { duration } from "../../format/times";
 import { t } from "../../i18n/translate";

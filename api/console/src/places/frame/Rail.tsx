@@ -5,9 +5,9 @@ import { Icon } from "../../parts/Icon";
 import { Menu } from "../../parts/Menu";
 import { go, location } from "../../router";
 import { type RailEntry, railEntries } from "../../routes";
-import { linked, openLinked, setLinked } from "../../state/linked";
+import { linked, openLinked, setLinked } from "../../state/linkedWindows";
 import { session } from "../../state/session";
-import { leave } from "./leave";
+import { logOut } from "./logOut";
 
 /** The places: a rail at the left, on phones a bar at the bottom that has some of them under *More*. */
 export function Rail({ onHelp }: { onHelp: () => void }) {
@@ -46,7 +46,7 @@ export function Rail({ onHelp }: { onHelp: () => void }) {
         <Icon name="user" />
         <span title={user?.name || user?.email}>{t("frame.account")}</span>
       </Link>
-      <button type="button" class="rail-entry rail-wide" onClick={leave}>
+      <button type="button" class="rail-entry rail-wide" onClick={logOut}>
         <Icon name="logout" />
         <span>{t("frame.logout")}</span>
       </button>
@@ -97,7 +97,7 @@ function More({ entries, isHere }: { entries: readonly RailEntry[]; isHere: bool
           items={[
             ...entries.map(({ icon, label, to }) => ({ icon, label: t(label), run: () => go(to) })),
             { icon: "user", label: t("frame.account"), run: () => go("/account") },
-            { icon: "logout", label: t("frame.logout"), run: leave },
+            { icon: "logout", label: t("frame.logout"), run: logOut },
           ]}
           at={{ x: window.innerWidth, y: window.innerHeight }}
           onClose={() => setOpen(false)}

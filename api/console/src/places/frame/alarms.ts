@@ -12,7 +12,7 @@ import { deviceNow } from "../../state/fleet";
 import { isShown, isUrgent, notices } from "../../state/notices";
 import { may, style } from "../../state/session";
 import { zones } from "../../state/zones";
-import { eventText } from "../events/words";
+import { eventText } from "../events/eventText";
 import { playAlarm } from "./sound";
 
 /** More events at once than these are one notice. */

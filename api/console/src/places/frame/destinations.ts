@@ -7,12 +7,12 @@ import { picked } from "../../parts/Picker";
 import { go, location, withQuery } from "../../router";
 import { railEntries } from "../../routes";
 import { deviceNow, snapshot } from "../../state/fleet";
-import { linked, openLinked, setLinked } from "../../state/linked";
+import { linked, openLinked, setLinked } from "../../state/linkedWindows";
 import { may } from "../../state/session";
 import { openSharing } from "../share/sharing";
 import { vehicleActs } from "../vehicle/acts";
 import { openNewestAlarm } from "./alarms";
-import { leave } from "./leave";
+import { logOut } from "./logOut";
 import { actsIn } from "./namedActs";
 
 interface VehicleAct {
@@ -53,7 +53,7 @@ function places(onHelp: () => void): readonly Choice[] {
     act("keys.alarm", openNewestAlarm),
     act(linked.peek() ? "frame.linked" : "frame.secondWindow", windows),
     act("frame.help", onHelp),
-    act("frame.logout", leave),
+    act("frame.logout", logOut),
   ];
 }
 

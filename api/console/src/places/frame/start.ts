@@ -13,8 +13,8 @@ import { startClock } from "../../time/clock";
 import { startCaptures } from "../../video/recorded/captures";
 import { announceEvents } from "./alarms";
 import { keepFocus } from "./focus";
+import { linkWindows } from "./linkWindows";
 import { applyTheme } from "./theme";
-import { linkWindows } from "./windows";
 
 /** What the start failed with, until it works. */
 export const failure = signal<unknown>(null);

@@ -4,7 +4,7 @@ import { useKeys } from "../../keys/listen";
 import { Empty } from "../../parts/Empty";
 import { toast } from "../../parts/Toast";
 import { go, location } from "../../router";
-import { chooseVehicle, chosenElsewhere } from "../../state/linked";
+import { chooseVehicle, chosenElsewhere } from "../../state/linkedWindows";
 import { fullScreen, Tile } from "../../video/Tile";
 import {
   columnsOf,

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../../api/call";
-import { brought } from "../../brought";
 import { t } from "../../i18n/translate";
+import { linkTokens } from "../../linkTokens";
 import { Field } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { go, location } from "../../router";
@@ -18,8 +18,8 @@ type View = "login" | "register" | "reset" | "forgotten";
 /** Login, registration, and the way back for a forgotten password. */
 export default function Login() {
   const isNew = server.value?.newServer ?? false;
-  const [view, setView] = useState<View>(brought.passwordReset ? "reset" : isNew ? "register" : "login");
-  const [said, setSaid] = useState(brought.openid === "cancelled" ? t("login.cancelled") : "");
+  const [view, setView] = useState<View>(linkTokens.passwordReset ? "reset" : isNew ? "register" : "login");
+  const [said, setSaid] = useState(linkTokens.openid === "cancelled" ? t("login.cancelled") : "");
 
   function done() {
     const { path } = location.value;
@@ -34,9 +34,9 @@ export default function Login() {
     return (
       <Card title={t("login.resetTitle")}>
         <ResetForm
-          token={brought.passwordReset ?? ""}
+          token={linkTokens.passwordReset ?? ""}
           onDone={(text) => {
-            brought.passwordReset = null;
+            linkTokens.passwordReset = null;
             setSaid(text);
             setView("login");
           }}

@@ -1,5 +1,5 @@
-import { brought } from "../../brought";
 import { t } from "../../i18n/translate";
+import { linkTokens } from "../../linkTokens";
 import { location, withQuery } from "../../router";
 
 /** What the server takes along: longer addresses are not gone back to. */
@@ -7,7 +7,7 @@ const MAX_LENGTH = 1024;
 
 /** To the login at the OpenID provider, and from there to the present address. */
 export function ProviderLink() {
-  const query = { setup: brought.setup, to: destination() };
+  const query = { setup: linkTokens.setup, to: destination() };
   return (
     <a class="button" href={withQuery("/api/session/openid/auth", query)}>
       {t("login.provider")}

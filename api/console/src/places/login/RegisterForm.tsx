@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { address, Problem } from "../../api/call";
-import { brought } from "../../brought";
 import { t } from "../../i18n/translate";
+import { linkTokens } from "../../linkTokens";
 import { Field } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { login } from "../../state/session";
@@ -62,7 +62,7 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
 async function create(user: { name: string; email: string; password: string }): Promise<void> {
   const headers = {
     "Content-Type": "application/json",
-    ...(brought.setup && { "X-Setup-Token": brought.setup }),
+    ...(linkTokens.setup && { "X-Setup-Token": linkTokens.setup }),
   };
   const answer = await fetch(address("/users"), {
     method: "POST",

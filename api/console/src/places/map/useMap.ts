@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { BaseMapOptions } from "../../map/baseMap";
+import { mapPreferencesOf } from "../../map/mapPreferences";
 import { MapUnavailable } from "../../map/unavailable";
-import { wishesOf } from "../../map/wishes";
 import { server, session, style } from "../../state/session";
 import { creditsOf } from "./credits";
 
@@ -60,7 +60,7 @@ export function useMap<M extends Zoomable>(
   async function open(container: HTMLElement) {
     const language = style.peek().language;
     const { loadBase } = await import("../../map/base");
-    const base = await loadBase(language, wishesOf(session.peek(), server.peek()));
+    const base = await loadBase(language, mapPreferencesOf(session.peek(), server.peek()));
     return { map: await make(container, { base, language }), credits: creditsOf(base) };
   }
   return { element, map: opened?.map ?? null, credits: opened?.credits ?? "", failure };

@@ -6,7 +6,7 @@ import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
 import { location, match } from "../../router";
 import { device, deviceIds, loadDevice, loaded, position } from "../../state/fleet";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { session } from "../../state/session";
 import { camerasOf } from "../../video/channels";
 import { FleetMap } from "../fleet/FleetMap";

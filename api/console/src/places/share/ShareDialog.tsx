@@ -9,7 +9,7 @@ import { Select } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { QrCode } from "../../parts/QrCode";
 import { device, loadDevice, position } from "../../state/fleet";
-import { read, useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import { camerasOf } from "../../video/channels";

@@ -6,7 +6,7 @@ import { t } from "../../i18n/translate";
 import { Problem, sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { device } from "../../state/fleet";
-import { type Loaded, read, useLoaded } from "../../state/saved";
+import { type Loaded, read, useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import "./share.css";

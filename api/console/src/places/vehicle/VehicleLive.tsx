@@ -8,7 +8,7 @@ import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { go, location, withQuery } from "../../router";
 import { device, loadDevice, position } from "../../state/fleet";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { camerasOf } from "../../video/channels";
 import { fullScreen, Tile } from "../../video/Tile";
 import { columnsOf, wallAddress } from "../../video/tiles";

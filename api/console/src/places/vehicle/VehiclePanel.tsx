@@ -14,7 +14,7 @@ import { Problem } from "../../parts/Problem";
 import { go, location, withQuery } from "../../router";
 import { device, loadDevice, loaded, position } from "../../state/fleet";
 import { useMotion } from "../../state/motion";
-import { read, useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/responseCache";
 import { may, style } from "../../state/session";
 import { now } from "../../time/clock";
 import { NewestEvents } from "../events/NewestEvents";

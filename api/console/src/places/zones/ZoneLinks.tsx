@@ -4,7 +4,7 @@ import { t } from "../../i18n/translate";
 import { Icon } from "../../parts/Icon";
 import { type Pick, Picker } from "../../parts/Picker";
 import { deviceIds, deviceNow } from "../../state/fleet";
-import { read, useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
 import type { Editing, LinkKind } from "./editing";
 

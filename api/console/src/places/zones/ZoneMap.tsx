@@ -9,7 +9,7 @@ import { ZoneLayers } from "../../map/zones";
 import { go, location, withQuery } from "../../router";
 import { snapshot } from "../../state/fleet";
 import { may, server, session, style } from "../../state/session";
-import { useFound } from "../fleet/useFound";
+import { useFilteredVehicles } from "../fleet/useFilteredVehicles";
 import { vehicleOf } from "../fleet/vehicleOf";
 import { preferredView, readView, writeView } from "../fleet/view";
 import { coveredBy } from "../map/ListDrawer";
@@ -64,7 +64,7 @@ export function ZoneMap({ zones, isOpen, editing, onOpen, onHandles, onView }: Z
     opened?.layers.set([...others, ...own]);
   }, [opened, drawn, id, record, shape, handles]);
 
-  const vehicles = useFound(ALL_VEHICLES, null);
+  const vehicles = useFilteredVehicles(ALL_VEHICLES, null);
   useEffect(() => {
     if (!document.hidden) opened?.marks.set(vehicles.flatMap((each) => vehicleOf(each) ?? []));
   }, [opened, vehicles]);

@@ -1,7 +1,7 @@
 import { get } from "../../api/call";
 import { hasText, t } from "../../i18n/translate";
 import { Check } from "../../parts/Field";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import type { Crossing, Editing } from "./editing";
 
 const CROSSINGS: readonly Crossing[] = ["geofenceEnter", "geofenceExit"];

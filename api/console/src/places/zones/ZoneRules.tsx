@@ -3,7 +3,7 @@ import { speedIn, speedSign } from "../../format/units";
 import { t } from "../../i18n/translate";
 import { Check, Field } from "../../parts/Field";
 import { Picker } from "../../parts/Picker";
-import { read, useLoaded } from "../../state/saved";
+import { read, useLoaded } from "../../state/responseCache";
 import { style } from "../../state/session";
 import type { Editing } from "./editing";
 import { NumberField } from "./NumberField";

@@ -7,7 +7,7 @@ import { Empty } from "../../parts/Empty";
 import { Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { go, location, withQuery } from "../../router";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
 import { useZones } from "../../state/zones";
 import { ListStage } from "../map/ListDrawer";

@@ -3,7 +3,7 @@
 import { get, getVersioned, post, put, remove } from "../../api/call";
 import type { Geofence, Notification } from "../../api/types";
 import { differing, merged } from "../../state/edits";
-import { drop } from "../../state/saved";
+import { drop } from "../../state/responseCache";
 import { reloadZones } from "../../state/zones";
 import type { Crossing, Editing, LinkKind, Links, Notices, Stored } from "./editing";
 

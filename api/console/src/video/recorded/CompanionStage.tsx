@@ -4,8 +4,8 @@ import type { Cursor } from "../../time/cursor";
 import { Companion } from "./companion";
 import type { Film } from "./film";
 import type { Source } from "./player";
-import { said } from "./said";
 import { keyOf } from "./sources";
+import { statusText } from "./statusText";
 
 interface StageProps {
   film: Film;
@@ -55,7 +55,7 @@ export function CompanionStage({ film, cursor, camera, source, clock, onLead }: 
 function Words({ companion, camera }: { companion: Companion | null; camera: number }) {
   const arrived = (companion?.player.arrived.value.length ?? 0) > 0;
   const saying = companion
-    ? said(companion.player.phase.value, {
+    ? statusText(companion.player.phase.value, {
         camera,
         arrived,
         seconds: null,

@@ -3,10 +3,10 @@ import { t } from "../../i18n/translate";
 import { useKeys } from "../../keys/listen";
 import { Problem } from "../../parts/Problem";
 import { loadDevice } from "../../state/fleet";
-import { useLoaded } from "../../state/saved";
+import { useLoaded } from "../../state/responseCache";
 import { makeCursor } from "../../time/cursor";
 import { AFTER_MS, BEFORE_MS } from "./fetch";
-import { FASTEST_SENT } from "./pace";
+import { FASTEST_SENT } from "./playbackRate";
 import { RecordedFilm } from "./RecordedFilm";
 
 interface EventFilmProps {

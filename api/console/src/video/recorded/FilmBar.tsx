@@ -5,7 +5,7 @@ import { t } from "../../i18n/translate";
 import { Icon, type IconName } from "../../parts/Icon";
 import { style } from "../../state/session";
 import type { Cursor } from "../../time/cursor";
-import { MOST_AT_ONCE } from "./pace";
+import { MOST_AT_ONCE } from "./playbackRate";
 
 interface BarProps {
   cursor: Cursor;

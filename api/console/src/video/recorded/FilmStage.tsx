@@ -6,7 +6,7 @@ import { style } from "../../state/session";
 import { now } from "../../time/clock";
 import type { Film } from "./film";
 import type { RecordedPlayer } from "./player";
-import { said } from "./said";
+import { statusText } from "./statusText";
 
 interface StageProps {
   film: Film;
@@ -51,7 +51,7 @@ function Words({ film, player, camera }: { film: Film; player: RecordedPlayer; c
   const moving = film.moving.value;
   const phase = player.phase.value;
   const ofFile = film.source.value?.kind === "file";
-  const saying = said(phase, {
+  const saying = statusText(phase, {
     camera,
     arrived: player.arrived.value.length > 0,
     seconds: ofFile ? null : Math.max(0, Math.floor((now.value - (asked?.at ?? now.value)) / 1000)),

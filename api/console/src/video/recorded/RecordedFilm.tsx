@@ -23,7 +23,7 @@ import { around, whole } from "./fetch";
 import { Film } from "./film";
 import { useFootage } from "./footage";
 import { cameraLanes, cameraOf } from "./lanes";
-import { MOST_AT_ONCE } from "./pace";
+import { MOST_AT_ONCE } from "./playbackRate";
 import { usePlaybacks } from "./playbacks";
 import type { Source } from "./player";
 import { readRecordings, recordingsOf } from "./recordings";

@@ -3,7 +3,7 @@
 import { effect, type Signal, signal, untracked } from "@preact/signals";
 import type { Cursor } from "../../time/cursor";
 import type { Film } from "./film";
-import { inStep } from "./pace";
+import { inStep } from "./playbackRate";
 import { RecordedPlayer, type Source } from "./player";
 
 export class Companion {

@@ -9,9 +9,9 @@ import type { Cursor } from "../../time/cursor";
 import type { Span } from "../../time/spans";
 import { clockNow, spanOfCamera, spanShown } from "./clock";
 import { fetchSpan } from "./fetch";
-import { catchUp, FASTEST, FASTEST_SENT } from "./pace";
+import { PlaybackControls } from "./playbackControls";
+import { catchUp, FASTEST, FASTEST_SENT } from "./playbackRate";
 import { RecordedPlayer, type Source } from "./player";
-import { Steering } from "./steering";
 
 /** The hand rests so long before a playback is moved. */
 const REST_MS = 400;
@@ -58,7 +58,7 @@ export class Film {
   private pause = 0;
   private paused = false;
   private keeping = false;
-  private readonly steering: Steering;
+  private readonly controls: PlaybackControls;
   /** What is opened next was just fetched: that begins before the cursor, and what came first is shown. */
   private fresh = false;
   /** What is opened next does not begin to play. */
@@ -69,7 +69,7 @@ export class Film {
     private readonly deviceId: number,
     private readonly cursor: Cursor,
   ) {
-    this.steering = new Steering(deviceId, () => this.asked.peek()?.cameras ?? []);
+    this.controls = new PlaybackControls(deviceId, () => this.asked.peek()?.cameras ?? []);
     this.ends.push(
       effect(() => this.followPicture()),
       effect(() => this.followCursor()),
@@ -254,7 +254,7 @@ export class Film {
     });
     this.player.peek()?.expect(at);
     try {
-      await this.steering.steer("seek", { time: at });
+      await this.controls.steer("seek", { time: at });
     } catch (problem) {
       batch(() => {
         this.moving.value = null;
@@ -272,7 +272,7 @@ export class Film {
       if (this.away.peek() || player.phase.peek().name === "ended") return;
       if (plays) {
         player.play();
-        if (this.paused) void this.steering.pace(this.sent.peek()).catch(() => {});
+        if (this.paused) void this.controls.pace(this.sent.peek()).catch(() => {});
         this.paused = false;
       } else {
         player.pause();
@@ -312,7 +312,7 @@ export class Film {
     const before = this.sent.peek();
     this.sent.value = sent;
     try {
-      await this.steering.pace(sent);
+      await this.controls.pace(sent);
     } catch (problem) {
       batch(() => {
         this.sent.value = before;
@@ -343,6 +343,6 @@ export class Film {
   private async pauseVehicle(): Promise<void> {
     if (this.keeping || !this.asked.peek() || this.source.peek()?.kind !== "playback") return;
     this.paused = true;
-    await this.steering.steer("pause").catch(() => {});
+    await this.controls.steer("pause").catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-import { type Sent, sentCommands } from "../../../commands/sent";
+import { type Sent, sentCommands } from "../../../commands/sentCommands";
 import { clockSeconds } from "../../../format/times";
 import { t } from "../../../i18n/translate";
 import { Icon, type IconName } from "../../../parts/Icon";

@@ -2,14 +2,14 @@ import { useEffect } from "preact/hooks";
 import { get, Problem as Refused, remove } from "../../../api/call";
 import type { WaitingCommand } from "../../../api/types";
 import { typeName } from "../../../commands/names";
-import { noteCancelled, noteQueue, sentCommands } from "../../../commands/sent";
+import { noteCancelled, noteQueue, sentCommands } from "../../../commands/sentCommands";
 import { shortTime } from "../../../format/times";
 import { t } from "../../../i18n/translate";
 import { Icon } from "../../../parts/Icon";
 import { Problem, sentenceOf } from "../../../parts/Problem";
 import { toast } from "../../../parts/Toast";
 import { device } from "../../../state/fleet";
-import { useLoaded } from "../../../state/saved";
+import { useLoaded } from "../../../state/responseCache";
 import { may, session, style } from "../../../state/session";
 import { now } from "../../../time/clock";
 

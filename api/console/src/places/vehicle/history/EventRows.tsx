@@ -9,7 +9,7 @@ import { match } from "../../../router";
 import { routes } from "../../../routes";
 import { style } from "../../../state/session";
 import type { Cursor } from "../../../time/cursor";
-import { eventText, type Names, toneOf } from "../../events/words";
+import { eventText, type Names, toneOf } from "../../events/eventText";
 import type { Day } from "./useHistory";
 
 const ROW_PX = 40;

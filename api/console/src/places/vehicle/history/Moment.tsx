@@ -7,7 +7,7 @@ import { altitude, speed } from "../../../format/units";
 import { t } from "../../../i18n/translate";
 import { fixOf, indexAt, type Track } from "../../../map/track";
 import { Skeleton } from "../../../parts/Late";
-import { read } from "../../../state/saved";
+import { read } from "../../../state/responseCache";
 import { style } from "../../../state/session";
 import type { Cursor } from "../../../time/cursor";
 import { Values } from "../Values";

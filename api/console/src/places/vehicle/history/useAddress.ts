@@ -4,7 +4,7 @@ import { go, location, withQuery } from "../../../router";
 import { style } from "../../../state/session";
 import type { Cursor } from "../../../time/cursor";
 import type { Span } from "../../../time/spans";
-import { askedAt, askedText, withCursor } from "./asked";
+import { askedAt, askedText, withCursor } from "./historyQuery";
 
 /** What moves along is written into the address once in so many milliseconds. */
 const PACE_MS = 1000;

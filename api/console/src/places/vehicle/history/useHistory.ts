@@ -3,7 +3,7 @@ import { address, get, Problem } from "../../../api/call";
 import type { Event, StopItem, TripItem } from "../../../api/types";
 import type { Track } from "../../../map/track";
 import { TrackWorker } from "../../../map/trackWorker";
-import { type Loaded, useLoaded } from "../../../state/saved";
+import { type Loaded, useLoaded } from "../../../state/responseCache";
 import { checkSession } from "../../../state/session";
 import { instantText, type Span } from "../../../time/spans";
 

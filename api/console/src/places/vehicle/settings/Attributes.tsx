@@ -5,7 +5,7 @@ import { t } from "../../../i18n/translate";
 import { Field } from "../../../parts/Field";
 import { Icon } from "../../../parts/Icon";
 import { Picker } from "../../../parts/Picker";
-import { read, useLoaded } from "../../../state/saved";
+import { read, useLoaded } from "../../../state/responseCache";
 import { style } from "../../../state/session";
 import {
   enteredOf,

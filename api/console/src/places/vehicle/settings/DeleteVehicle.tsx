@@ -7,7 +7,7 @@ import { sentenceOf } from "../../../parts/Problem";
 import { toast } from "../../../parts/Toast";
 import { go } from "../../../router";
 import { loadFleet } from "../../../state/fleet";
-import { drop } from "../../../state/saved";
+import { drop } from "../../../state/responseCache";
 
 /** Deletes a vehicle after a question, which Enter answers with no. */
 export function DeleteVehicle({ id, name }: { id: number; name: string }) {

@@ -2,7 +2,7 @@ import type { Group } from "../../../api/types";
 import { t } from "../../../i18n/translate";
 import { Check, Field, Select } from "../../../parts/Field";
 import { Picker } from "../../../parts/Picker";
-import { read, useLoaded } from "../../../state/saved";
+import { read, useLoaded } from "../../../state/responseCache";
 import { style } from "../../../state/session";
 import { instantOfLocal, localTime, type Settings } from "./values";
 

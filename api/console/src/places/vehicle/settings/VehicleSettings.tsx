@@ -8,7 +8,7 @@ import { Problem, sentenceOf } from "../../../parts/Problem";
 import { toast } from "../../../parts/Toast";
 import { differing, merged } from "../../../state/edits";
 import { applyMessage } from "../../../state/fleet";
-import { drop, useLoaded } from "../../../state/saved";
+import { drop, useLoaded } from "../../../state/responseCache";
 import { may } from "../../../state/session";
 import { VehicleHeader } from "../VehicleHeader";
 import { Attributes } from "./Attributes";

@@ -1,0 +1,49 @@
+/** What a reader wants under the vehicles, beside what `[map]` of the server's settings says (docs/console.md#map). */
+
+/** Of users and of the server (docs/users.md#preferences). */
+interface Preferring {
+  map?: string | null;
+  mapUrl?: string | null;
+  poiLayer?: string | null;
+}
+
+export interface MapPreferences {
+  /** URL of tiles or of a style, as `[map] tiles`. */
+  tiles: string | null;
+  /** URL of a KML file with points of interest. */
+  places: string | null;
+}
+
+/** The name in `map` of what `mapUrl` describes. */
+const CUSTOM = "custom";
+
+/** What is wished: by the user, else by the server; the other way round if the server forces its settings. */
+export function mapPreferencesOf(
+  user: Preferring | null | undefined,
+  server: (Preferring & { forceSettings?: boolean }) | null | undefined,
+): MapPreferences {
+  const order = server?.forceSettings ? [server, user] : [user, server];
+  const map = order.map((each) => each?.map).find(Boolean);
+  const places = order.map((each) => each?.poiLayer).find(Boolean) ?? null;
+  return { tiles: map === CUSTOM ? server?.mapUrl || null : null, places };
+}
+
+/**
+ * The URL as a whole, if the policy of the page lets it be read: from this server, or from the host of the tiles that
+ * the settings name. Else null.
+ */
+export function allowed(url: string | null, tiles: string | null, here: string): string | null {
+  if (!url) return null;
+  const origins = [here, ...(tiles ? [originOf(tiles, here)] : [])];
+  const origin = originOf(url, here);
+  if (origin === null || !origins.includes(origin)) return null;
+  return url.startsWith("/") ? origin + url : url;
+}
+
+function originOf(url: string, here: string): string | null {
+  try {
+    return new URL(url, here).origin;
+  } catch {
+    return null;
+  }
+}

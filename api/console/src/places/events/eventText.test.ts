@@ -1,0 +1,35 @@
+import { beforeAll, expect, test } from "vitest";
+import type { Event } from "../../api/types";
+import { styleOf } from "../../format/style";
+import { setLanguage } from "../../i18n/translate";
+import { eventText, iconOf, toneOf } from "./eventText";
+
+const STYLE = styleOf(null, null, "en");
+const zones = new Map([[4, "Depot"]]);
+const said = (type: string, attributes: Event["attributes"] = {}, geofenceId = 0) =>
+  eventText({ type, attributes, geofenceId } as Event, zones, STYLE);
+
+beforeAll(() => setLanguage("en"));
+
+test("events are said with their values", () => {
+  expect(said("alarm", { alarm: "sos" })).toBe("Alarm: emergency button");
+  expect(said("alarm")).toBe("Alarm");
+  expect(said("deviceOverspeed", { speed: 50, speedLimit: 43.2 })).toBe("Too fast: 93 km/h, allowed 80 km/h");
+  expect(said("deviceOverspeed")).toBe("Too fast");
+  expect(said("deviceFuelDrop", { before: 40, after: 30.5 })).toBe("Fuel dropped: from 40.0 l to 30.5 l");
+  expect(said("geofenceExit", {}, 4)).toBe("Left Depot");
+  expect(said("geofenceExit", {}, 5)).toBe("Left a zone");
+  expect(said("media", { media: "image", file: "a.jpg" })).toBe("Sent a picture");
+  expect(said("media", { media: "other" })).toBe("Sent a file");
+  expect(said("commandResult", { result: "OK" })).toBe("Answer to a command: OK");
+  expect(said("deviceOnline")).toBe("Came online");
+  expect(said("unheardOf")).toBe("unheardOf");
+});
+
+test("alarms stand out", () => {
+  expect(toneOf({ type: "alarm" })).toBe("alarm");
+  expect(toneOf({ type: "deviceOverspeed" })).toBe("warning");
+  expect(toneOf({ type: "ignitionOn" })).toBe("plain");
+  expect(iconOf({ type: "alarm" })).toBe("alarm");
+  expect(iconOf({ type: "geofenceEnter" })).toBe("zone");
+});
