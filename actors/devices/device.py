@@ -11,8 +11,8 @@ from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, 
 from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.device_uploads import DeviceUploads
+from motorpool.actors.devices.online_status import OnlineStatus
 from motorpool.actors.devices.options import DeviceOptions
-from motorpool.actors.devices.presence import Presence
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.downlink import (
@@ -64,9 +64,9 @@ class DeviceActor(Actor[DeviceMessage]):
         "_commands",
         "_database",
         "_device_id",
+        "_online_status",
         "_options",
         "_positions",
-        "_presence",
         "_rule_cache",
         "_session",
         "_uploads",
@@ -81,7 +81,7 @@ class DeviceActor(Actor[DeviceMessage]):
         self._rule_cache = rule_cache
         # Made by `start`.
         self._session: DeviceSession
-        self._presence: Presence
+        self._online_status: OnlineStatus
         self._positions: DevicePositions
         self._commands: DeviceCommands
         self._uploads: DeviceUploads
@@ -91,11 +91,11 @@ class DeviceActor(Actor[DeviceMessage]):
         device_id, context, options, database = self._device_id, self.context, self._options, self._database
         stored = await context.system.ref(DEVICE_LOADER).ask(LoadDevice(device_id), LOAD_SECONDS)
         session = self._session = DeviceSession(context, self._rule_cache)
-        self._presence = Presence(
+        self._online_status = OnlineStatus(
             device_id, context, options.status_timeout_seconds, self._status_changed, stored.last_update
         )
         positions = self._positions = DevicePositions(
-            device_id, context, session, self._presence, self._rule_cache, options.latest, stored.state
+            device_id, context, session, self._online_status, self._rule_cache, options.latest, stored.state
         )
         self._commands = DeviceCommands(
             device_id, session, database, options, context, positions.publish_event
@@ -110,7 +110,7 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def may_leave(self) -> bool:
         """Not while the device is connected or counts as online."""
-        return not self._session.any_open and self._presence.status != "online"
+        return not self._session.any_open and self._online_status.status != "online"
 
     def handle(self, message: DeviceMessage) -> object:
         """Handle one message; the frequent ones come first and mostly do not wait."""
@@ -149,7 +149,7 @@ class DeviceActor(Actor[DeviceMessage]):
                 self._session.current_rules()
                 return None
             case CheckStatus():
-                return self._presence.check()
+                return self._online_status.check()
             case CheckExpiration():
                 return self._follow_row(self._session.row)
             case AuthorizeAlarmUpload():
@@ -199,7 +199,7 @@ class DeviceActor(Actor[DeviceMessage]):
             return session.refuse(message.connection)
         if session.connection is None and not CODECS[message.protocol].request_response:
             message.connection.offer(Reannounce())
-        return self._presence.mark_seen(self.context.clock.now())
+        return self._online_status.mark_seen(self.context.clock.now())
 
     def _connected(self, message: Connected) -> None:
         if not self._session.connect(message):
@@ -207,7 +207,7 @@ class DeviceActor(Actor[DeviceMessage]):
         if self._options.clustered:
             self.context.system.ref(HOMES).offer(DeviceConnected(self._device_id))
         self._commands.connection_changed()
-        self._presence.mark_seen(self.context.clock.now())
+        self._online_status.mark_seen(self.context.clock.now())
         if self._commands.queue.waiting:
             self.context.ref.offer(DeliverQueued())
 
@@ -216,14 +216,14 @@ class DeviceActor(Actor[DeviceMessage]):
             if self._options.clustered:
                 self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
-                self._presence.announce("offline")
+                self._online_status.announce("offline")
 
     def _connected_elsewhere(self) -> None:
         if self._session.close_replaced():
             if self._options.clustered:
                 self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
-                self._presence.leave()
+                self._online_status.leave()
 
     def _stored_elsewhere(self) -> object:
         if self._session.connection is not None:
@@ -231,8 +231,8 @@ class DeviceActor(Actor[DeviceMessage]):
             return None
         if self._session.any_open:
             return self._positions.reload()
-        if self._presence.status != "offline":
-            self._presence.leave()
+        if self._online_status.status != "offline":
+            self._online_status.leave()
         # The next message finds an actor that has read the position.
         return self.context.leave()
 
@@ -260,7 +260,7 @@ class DeviceActor(Actor[DeviceMessage]):
     def _follow_row(self, row: Device | None) -> None:
         """Follow the row: it may have ended the right to report."""
         if self._session.follow_row(row, self.context.clock.now()) and row is not None:
-            self._presence.mark_offline()
+            self._online_status.mark_offline()
 
     # Other reports, and events without a position
 
@@ -277,7 +277,7 @@ class DeviceActor(Actor[DeviceMessage]):
             case AlarmFileStored():
                 return self._uploads.alarm_file_stored(message)
             case RecordingListReceived():
-                self._presence.mark_seen(self.context.clock.now())
+                self._online_status.mark_seen(self.context.clock.now())
                 return self._uploads.recording_list_received(message)
             case _:
                 assert_never(message)
@@ -293,7 +293,7 @@ class DeviceActor(Actor[DeviceMessage]):
         result = message.result
         if self._commands.answered(result) and result.ok and result.receipt is None:
             # A stream began or ended with its readers, who see that.
-            self._presence.mark_seen(self.context.clock.now())
+            self._online_status.mark_seen(self.context.clock.now())
             return None
         text = result.text or ("ok" if result.ok else "failed")
         report = PositionReport({"result": text}, located=False, receipt=result.receipt)

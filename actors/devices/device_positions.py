@@ -11,8 +11,8 @@ import msgspec
 
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, RELOAD_SECONDS, LoadDevice
 from motorpool.actors.devices.device_session import DeviceSession
+from motorpool.actors.devices.online_status import OnlineStatus
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
-from motorpool.actors.devices.presence import Presence
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
@@ -34,7 +34,7 @@ class DevicePositions:
         "_context",
         "_device_id",
         "_latest",
-        "_presence",
+        "_online_status",
         "_rule_cache",
         "_session",
         "_state",
@@ -46,7 +46,7 @@ class DevicePositions:
         device_id: int,
         context: Context[DeviceMessage],
         session: DeviceSession,
-        presence: Presence,
+        online_status: OnlineStatus,
         rule_cache: RuleCache,
         latest: Mapping[int, Position | None],
         state: FoldState,
@@ -56,7 +56,7 @@ class DevicePositions:
         self._clock = context.clock
         self._context = context
         self._session = session
-        self._presence = presence
+        self._online_status = online_status
         self._rule_cache = rule_cache
         self._latest = latest
         self._state = state
@@ -88,9 +88,9 @@ class DevicePositions:
             if self._rule_cache.is_new(failure):
                 self._context.log.warning("computed attribute %d has failed: %s", *failure)
         if result.position is None:
-            self._presence.mark_seen(now)
+            self._online_status.mark_seen(now)
             return self._append(AppendEvents(result.events, connection, report.receipt))
-        self._presence.note_position(now)
+        self._online_status.note_position(now)
         return self._append(
             Append(
                 result.position,

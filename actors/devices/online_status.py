@@ -18,7 +18,7 @@ LAST_UPDATE_SECONDS = 1.0
 """Between two announcements of one device that only bring a new last update."""
 
 
-class Presence:
+class OnlineStatus:
     """Status and last update of one device, announced to the directory as they change."""
 
     __slots__ = (
