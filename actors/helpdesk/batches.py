@@ -60,11 +60,11 @@ class TicketBatches:
     ) -> list[Change]:
         facts = await lock_facts(transaction, ticket_ids, self._calendars, now=now)
         changes = []
-        for place, ticket_id in enumerate(ticket_ids, start=1):
+        for number, ticket_id in enumerate(ticket_ids, start=1):
             # A ticket that was deleted meanwhile has no facts.
             if ticket_id in facts:
                 changes.append(Change(facts[ticket_id], rule(facts[ticket_id], now)))
-            if place % TICKETS_AT_A_TIME == 0:
+            if number % TICKETS_AT_A_TIME == 0:
                 await trio.lowlevel.checkpoint()
         return await write(transaction, changes, now, self._mails)
 

@@ -48,8 +48,8 @@ def escalate(draft: Draft) -> None:
         return
     attributes: dict[str, Any] = dict(names)
     for change in changes:
-        place = change.field[0].upper() + change.field[1:]
-        attributes |= {f"from{place}": change.before, f"to{place}": change.after}
+        name = change.field[0].upper() + change.field[1:]
+        attributes |= {f"from{name}": change.before, f"to{name}": change.after}
     entry = draft.enter("escalated", attributes=attributes)
     if priority_id and draft.ticket.priority_id != priority_id:
         draft.set(priority_id=priority_id)

@@ -254,7 +254,7 @@ def _backlog(backlog: Backlog, names: Mapping[tuple[str, int], str]) -> BacklogF
         by_category=named("category"),
         by_assignee=named("assignee"),
         by_zone=[ZoneCount(str(zone), count) for zone, count in _most_first(backlog.groups["zone"])],
-        ageing=[AgeCount(bucket, ages.get(place, 0)) for place, bucket in enumerate(AGE_BUCKETS)],
+        ageing=[AgeCount(bucket, ages.get(index, 0)) for index, bucket in enumerate(AGE_BUCKETS)],
     )
 
 

@@ -104,9 +104,9 @@ def _set_instants(draft: Draft, before: str, after: str) -> None:
 
 def _pause_or_resume(draft: Draft, before: str, status: TicketStatus) -> None:
     """End the pause of the previous status, and begin the pause of the new one."""
-    for place, pause in enumerate(draft.pauses):
+    for index, pause in enumerate(draft.pauses):
         if pause.ends is None and pause.reason == before:
-            draft.pauses[place] = msgspec.structs.replace(pause, ends=max(pause.begins, draft.now))
+            draft.pauses[index] = msgspec.structs.replace(pause, ends=max(pause.begins, draft.now))
     if status.kind not in RUNNING_KINDS:
         draft.pauses.append(TicketPause(draft.now, None, status.id, status.kind))
     if (before == "pending") != (status.kind == "pending"):

@@ -75,8 +75,8 @@ async def create_tickets(
         skip_locked=without_waiting,
     )
     tickets = {
-        place: with_category(request.ticket, request.category, found[request.ticket.company_id].setup)
-        for place, request in enumerate(requests)
+        index: with_category(request.ticket, request.category, found[request.ticket.company_id].setup)
+        for index, request in enumerate(requests)
         if request.ticket.company_id in found
     }
     priorities = {ticket.priority_id for ticket in tickets.values()}
@@ -87,23 +87,23 @@ async def create_tickets(
     results: list[Change | TicketRefused | None] = [None] * len(requests)
     decided: dict[int, Outcome] = {}
     counters: dict[int, TicketCounter] = {}
-    for place, ticket in tickets.items():
+    for index, ticket in tickets.items():
         company = found[ticket.company_id]
         if ticket.priority_id in company.setup.priorities and ticket.priority_id not in hours:
             continue
         try:
             counter = _next(counters.get(ticket.company_id, company.counter), now, most_per_hour)
-            decided[place] = _decide(requests[place], ticket, company, counter.last_number, hours, now)
+            decided[index] = _decide(requests[index], ticket, company, counter.last_number, hours, now)
         except TicketRefused as refused:
-            results[place] = refused
+            results[index] = refused
         else:
             counters[ticket.company_id] = counter
     written = await write(transaction, [Change(None, outcome) for outcome in decided.values()], now, mails)
     if counters:
         await ticket_setups.store_counters(transaction, counters)
-    for place, change in zip(decided, written, strict=True):
-        results[place] = change
-        also = requests[place].also
+    for index, change in zip(decided, written, strict=True):
+        results[index] = change
+        also = requests[index].also
         if also is not None:
             await also(transaction, change.outcome.ticket)
     return results

@@ -151,7 +151,7 @@ def validate_change(old: Mapping[str, Any], new: Mapping[str, Any], editor_id: i
     """Return the attributes to store: rules checked, with ids, and `editor_id` on those that were changed.
 
     Raises:
-        RuleRefused: A rule is not valid; the text begins with its place, such as `ticketRules[0].when`.
+        RuleRefused: A rule is not valid; the text begins with its path, such as `ticketRules[0].when`.
     """
     attributes = dict(new)
     sent = attributes.get(KEY)
@@ -165,8 +165,8 @@ def validate_change(old: Mapping[str, Any], new: Mapping[str, Any], editor_id: i
     held = {each["id"]: each for each in _stored(old)}
     rules: list[Any] = []
     used: set[str] = set()
-    for place, each in enumerate(sent):
-        rule = _checked(each, f"{KEY}[{place}]")
+    for index, each in enumerate(sent):
+        rule = _checked(each, f"{KEY}[{index}]")
         known = held.get(rule.id) if rule.id not in used else None
         number = rule.id if known is not None else secrets.token_hex(ID_BYTES)
         used.add(number)
@@ -183,50 +183,50 @@ def _stored(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(rule) for rule in rules_of(attributes)]
 
 
-def _checked(sent: object, place: str) -> TicketRule:
+def _checked(sent: object, path: str) -> TicketRule:
     try:
         rule = msgspec.convert(sent, TicketRule)
     except msgspec.ValidationError as error:
-        raise RuleRefused(f"{place}: {error}") from None
+        raise RuleRefused(f"{path}: {error}") from None
     when, then = rule.when, rule.then
     if not rule.name.strip() or len(rule.name) > MAX_TEXT:
-        raise RuleRefused(f"{place}.name: empty, or longer than {MAX_TEXT} characters")
+        raise RuleRefused(f"{path}.name: empty, or longer than {MAX_TEXT} characters")
     if not when.event_types:
-        raise RuleRefused(f"{place}.when.eventTypes: needed")
+        raise RuleRefused(f"{path}.when.eventTypes: needed")
     unknown = [name for name in when.event_types if name not in EVENT_TYPES]
     if unknown:
-        raise RuleRefused(f"{place}.when.eventTypes: there is no type {unknown[0][:50]!r}")
+        raise RuleRefused(f"{path}.when.eventTypes: there is no type {unknown[0][:50]!r}")
     for name, values in msgspec.structs.asdict(when).items():
         if isinstance(values, tuple) and len(values) > MAX_IDS:
-            raise RuleRefused(f"{place}.when.{name}: at most {MAX_IDS}")
+            raise RuleRefused(f"{path}.when.{name}: at most {MAX_IDS}")
     if any(len(word) > MAX_TEXT for word in when.alarms):
-        raise RuleRefused(f"{place}.when.alarms: longer than {MAX_TEXT} characters")
+        raise RuleRefused(f"{path}.when.alarms: longer than {MAX_TEXT} characters")
     if len(then.subject) > MAX_TEXT:
-        raise RuleRefused(f"{place}.then.subject: longer than {MAX_TEXT} characters")
+        raise RuleRefused(f"{path}.then.subject: longer than {MAX_TEXT} characters")
     for name, value, least, most in (
         ("dedupeMinutes", rule.dedupe_minutes, 0, MAX_MINUTES),
         ("maxPerHour", rule.max_per_hour, 1, MAX_PER_HOUR),
     ):
         if not least <= value <= most:
-            raise RuleRefused(f"{place}.{name}: not from {least} to {most}")
+            raise RuleRefused(f"{path}.{name}: not from {least} to {most}")
     if rule.capture is not None:
-        _check_capture(rule.capture, f"{place}.capture")
+        _check_capture(rule.capture, f"{path}.capture")
     return rule
 
 
-def _check_capture(capture: RuleCapture, place: str) -> None:
+def _check_capture(capture: RuleCapture, path: str) -> None:
     if capture.channel not in CHANNELS:
-        raise RuleRefused(f"{place}.channel: cameras have the numbers 1 to 31")
+        raise RuleRefused(f"{path}.channel: cameras have the numbers 1 to 31")
     for name, value in (
         ("beforeSeconds", capture.before_seconds),
         ("afterSeconds", capture.after_seconds),
     ):
         if value > MAX_CAPTURE_SECONDS:
-            raise RuleRefused(f"{place}.{name}: not from 0 to {MAX_CAPTURE_SECONDS}")
+            raise RuleRefused(f"{path}.{name}: not from 0 to {MAX_CAPTURE_SECONDS}")
     if capture.live and capture.before_seconds:
-        raise RuleRefused(f"{place}.beforeSeconds: 0 for live video")
+        raise RuleRefused(f"{path}.beforeSeconds: 0 for live video")
     if not capture.before_seconds + capture.after_seconds:
-        raise RuleRefused(f"{place}.afterSeconds: needed")
+        raise RuleRefused(f"{path}.afterSeconds: needed")
 
 
 def matches(rule: TicketRule, event: Event, group_ids: Collection[int]) -> bool:

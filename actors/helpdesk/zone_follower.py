@@ -76,7 +76,7 @@ class ZoneFollower(PollingActor[Never]):
                 since[ticket.device_id] = min(start, since.get(ticket.device_id, start))
         fixes = await zone_pauses.latest_fixes(self._database, since) if since else {}
         moved: dict[int, ZoneTicket] = {}
-        for place, ticket in enumerate(tickets, start=1):
+        for number, ticket in enumerate(tickets, start=1):
             was_outside = ticket.paused_since is not None
             zone = zones.get(ticket.geofence_id)
             outside = False
@@ -85,7 +85,7 @@ class ZoneFollower(PollingActor[Never]):
                 outside = is_outside(fixes[ticket.device_id], contains, now, was_outside=was_outside)
             if outside != was_outside:
                 moved[ticket.id] = ticket
-            if place % TICKETS_AT_A_TIME == 0:
+            if number % TICKETS_AT_A_TIME == 0:
                 await trio.lowlevel.checkpoint()
         if moved:
             await self._move(moved)

@@ -72,9 +72,9 @@ def _may_begin(draft: Draft) -> bool:
 
 def end_zone_pause(draft: Draft) -> bool:
     """End the pause, and leave the clocks to the caller; return whether there was one."""
-    for place, pause in enumerate(draft.pauses):
+    for index, pause in enumerate(draft.pauses):
         if pause.ends is None and pause.reason == OUTSIDE_ZONE:
-            draft.pauses[place] = msgspec.structs.replace(pause, ends=max(pause.begins, draft.now))
+            draft.pauses[index] = msgspec.structs.replace(pause, ends=max(pause.begins, draft.now))
             draft.enter("slaResumed", attributes={"reason": OUTSIDE_ZONE})
             return True
     return False

@@ -40,12 +40,12 @@ def _network(address: str) -> str:
 class ConnectionLimits:
     """Counts open connections in all and for each client.
 
-    The last `reserve` places go only to clients that have hardly any connection yet, so that one client, or a
+    The last `reserve` slots go only to clients that have hardly any connection yet, so that one client, or a
     few, cannot keep everybody else out.
     """
 
     FEW = 2
-    """A client with fewer connections may have one of the reserved places."""
+    """A client with fewer connections may have one of the reserved slots."""
 
     def __init__(self, *, total: int, per_client: int, reserve: int = 0) -> None:
         self._total = total

@@ -105,7 +105,7 @@ class HomeRequests(Actor[HomeRequest]):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._under_way: dict[object, _UnderWay] = {}
-        self._places: Counter[tuple[str, *tuple[int, ...]]] = Counter()
+        self._slots: Counter[tuple[str, *tuple[int, ...]]] = Counter()
         """How many requests are under way of each user, and for each device."""
         self._unsent: deque[_UnderWay] = deque()
         self._added = Signal()
@@ -129,7 +129,7 @@ class HomeRequests(Actor[HomeRequest]):
             if reason := self._refusal(message):
                 return NoAnswer(reason)
             under_way = self._under_way[key] = _UnderWay(key, message, trio.current_time())
-            self._places.update(_limits(message).keys())
+            self._slots.update(_limits(message).keys())
             self._unsent.append(under_way)
             self._added.set()
         reply: Deferred[Answer | NoAnswer] = Deferred()
@@ -140,7 +140,7 @@ class HomeRequests(Actor[HomeRequest]):
         if self._down_until.get(message.home.node, 0.0) > trio.current_time():
             return "the server of the device cannot be reached now"
         if len(self._under_way) >= MAX_REQUESTS or any(
-            self._places[place] >= limit for place, limit in _limits(message).items()
+            self._slots[key] >= limit for key, limit in _limits(message).items()
         ):
             return "too many requests to the server of the device are under way"
         return ""
@@ -185,10 +185,10 @@ class HomeRequests(Actor[HomeRequest]):
         """Close a shared request, which has ended or is to end, to new waiters."""
         if self._under_way.get(under_way.key) is under_way:
             del self._under_way[under_way.key]
-            for place in _limits(under_way.request):
-                self._places[place] -= 1
-                if not self._places[place]:
-                    del self._places[place]
+            for key in _limits(under_way.request):
+                self._slots[key] -= 1
+                if not self._slots[key]:
+                    del self._slots[key]
 
     async def _exchange(self, request: HomeRequest) -> Answer | NoAnswer:
         import httpx  # noqa: PLC0415 - as above
@@ -250,7 +250,7 @@ class HomeRequests(Actor[HomeRequest]):
 
 
 def _limits(request: HomeRequest) -> dict[tuple[str, *tuple[int, ...]], int]:
-    """Return what a request takes a place of, each with its limit."""
+    """Return the keys under which a request takes a slot, each with its limit."""
     return {
         ("user", request.user_id): MAX_USER_REQUESTS,
         ("device", request.device_id): MAX_DEVICE_REQUESTS,

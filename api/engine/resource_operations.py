@@ -41,31 +41,31 @@ def add_resource_operations(resource: Resource[Any], operations: Operations) -> 
     thing, things = spaced(one), spaced(many)
     article = "an" if thing[0] in "aeio" else "a"
     shape = resource.shape
-    path, single = f"/{resource.path}", f"/{resource.path}/{{id}}"
+    collection, single = f"/{resource.path}", f"/{resource.path}/{{id}}"
     listed: Any = list[shape]  # type: ignore[valid-type]  # a type made at run time, for msgspec
     found: dict[int, Content] = {200: Content(shape=shape, headers=VERSION_HEADER)}
     declare = [
         (
             "GET",
-            path,
+            collection,
             f"list{many}",
             f"List {things}",
             served.list_records,
             {200: Content(shape=listed)},
         ),
-        ("POST", path, f"create{one}", f"Create {article} {thing}", served.create, found),
+        ("POST", collection, f"create{one}", f"Create {article} {thing}", served.create, found),
         ("GET", single, f"get{one}", f"Fetch {article} {thing}", served.fetch, found),
         ("PUT", single, f"update{one}", f"Replace {article} {thing}", served.update, found),
         ("DELETE", single, f"delete{one}", f"Delete {article} {thing}", served.delete, {204: NO_CONTENT}),
     ]
-    for method, place, name, summary, serve, answers in declare:
+    for method, path, name, summary, serve, answers in declare:
         is_public = resource.public_create and method == "POST"
-        errors = () if (method, place) == ("GET", single) and not distinguishes else (400,)
+        errors = () if (method, path) == ("GET", single) and not distinguishes else (400,)
         headers = {"POST": resource.create_headers, "PUT": IF_MATCH, "DELETE": IF_MATCH}
         operations.add(
             Operation(
                 method=method,
-                path=place,
+                path=path,
                 tag=operations.tag,
                 name=name,
                 summary=summary,

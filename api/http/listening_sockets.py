@@ -125,12 +125,12 @@ class AbortableStream(trio.abc.HalfCloseableStream):
 
 
 class Admission:
-    """The places of all listening sockets together: a number in all, and one for each client address."""
+    """The slots of all listening sockets together: a number in all, and one for each client address."""
 
     def __init__(self, *, total: int, per_client: int, proxies: Networks) -> None:
         """Connections from `proxies` belong to many clients and count in all only."""
         self.slots = trio.Semaphore(total)
-        """Clients wait in the operating system's queue while all places are taken."""
+        """Clients wait in the operating system's queue while all slots are taken."""
         self._limits = ConnectionLimits(total=total, per_client=per_client, reserve=total // 10)
         self._proxies = proxies
         self._log = PeerLog()

@@ -154,13 +154,13 @@ class VerifiedArchive:
     def extract(self, name: str, folder: Path) -> None:
         """Write one file below a folder to which no other process writes."""
         member = self._members[name]
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        opened = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, member.mode & 0o777)
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        opened = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, member.mode & 0o777)
         with os.fdopen(opened, "wb") as file:
             for chunk in self.chunks(name):
                 file.write(chunk)
-        os.utime(place, (member.mtime, member.mtime))
+        os.utime(target, (member.mtime, member.mtime))
 
 
 def _check(tar: tarfile.TarFile) -> tuple[Manifest, dict[str, tarfile.TarInfo]]:

@@ -239,19 +239,19 @@ def _replace(settings: Settings, url: str, archive: VerifiedArchive, *, force: b
 def _swap(data: Path, work: Path, *, force: bool) -> list[str]:
     kept = []
     for name in (*FOLDERS, *FILES):
-        place = data / name
-        if place.exists() and (place.is_file() or any(place.iterdir())):
+        target = data / name
+        if target.exists() and (target.is_file() or any(target.iterdir())):
             if force:
                 work.mkdir(exist_ok=True)
-                place.rename(work / f"old-{name}")
+                target.rename(work / f"old-{name}")
             else:
                 aside = dumps.unused_path(data / f"{name}.before-restore")
-                place.rename(aside)
+                target.rename(aside)
                 kept.append(str(aside))
-        elif place.is_dir():
-            place.rmdir()
+        elif target.is_dir():
+            target.rmdir()
         if (work / name).exists():
-            (work / name).rename(place)
+            (work / name).rename(target)
     sync_folder(data)
     return kept
 

@@ -88,8 +88,8 @@ class CalendarPolicy(LinkedPolicy[Calendar]):
             gap = await trio.to_thread.run_sync(_short_gap, new.data, call.now, limiter=self._parser_limit)
             if gap is not None:
                 seconds = (gap[1] - gap[0]).total_seconds()
-                place = f"{gap[0]:%Y-%m-%dT%H:%M:%SZ}"
-                call.warning = f"it is shut for {seconds:g} s at {place}, which is seldom meant"
+                since = f"{gap[0]:%Y-%m-%dT%H:%M:%SZ}"
+                call.warning = f"it is shut for {seconds:g} s at {since}, which is seldom meant"
 
         call.after_commit.append(warn)
         return await super().prepare(call, transaction, new, old)

@@ -112,14 +112,14 @@ def _remove_abandoned(folder: Path, now: datetime) -> None:
 
 def _put(root: Path, path: str, part: Path) -> None:
     """Move the file to its path without following links; runs in a thread."""
-    place = root
+    folder = root
     make_folder(root)
     for segment in path.split("/")[:-1]:
-        place /= segment
-        if place.is_symlink():
+        folder /= segment
+        if folder.is_symlink():
             raise BadRequest("path: leads through a link")
         try:
-            make_folder(place)
+            make_folder(folder)
         except FileExistsError:
             raise BadRequest(f"path: {segment} is a file already") from None
     try:

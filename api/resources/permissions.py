@@ -146,7 +146,7 @@ def _by_place(sent: Sequence[SentLink]) -> dict[str, SentLink]:
 
 
 async def _apply(call: Call, sent: Mapping[str, SentLink], *, add: bool) -> None:
-    """Add or remove links in one transaction. The keys of `sent` are their places in the body."""
+    """Add or remove links in one transaction. The keys of `sent` are their paths in the body."""
     LINK.require(call.caller)
     if not sent:
         return
@@ -159,26 +159,26 @@ async def _apply(call: Call, sent: Mapping[str, SentLink], *, add: bool) -> None
 
 def _read(sent: Mapping[str, SentLink]) -> tuple[LinkType, dict[str, tuple[int, int]]]:
     """Return the kind of the links, and their ids, the owner's first. BadRequest names the wrong one."""
-    first_place, first = next(iter(sent.items()))
-    pair = _pair(first, first_place)
+    first_path, first = next(iter(sent.items()))
+    pair = _pair(first, first_path)
     pairs = {}
-    for place, link in sent.items():
+    for path, link in sent.items():
         if tuple(link) != tuple(first):
-            raise BadRequest(f"{place}: all links of a list have the same two keys")
+            raise BadRequest(f"{path}: all links of a list have the same two keys")
         for key, number in link.items():
             if type(number) is not int:
-                raise BadRequest(f"{_dotted(place, key)}: expected `int`")
+                raise BadRequest(f"{_dotted(path, key)}: expected `int`")
         owner_id, property_id = link.values()
-        pairs[place] = (owner_id, property_id)
+        pairs[path] = (owner_id, property_id)
     return pair, pairs
 
 
-def _pair(keys: Iterable[str], place: str = "") -> LinkType:
+def _pair(keys: Iterable[str], path: str = "") -> LinkType:
     """Return the kind of links with these two keys. Raises BadRequest."""
     found = BY_KEYS.get(tuple(key.lower() for key in keys))
     if found is None:
         text = "a link has exactly two keys, the owner's first, such as userId and deviceId"
-        raise BadRequest(f"{place}: {text}" if place else text)
+        raise BadRequest(f"{path}: {text}" if path else text)
     return found
 
 
@@ -200,10 +200,10 @@ async def _require_access(
             await _accessible(call, transaction, pair.owner, owners),
             await _accessible(call, transaction, pair.property, owned),
         ]
-    for place, ids in pairs.items():
+    for path, ids in pairs.items():
         for key, accessible, number in zip(pair.keys, sides, ids, strict=True):
             if number not in accessible:
-                raise BadRequest(f"{_dotted(place, key)}: no access to it, or no such")
+                raise BadRequest(f"{_dotted(path, key)}: no access to it, or no such")
 
 
 async def _accessible(call: Call, transaction: Queries, kind: str, ids: Collection[int]) -> set[int]:
@@ -227,5 +227,5 @@ async def _accessible(call: Call, transaction: Queries, kind: str, ids: Collecti
     return set(await table.ids(transaction, query)) | own
 
 
-def _dotted(place: str, key: str) -> str:
-    return f"{place}.{key}" if place else key
+def _dotted(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

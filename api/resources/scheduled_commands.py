@@ -141,11 +141,11 @@ class ScheduledCommandPolicy(LinkedPolicy[ScheduledCommand]):
         """Check access to the calendar and to added commands; commands that are kept are not checked."""
         new = await super().prepare(call, transaction, new, old)
         known = {step.command_id for step in (*old.on_start, *old.on_end)} if old is not None else set()
-        added = {place: step.command_id for place, step in new.steps.items() if step.command_id not in known}
+        added = {path: step.command_id for path, step in new.steps.items() if step.command_id not in known}
         accessible = await _accessible(call, transaction, set(added.values()))
-        for place, command_id in added.items():
+        for path, command_id in added.items():
             if command_id not in accessible:
-                raise BadRequest(f"{place}.commandId: no access to it, or no such")
+                raise BadRequest(f"{path}.commandId: no access to it, or no such")
         return new
 
     async def insert(self, call: Call, transaction: Queries, new: ScheduledCommand) -> ScheduledCommand:
