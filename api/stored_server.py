@@ -24,7 +24,7 @@ class StoredServer:
         self._database = database
         self._clock = clock
         self._changes = 1
-        """Changes of the settings so far, and 1 for the row that was given without its version."""
+        """1 + number of changes of the settings so far: the initial row comes without its version."""
         self._changes_read = 0
         self._next_refresh = -math.inf
 

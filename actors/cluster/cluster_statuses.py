@@ -30,12 +30,12 @@ class ClusterStatuses:
         self.here: dict[int, str] = {}
         """The status of each device that this server has heard from since it started."""
         self._remote: dict[int, _Remote] = {}
-        """Of each device, the server that last had it online, or that last said anything of it."""
+        """Device id -> the server that last had it online, or else last reported a status."""
         self._servers: set[int] = set()
-        """Those in `_remote`, and perhaps others."""
+        """Servers in `_remote`, and perhaps others."""
         self._living: frozenset[int] = frozenset()
         self._missing: set[int] = set()
-        """Those that were not among `_living`."""
+        """Servers that were not in `_living`."""
 
     def clear(self) -> None:
         """Forget everything."""

@@ -18,7 +18,7 @@ _ROOM = MAX_BYTES - _HEAD_BYTES - 2
 USERS = 200
 """Users of one event in a text; of more, it is sent several times."""
 MESSAGE_CHARACTERS = 500
-"""Of an event that is too long for a text, only so much of its message is sent."""
+"""Length to which the message of an event that is too long for a text is cut."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(RemoteText)

@@ -66,7 +66,7 @@ PLAYBACK_SECONDS = 3.0
 VIDEO_COMMANDS = {"videoStart": "live", "videoPlayback": "playback"}
 """The purpose of the media that each of these commands requests."""
 MEDIA_COMMANDS = {*VIDEO_COMMANDS, "videoStop", "videoPlaybackControl"}
-"""Commands of which streams and playbacks are notified."""
+"""Commands that streams and playbacks are notified of."""
 MAX_ANSWER = 1000
 """Characters of an answer that the history of a ticket has."""
 CONNECTION_ENDED = "the device's connection has just ended ({})"

@@ -52,7 +52,7 @@ class DeviceSession:
         self._rule_cache = rule_cache
         self._rules = UNCONFIGURED
         self._generation = -1
-        """Of the rule cache, when the rules were last asked for."""
+        """Generation of the rule cache when the rules were last asked for."""
         self._others = _NONE
         self._timer: Timer | None = None
         self._sent = _PROTOCOL_NEUTRAL
@@ -64,7 +64,7 @@ class DeviceSession:
         self.connection: Ref[ConnectionMessage] | None = None
         """The one that takes commands."""
         self.protocol = ""
-        """Of the latest login or report; empty if unknown. Set with each report by who stores it."""
+        """Protocol of the latest login or report; empty if unknown. Set with each report that is stored."""
         self.peer = ""
         """Address from which the device is connected."""
         self.local_host = ""

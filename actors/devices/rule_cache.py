@@ -71,7 +71,7 @@ class RuleCache:
         self._protocol_attributes = protocol_attributes or {}
         self._tables = RuleTables(configuration, self._protocol_attributes)
         self._calendar_ids: set[int] = set()
-        """Those that devices have been configured with since the start."""
+        """Calendars that devices were configured with since the start."""
         self._lock = trio.Lock()
         """Held while rows are read, so that none is put in place of a newer one."""
         self._is_loaded = False

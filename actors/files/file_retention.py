@@ -26,7 +26,7 @@ class SweepResult(msgspec.Struct, frozen=True):
     """What a sweep found."""
 
     total_bytes: int
-    """Of the files that remain."""
+    """Bytes of the files that remain."""
     removed: tuple[str, ...]
     """Names of the removed files."""
 

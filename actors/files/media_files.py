@@ -70,7 +70,7 @@ class MediaFiles:
     def __init__(self, store: MediaStore, quota: DeviceQuota | None = None) -> None:
         self.store = store
         self.quota = quota
-        """Of each device; None: there is none."""
+        """Quota of each device; None: no quota."""
 
     async def save(self, unique_id: str, media: MediaFile, now: datetime) -> str:
         """Write the file in a thread and return its name.

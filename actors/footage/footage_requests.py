@@ -36,7 +36,7 @@ from motorpool.storage.video.footage_requests import FootageRequest, Status
 RETRY = timedelta(seconds=30)
 """Delay before the next attempt."""
 MAX_ATTEMPTS = 3
-"""A request that a capture was opened for so often, and of which nothing came, has failed."""
+"""Captures opened for a request, without any video, after which it has failed."""
 PAGE = 500
 """Requests that are read at once."""
 STARTS = 8

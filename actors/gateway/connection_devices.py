@@ -69,7 +69,7 @@ class ConnectionDevices:
         self._configuration = _NEUTRAL
         """What the codec is configured for."""
         self._others: dict[UniqueIds, Ref[DeviceMessage]] | None = None
-        """Those of a gateway, the one that was silent longest first; None until a second device logs in."""
+        """Devices behind a gateway, the longest silent first; None until a second device logs in."""
         self._configurations: dict[object, ConfigureDecoder]
         """What each device of a gateway wants, by its key; made with `_others`."""
         self._was_identified = False

@@ -61,7 +61,7 @@ REFUSALS = 3
 REJECTIONS = 100
 """Consecutive invalid frames after which the connection is closed."""
 MAX_RAW_BYTES = 1024
-"""Of an unknown message that are stored."""
+"""Most bytes of an unknown message that are stored."""
 UNCOUNTED = (
     kinds.Login | kinds.ImmediateReply | kinds.DeviceInformation | kinds.UnknownMessage | kinds.FileChunk
 )
@@ -121,7 +121,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._database = database
         self._rule_cache = rule_cache
         self._generation = -1
-        """Of the rule cache, when the devices were last asked to follow it."""
+        """Generation of the rule cache when the devices were last asked to follow it."""
         self._settings = settings
         self._uploads = uploads
         self._tap = tap

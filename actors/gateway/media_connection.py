@@ -68,7 +68,7 @@ PLAYBACK_IDLE_SECONDS = 3_700.0
 MAX_CHANNELS = 32
 """Channel numbers of one connection that may publish at once."""
 REFUSED_SECONDS = 5.0
-"""For a device to close the connection by itself after a stop command."""
+"""How long a device has to close the connection itself after a stop command."""
 RETRY_SECONDS = 2.0
 """Until a refused number is requested again, or another number may take over a silent one's channel."""
 PUBLISH_SECONDS = 30.0
@@ -76,7 +76,7 @@ PUBLISH_SECONDS = 30.0
 
 
 class _State(enum.Enum):
-    """Of a channel number; the transitions are in the module's docstring."""
+    """State of a channel number; the module's docstring lists the transitions."""
 
     NEW = enum.auto()
     REQUESTED = enum.auto()

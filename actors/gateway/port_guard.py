@@ -26,7 +26,7 @@ class PortGuard:
         default_factory=lambda: ConnectionLimits(total=1 << 30, per_client=1 << 30)
     )
     memory: MemoryBudget = field(default_factory=lambda: MemoryBudget(1 << 40, 1 << 40))
-    """Of incomplete messages."""
+    """Memory of incomplete messages."""
     log: PeerLog = field(default_factory=PeerLog)
     traffic: TrafficLog = field(default_factory=TrafficLog)
 

@@ -9,7 +9,7 @@ from motorpool.actors.messages.topics import DeviceTraffic
 from motorpool.runtime import Ref, Topic
 
 MAX_BYTES = 2048
-"""Of one read that are published; the rest is left out."""
+"""Most bytes of one read that are published; the rest is left out."""
 MAX_HELD = 256
 """Peers whose first bytes are held at once."""
 

@@ -30,11 +30,11 @@ class GeocoderService:
     type: str = "nominatim"
     """One of PROVIDERS."""
     url: str = field(default="", repr=False)
-    """Of a service of the operator's own; empty for the public service of the provider."""
+    """URL of the operator's own service; empty for the public service of the provider."""
     key: str = field(default="", repr=False)
     """API key, where the provider needs one."""
     language: str = ""
-    """Of the addresses: "de"; empty for the provider's default."""
+    """Language of the addresses, such as "de"; empty for the provider's default."""
     format: str = DEFAULT_FORMAT
     """Template of `format_address`."""
     cache_size: int = 10_000

@@ -21,7 +21,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)
 PIECE = timedelta(days=92)
-"""Windows are expanded by at least so much at a time."""
+"""Windows are expanded in steps of at least this length."""
 
 
 class BusinessTime:

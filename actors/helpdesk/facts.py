@@ -165,7 +165,7 @@ class Outcome(msgspec.Struct, frozen=True):
     first_response: Level
     resolution: Level
     pauses: tuple[TicketPause, ...]
-    """Those that have no id are new; the last may have been ended."""
+    """Pauses without an id are new; the last one may have been ended."""
     next_clock_at: datetime | None
     entries: tuple[TicketEvent, ...] = ()
     """New entries of the history, in order; empty if nothing was changed."""

@@ -226,7 +226,7 @@ def _muted(key: TicketKey) -> TicketKey:
 
 
 async def _is_first_muted(transaction: Queries, key: TicketKey, count: int, rule: TicketRule) -> bool:
-    """Whether the ticket that says that the rule is muted is to be opened: none of it is open."""
+    """Whether to open the ticket that says that the rule is muted: none is open yet."""
     if count > rule.max_per_hour + 1:
         return False
     present = (await ticket_rules.opened(transaction, [_muted(key)])).get(_muted(key))

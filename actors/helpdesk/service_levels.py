@@ -71,7 +71,7 @@ class TargetClock(msgspec.Struct, frozen=True, kw_only=True):
     pauses: tuple[Pause, ...] = ()
     """Merged; the last one may last."""
     warn_percent: int = DEFAULT_WARN_PERCENT
-    """Of the budget; 0: no warning."""
+    """Percentage of the budget at which to warn; 0: no warning."""
 
     @property
     def stands(self) -> bool:

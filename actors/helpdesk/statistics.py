@@ -110,7 +110,7 @@ def _tenths(dividend: int | Decimal, divisor: int) -> float:
 
 
 def names_wanted(happened: Sequence[Count], times: Sequence[Times], backlog: Backlog) -> dict[str, set[int]]:
-    """Return of which records the names are shown: ids by status, priority, team, category and assignee."""
+    """Return the ids of records whose names are shown, by status, priority, team, category and assignee."""
     wanted = {
         group: {key for key in backlog.groups[group] if isinstance(key, int)}
         for group in ("status", "priority", "team", "category", "assignee")

@@ -35,15 +35,15 @@ class TargetFigures(msgspec.Struct, frozen=True, rename="camel"):
     decided: Number
     """Tickets whose first verdict fell into the span."""
     met: Number
-    """Those whose target was met."""
+    """Tickets whose target was met."""
     breached: Number
-    """Those whose target was breached first."""
+    """Tickets whose target was breached first."""
     attainment: Percent
     """Percent met of those decided and not excused; null without any."""
     average_minutes: float | None
-    """Of the tickets done in the span."""
+    """Mean of the tickets done in the span."""
     median_minutes: float | None
-    """Of the tickets done in the span."""
+    """Median of the tickets done in the span."""
     p90_minutes: int | None
     """90th percentile of the tickets done in the span."""
 
@@ -52,13 +52,13 @@ class BreachFigures(msgspec.Struct, frozen=True, rename="camel"):
     """Breaches in the span, also of targets that had been met before a ticket was reopened."""
 
     first_response: Number
-    """Of the first response."""
+    """Breaches of the first response target."""
     resolution: Number
-    """Of the resolution."""
+    """Breaches of the resolution target."""
     tickets: Number
     """Tickets with either."""
     excused: Number
-    """Those that `attributes.slaExcused` of the ticket names."""
+    """Breaches named by the ticket's `attributes.slaExcused`."""
 
 
 class NamedCount(msgspec.Struct, frozen=True):
@@ -107,17 +107,17 @@ class BacklogFigures(msgspec.Struct, frozen=True, rename="camel"):
     total: Number
     """All of them."""
     unassigned: Number
-    """Those without an assignee."""
+    """Tickets without an assignee."""
     orphaned: Number
-    """Those whose team or assignee is disabled, or whose assignee has left the team or the company."""
+    """Tickets whose team or assignee is disabled, or whose assignee has left the team or the company."""
     paused: Number
-    """Those in a status of kind pending."""
+    """Tickets in a status of kind pending."""
     outside_zone: Number
-    """Those whose vehicle is outside of its zone."""
+    """Tickets whose vehicle is outside of its zone."""
     overdue: Number
-    """Those with a target that is breached and not done."""
+    """Tickets with a target that is breached and not done."""
     due_soon: Number
-    """Those with a target that is due within the next hour."""
+    """Tickets with a target that is due within the next hour."""
     by_kind: KindCounts
     """By the kind of the status."""
     by_status: list[NamedCount]

@@ -43,7 +43,7 @@ from motorpool.storage.video.captures import CaptureRecord
 GRACE = timedelta(minutes=5)
 """How long the server that has the file of a capture may take to come back."""
 MAX_ATTEMPTS = 3
-"""A capture of a recording that was begun so often, and of which nothing is left, has failed."""
+"""Starts of a recording capture, with nothing left of it, after which it has failed."""
 BATCH = 500
 STARTS = 8
 """Captures that begin at the same time."""
@@ -135,7 +135,7 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
             end_capture(self.context.system, capture.capture_id, NO_RIGHT)
 
     async def _not_recording(self, held: Sequence[TicketCapture]) -> list[TicketCapture]:
-        """Return those that have ended, or of which nothing is known."""
+        """Return the captures that have ended, or are unknown."""
         records = await captures.by_ids(self._database, {capture.capture_id for capture in held} - {""})
         return [
             capture

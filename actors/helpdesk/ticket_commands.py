@@ -47,7 +47,7 @@ class TicketCommands(PollingActor[TicketCommandAnswered | TicketCommandsChanged]
         self._batches = batches
         self._answers: list[tuple[TicketCommandAnswered, datetime]] = []
         self._lost_at = 0.0
-        """When commands of which nothing more is known are looked for, in monotonic seconds."""
+        """When to look for commands without news next, in monotonic seconds."""
 
     def handle(self, message: TicketCommandAnswered | TicketCommandsChanged) -> None:
         """Look now."""

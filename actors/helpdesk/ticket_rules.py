@@ -96,7 +96,7 @@ class TicketRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
     when: RuleCondition = RuleCondition()
     then: RuleAction = RuleAction()
     dedupe_minutes: int = 60
-    """An event so soon after the last one of the same device joins its ticket, even if that is done."""
+    """An event within this time after the device's last one joins its ticket, even if that is done."""
     max_per_hour: int = 20
     """Most tickets that the rule opens in an hour; after them one says that it is muted."""
     comment_when_over: bool = False

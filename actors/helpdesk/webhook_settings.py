@@ -42,7 +42,7 @@ MAX_URL_LENGTH = 2048
 MAX_SECRET_LENGTH = 256
 NEW_SECRET_BYTES = 32
 MIN_KEY_BYTES, MAX_KEY_BYTES = 24, 64
-"""Of a secret that begins with `whsec_`."""
+"""Length of the key in a secret that begins with `whsec_`."""
 PREVIOUS_SECRET = timedelta(hours=24)
 """How long the secret before the present one signs as well."""
 _SECRETS = ("secret", "previousSecret")

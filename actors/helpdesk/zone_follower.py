@@ -50,7 +50,7 @@ class ZoneFollower(PollingActor[Never]):
         self._database = database
         self._batches = batches
         self._zones: dict[int, _Zone] = {}
-        """Those of the present pass, and of the one before."""
+        """Zones used in the present pass or the one before."""
 
     async def look(self) -> float:
         """Compare all tickets."""

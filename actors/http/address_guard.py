@@ -19,7 +19,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
 MAX_ADDRESSES = 8
-"""Of one name, the most that are tried."""
+"""Most addresses of one name that are tried."""
 _NOBODYS = {4: "192.0.2.1", 6: "2001:db8::1"}
 """Addresses for documentation; where these can be bound to, the system lets programs bind to any."""
 _NAT64 = IPv6Network("64:ff9b::/96")

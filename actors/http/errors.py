@@ -17,7 +17,7 @@ class OutgoingError(Exception):
     """A message or request was not delivered."""
 
     cause: Cause = ""
-    """Of a request over HTTP; else empty."""
+    """Cause of a failed HTTP request; else empty."""
     address: str = ""
     """The IP address that was connected to, or not; empty if there is none."""
 

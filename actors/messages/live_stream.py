@@ -43,9 +43,9 @@ class AwaitPlaylist(msgspec.Struct, Request[str | WaitFailure], frozen=True, gc=
     """
 
     index: int
-    """Of the segment."""
+    """Index of the segment."""
     part: int | None = None
-    """Of the segment; None for the whole segment."""
+    """Part of the segment; None for the whole segment."""
 
 
 class ReadPart(msgspec.Struct, Request[bytes | None], NodeLocal, frozen=True, gc=False):
@@ -68,7 +68,7 @@ class StreamKeyframe(msgspec.Struct, frozen=True, gc=False):
     """A key frame of the stream, with its parameter sets."""
 
     id: str
-    """Of this key frame among all of its channel, across restarts."""
+    """Identifies the key frame among all of its channel, across restarts."""
     coding: VideoCodec
     payload: bytes
     taken_at: datetime

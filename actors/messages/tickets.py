@@ -46,7 +46,7 @@ class TicketCommandAnswered(msgspec.Struct, frozen=True, gc=False):
     """A device has answered a command that was sent for a ticket."""
 
     id: int
-    """Of its row in `ticket_commands`."""
+    """Id of its row in `ticket_commands`."""
     ok: bool
     text: str
 
@@ -62,7 +62,7 @@ class TicketMessagesWaiting(msgspec.Struct, frozen=True):
     """Messages to the webhooks of companies are waiting."""
 
     company_ids: frozenset[int] = frozenset()
-    """Empty: it is not known of which companies."""
+    """Empty: the companies are not known."""
 
 
 WEBHOOK_SENDER: Kind[None, TicketMessagesWaiting] = Kind("webhook_sender")

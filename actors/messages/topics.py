@@ -25,7 +25,7 @@ class WebEvent(msgspec.Struct, frozen=True, gc=False):
 
     user_ids: frozenset[int]
     event: Event
-    """With the text in its attribute `message`; id 0 if it is not stored."""
+    """The event, with the text in its attribute `message`; id 0 if it is not stored."""
     is_remote: bool = False
     """Whether another server has sent it to this one."""
 
@@ -41,7 +41,7 @@ class DeviceTraffic(msgspec.Struct, frozen=True, gc=False):
     """Address of the peer."""
     protocol: str
     data: bytes
-    """Of one read; cut after 2,048 bytes."""
+    """Bytes of one read, cut after 2,048."""
     device_id: int = 0
     """0: not identified, or no such device."""
     unique_id: str = ""

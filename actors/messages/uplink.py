@@ -158,7 +158,7 @@ class SendCommand(msgspec.Struct, Request[CommandOutcome], frozen=True, gc=False
     queue_minutes: int = 0
     """Minutes that such a step may wait in the queue."""
     ticket_command_id: int = 0
-    """Of its row in `ticket_commands`, if it is sent for a ticket; else 0."""
+    """Id of its row in `ticket_commands`, if it is sent for a ticket; else 0."""
 
 
 HANDOVER_MINUTES = 1

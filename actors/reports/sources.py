@@ -26,7 +26,7 @@ CONCURRENT = 4
 """Devices that are evaluated at the same time, for all reports together: each holds a connection to the
 database meanwhile."""
 LOG_SECONDS = 10.0
-"""A report that takes long says how far it is so often."""
+"""Interval at which a report that takes long logs its progress."""
 WRITERS = 2
 """Threads that write workbooks."""
 
@@ -49,7 +49,7 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     types: tuple[str, ...] = ()
     """Types of events; empty: all."""
     alarms: tuple[str, ...] = ()
-    """Of events of type `alarm` only those with one of these alarms; empty: all."""
+    """Restricts events of type `alarm` to these alarms; empty: all."""
     geofence_ids: tuple[int, ...] = ()
 
 

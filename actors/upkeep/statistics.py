@@ -51,7 +51,7 @@ class UnsavedDay(msgspec.Struct, frozen=True):
 
     date: date
     saver: UUID
-    """By which what was saved of these counts is known in the database."""
+    """Identifies in the database what was saved of these counts."""
     captured: datetime
     """The time up to which is counted."""
     counts: Mapping[str, int]

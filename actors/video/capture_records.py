@@ -27,7 +27,7 @@ WRITE_SECONDS = 2.0
 BEGIN_SECONDS = 30.0
 """A capture whose actor has not started by then has failed: who opened it is gone."""
 SERVER_ENDED = "the server ended while it was recording"
-"""Why a capture has ended of which its server said nothing more."""
+"""Why a capture ended whose server is gone."""
 STOP_SECONDS = 2.0
 """For what is not written yet when the server stops."""
 
@@ -41,9 +41,9 @@ class OpenCapture(msgspec.Struct, Request[CaptureRecord | None], frozen=True):
     device_id: int
     channel: int
     live: bool = False
-    """Of the live stream; else of a playback."""
+    """Whether the live stream is captured, rather than a playback."""
     unique_id: str = ""
-    """Of the device: names the folder of the file."""
+    """The device's unique id, which names the folder of the file."""
     max_seconds: float | None = None
     """A capture lasts this long; None: until it is ended."""
 
@@ -101,7 +101,7 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
         self._node = node
         self._clustered = clustered
         self._opened: dict[str, OpenedCapture] = {}
-        """Those whose actor has not started yet."""
+        """Captures whose actor has not started yet."""
         self._unwritten: dict[str, CaptureChange] = {}
         self._replies: list[Deferred[None]] = []
         """To those who wait for their end to be written."""

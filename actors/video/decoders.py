@@ -58,7 +58,7 @@ class Decoders(Actor[DecoderMessage]):
         self._idle: list[tuple[WorkerProcess, float]] = []
         """Processes that wait, each with the time since when; the one used last at the end."""
         self.processes = WorkerProcesses(command)
-        """Those that run."""
+        """Running processes."""
 
     def handle(self, message: DecoderMessage) -> object:
         """Queue a request; the reply comes later."""

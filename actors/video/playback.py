@@ -77,7 +77,7 @@ class Playback(Actor[PlaybackMessage]):
         """When it was sent, in monotonic seconds."""
         self._subscribers = Subscribers()
         self._reads = PendingReads()
-        """Of the first segment of a session."""
+        """Reads that wait for the first segment of a session."""
         self._closing: dict[Ref[ConnectionMessage], float] = {}
         """Connections of ended sessions, and when they are closed, in monotonic seconds."""
 

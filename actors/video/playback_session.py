@@ -68,11 +68,11 @@ class PlaybackSession:
         self._active_at = now
         """When the last unit, control, or change of publisher came."""
         self._stamps: tuple[int, int] | None = None
-        """Of this publisher's first and last picture."""
+        """Timestamps of this publisher's first and last picture."""
         self._repeats = False
         self._recording_clock = RecordingClock(requested.start_time)
         self._seek_to: datetime | None = None
-        """Of a seek whose effect has not come yet."""
+        """Target of a seek that has not taken effect yet."""
         self._arrived_to: datetime | None = None
         self._reason: str | None = None
 

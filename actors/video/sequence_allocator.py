@@ -15,7 +15,7 @@ number, and requests the parts of a segment 0 over and over (docs/decisions/0295
 RESERVED_INDICES = 1_000
 """Reserved by one statement."""
 MAX_UNSURE = 100
-"""Statements without an answer, in a row, of which any may have been the last one carried out."""
+"""Most unanswered statements in a row, any of which may have been the last one carried out."""
 
 
 class NumbersTaken(Exception):

@@ -64,7 +64,7 @@ class Sound(Actor[TranscodeAudio]):
             for _ in range(PROCESSES)
         ]
         self.processes = WorkerProcesses(command)
-        """Those that run."""
+        """Running processes."""
 
     def handle(self, message: TranscodeAudio) -> object:
         """Queue a request; the reply comes later."""

@@ -77,7 +77,7 @@ class Stream(Actor[StreamMessage]):
         self._playlist: LivePlaylist
         self._numbers: SequenceAllocator
         self._first_index = 0
-        """Of this actor; no other actor of the channel has the same."""
+        """First segment index of this actor; no other actor of the channel has the same."""
         self._subscribers = Subscribers()
         self._publisher: Ref[ConnectionMessage] | None = None
         self._has_published = False

@@ -18,24 +18,24 @@ class Unit(NamedTuple):
 
     symbol: str
     per_base: float
-    """How many of it are one of the unit that the API uses."""
+    """How many of it make one base unit, the unit of the API."""
 
 
 # Keys are the values of the attributes; the first is the default.
 SPEED_UNITS: Mapping[str, Unit] = MappingProxyType(
     {"kn": Unit("kn", 1.0), "kmh": Unit("km/h", 1.852), "mph": Unit("mph", 1852 / 1609.344)}
 )
-"""Of a knot."""
+"""Units of speed; the base is a knot."""
 DISTANCE_UNITS: Mapping[str, Unit] = MappingProxyType(
     {"km": Unit("km", 0.001), "mi": Unit("mi", 1 / 1609.344), "nmi": Unit("nmi", 1 / 1852)}
 )
-"""Of a metre."""
+"""Units of distance; the base is a metre."""
 ALTITUDE_UNITS: Mapping[str, Unit] = MappingProxyType({"m": Unit("m", 1.0), "ft": Unit("ft", 1 / 0.3048)})
-"""Of a metre."""
+"""Units of altitude; the base is a metre."""
 VOLUME_UNITS: Mapping[str, Unit] = MappingProxyType(
     {"ltr": Unit("l", 1.0), "usGal": Unit("US gal", 1 / 3.785411784), "impGal": Unit("imp gal", 1 / 4.54609)}
 )
-"""Of a litre."""
+"""Units of volume; the base is a litre."""
 
 
 class Preferences(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import Session
 
 MAX_ROWS = 20_000
-"""Of each of the caches."""
+"""Most rows of each cache."""
 MAX_AGE_SECONDS = 30.0
 """Within this what `motorpool user` changed takes effect in a running server: another process wrote it."""
 

@@ -30,7 +30,7 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
     impersonator_id: int = 0
     """Who began the session, or issued the token, as another user."""
     sharer_id: int = 0
-    """Who issued it by sharing, for a temporary user of which the row does not say it."""
+    """Who issued it by sharing, for a temporary user whose row does not say it."""
 
 
 async def find_caller(context: ServerContext, credential: Credential) -> Caller | None:

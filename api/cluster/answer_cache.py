@@ -17,7 +17,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
 
     status: int
     headers: Mapping[str, str]
-    """Those that concern the content."""
+    """Headers that concern the content."""
     body: bytes
 
 

@@ -79,7 +79,7 @@ async def _send_as_caller(call: Call, server: Home, device_id: int) -> Answer | 
 
 
 def _payer(call: Call) -> int:
-    """Return the user in whose limits a request counts: for a guest, of which there are many, who shared."""
+    """Return the user in whose limits a request counts: the sharer for a guest, since guests may be many."""
     caller = call.caller
     return caller.impersonator_id or caller.sharer_id or caller.id
 

@@ -36,13 +36,13 @@ PLAYLIST_SECONDS = 0.5
 ANSWER_BYTES = 32 << 20
 """A longer answer is an error."""
 MAX_REQUESTS = 1_000
-"""Under way at once."""
+"""Most requests in progress at once."""
 MAX_USER_REQUESTS = 200
-"""Of these begun by one user: a player has two or three at once, a browser six of one address."""
+"""Most of them begun by one user: a player has two or three at once, a browser six of one address."""
 MAX_DEVICE_REQUESTS = 64
-"""Of these for one device."""
+"""Most of them for one device."""
 MAX_USER_DEVICE_REQUESTS = 32
-"""Of these begun by one user for one device: its other viewers have theirs."""
+"""Most of them begun by one user for one device: its other viewers have theirs."""
 IDLE_CONNECTION_SECONDS = 30.0
 """Less than the server at the other end keeps idle ones."""
 
@@ -66,7 +66,7 @@ class HomeRequest(msgspec.Struct, Request["Answer | NoAnswer"], NodeLocal, froze
     user_id: int
     """Whose request it is in the limits."""
     path: str
-    """With the query, quoted."""
+    """Path and query, quoted."""
     method: str = "GET"
     sender: Sender = Sender()
     """With a user, the answer is for this request alone."""

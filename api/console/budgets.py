@@ -19,7 +19,7 @@ LIBRARIES = {
 LIMITS = {"start": 80, "map": 446, "video": 155, "chart": 23, "drawing": 36, "tiles": 16, "first view": 180}
 """Kilobytes of 1,024 bytes, compressed by gzip at level 9."""
 OTHER_LIMIT = 40
-"""Of each place, and of each chunk that several places share."""
+"""Limit of each place, and of each chunk that several places share."""
 FIRST_PLACE = "src/places/fleet/"
 FIRST_WORLD = ("countries-110m.json", "countries.json", "cities.json")
 

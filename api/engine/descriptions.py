@@ -51,7 +51,7 @@ COMMON_FIELDS: Mapping[str, str] = {
     "userId": "The user; 0 is none.",
     "zoom": "Zoom of the map to begin with; 0 is not set.",
 }
-"""Of fields without a docstring, in any record."""
+"""Descriptions of fields without a docstring, in any record."""
 
 PARAMETERS: Mapping[str, str] = {
     "deliveryId": "The message to a webhook.",

@@ -51,7 +51,7 @@ EXAMPLES: Mapping[str, Any] = {
         "attributes": {},
     },
 }
-"""Of answers, by record."""
+"""Examples of answers, by record."""
 
 _CALENDAR = (
     "QkVHSU46VkNBTEVOREFSDQpWRVJTSU9OOjIuMA0KUFJPRElEOi0vL0V4YW1wbGUvL0VODQpCRUdJTjpW"
@@ -122,4 +122,4 @@ BODIES: Mapping[str, Any] = {
     "shareGroup": {"groupId": 4, "expiration": "2030-01-01T00:00:00Z"},
     "setAccumulators": {"deviceId": 7, "totalDistance": 120345.6, "hours": 3600000},
 }
-"""Of bodies and forms, by operation."""
+"""Examples of bodies and forms, by operation."""

@@ -14,13 +14,13 @@ class ListParameters(msgspec.Struct, frozen=True, rename="camel"):
     all: bool = False
     """Administrators and managers: all there are."""
     user_id: Id | None = None
-    """Those linked to this user."""
+    """Only records linked to this user."""
     device_id: Id | None = None
-    """Those linked to this device."""
+    """Only records linked to this device."""
     group_id: Id | None = None
-    """Those linked to this group."""
+    """Only records linked to this group."""
     keyword: str = ""
-    """Text to be found, whatever its case."""
+    """Text to find, ignoring case."""
     limit: Count = 0
     """Maximum number of records; 0 is no limit."""
     offset: Count = 0
@@ -30,17 +30,17 @@ class ListParameters(msgspec.Struct, frozen=True, rename="camel"):
     refresh: bool = False
     """Taken for old clients; no effect."""
     id: tuple[Id, ...] = ()
-    """Those with these ids."""
+    """Only records with these ids."""
     unique_id: tuple[str, ...] = ()
-    """Those with these unique ids."""
+    """Only records with these unique ids."""
     company_id: Id | None = None
-    """Those of this company."""
+    """Only records of this company."""
     branch_id: Id | None = None
-    """Those of this branch; 0: of none."""
+    """Only records of this branch; 0: of none."""
     role: str = ""
-    """Those with this role, whatever its case."""
+    """Only records with this role, ignoring case."""
     kind: tuple[str, ...] = ()
-    """Those of these kinds."""
+    """Only records of these kinds."""
 
 
 COMMON_PARAMETERS = frozenset(

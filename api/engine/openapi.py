@@ -193,7 +193,7 @@ _SCHEMAS: Mapping[str, Json] = {
     "application/vnd.apple.mpegurl": {"type": "string"},
     "text/plain": {"type": "string"},
 }
-"""Of answers without a type of ours; all else are bytes."""
+"""Schemas of answers without a type of ours; all others are bytes."""
 
 
 def _header_parameter(header: str, text: str) -> Json:

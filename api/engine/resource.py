@@ -40,7 +40,7 @@ class ResourcePolicy(Generic[R]):
     privileged: tuple[str, ...] = ()
     """Fields that decide what somebody may do, whose values before and after a change are audited."""
     audited_attributes: tuple[str, ...] = ()
-    """Attributes of which the same holds."""
+    """Attributes that decide the same, audited likewise."""
     distinguishes_missing: frozenset[str] = frozenset()
     """Methods on one record that answer 404 for an unknown id and 400 for a missing right. With all other
     methods the two look alike, 404 for GET and 400 for writes, except to administrators."""

@@ -29,7 +29,7 @@ OVERRIDE_POLICY = (
     "connect-src 'self'; img-src 'self' data:; style-src 'self'; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'self'"
 )
-"""Of files that override ours, which may be a page of its own: hls.js plays from blobs."""
+"""Policy of overriding files, which may be pages of their own: hls.js plays from blobs."""
 
 
 class OutsideApi(PathConverter):

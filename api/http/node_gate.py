@@ -17,8 +17,8 @@ CLIENT_HEADER = "Motorpool-Client"
 PATHS = ("/api/stream/", "/api/playbacks", "/api/captures")
 """Beginnings of the paths that are served to other servers."""
 SHARED_PATH = "/api/stream/"
-"""Of these anything that is read is also served without a user: the asking server has checked the rights of
-all who get the answer."""
+"""Reads below this path are also served without a user: the asking server has checked the rights of all who
+get the answer."""
 _SCOPE_KEY = "motorpool.sender"
 
 

@@ -36,7 +36,7 @@ GRACE_SECONDS = 2.0
 """How long requests in progress may take to end at shutdown before they are aborted."""
 
 NODE_CONNECTIONS = 4_000
-"""Of other servers of the cluster, each of which opens a thousand at most."""
+"""Most connections from other servers of the cluster, each of which opens a thousand at most."""
 
 CHANGE_SECONDS = 3.0
 """How much longer a request that changes something may take after the grace time before its transaction is

@@ -12,7 +12,7 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import Report
 
 SHOWN_BYTES = 256
-"""Of a content of bytes that are printed."""
+"""Most bytes of a content that are printed."""
 
 
 class Decoded(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ CHECK_SECONDS = 10.0
 PEAK_BYTES = 32 << 20
 """Growth since the last time that makes a peak."""
 QUIET_SHARE = 0.3
-"""Of one core, between two checks: above it the server is busy, and the peak may not be over."""
+"""Share of one core between two checks above which the server is busy, and the peak may not be over."""
 MAX_CHECKS = 60
 """Checks after which memory is returned although the server is busy."""
 LARGE_BYTES = 128 << 10

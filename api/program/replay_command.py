@@ -52,9 +52,9 @@ class Differences:
     events: int
     """Made by the replay."""
     added: list[Event]
-    """Those that are not stored."""
+    """Events made by the replay that are not stored."""
     missing: list[Event]
-    """Those that are stored, but were not made."""
+    """Stored events that the replay did not make."""
 
     def lines(self) -> Iterator[str]:
         """Yield the differences by time, and a summary."""

@@ -52,7 +52,7 @@ class Capture(msgspec.Struct, rename="camel"):
     reason: str | None
     """Why it has ended; null while it is recording."""
     live: bool
-    """Of the live stream; else of a playback."""
+    """Whether the live stream is captured, rather than a playback."""
     start_time: datetime | None
     """When the earliest of it was recorded; null for live video and where unknown."""
     end_time: datetime | None
@@ -60,7 +60,7 @@ class Capture(msgspec.Struct, rename="camel"):
 
 
 class CapturesQuery(msgspec.Struct, rename="camel"):
-    """Of which device."""
+    """Which device's captures to list."""
 
     device_id: int
 

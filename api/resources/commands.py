@@ -63,7 +63,7 @@ class CommandBody(msgspec.Struct, rename="camel"):
     """An inline command; or with `id` a saved one, to which only the device is added."""
 
     id: int = 0
-    """A saved command, of which all but the device is taken; 0 or absent: this one."""
+    """A saved command, from which everything but the device is taken; 0 or absent: this one."""
     device_id: int = 0
     """The device; not needed with `groupId`."""
     description: str = ""
@@ -100,7 +100,7 @@ class TypesQuery(msgspec.Struct, rename="camel"):
 
 
 class QueueQuery(msgspec.Struct, rename="camel"):
-    """Of which device."""
+    """Which device's queue to list."""
 
     device_id: int
 

@@ -70,7 +70,7 @@ class ComputedTestQuery(msgspec.Struct, rename="camel"):
     """Whose latest position is meant."""
 
     device_id: int
-    """Of its latest position."""
+    """The attribute is computed for the latest position of this device."""
 
 
 @OPERATIONS.operation(

@@ -32,7 +32,7 @@ class OfUser(msgspec.Struct, rename="camel"):
     """Whose."""
 
     user_id: Id | None = None
-    """Those of this user, for administrators."""
+    """The user, for administrators; by default the caller."""
 
 
 class SessionInfo(msgspec.Struct, rename="camel"):

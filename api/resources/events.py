@@ -38,9 +38,9 @@ class EventsQuery(Struct, kw_only=True, rename=NAMES):
     start: Instant
     end: Instant
     device_id: tuple[Id, ...] = ()
-    """Of these devices; those not visible to the caller are left out."""
+    """Events of these devices; devices not visible to the caller are left out."""
     group_id: tuple[Id, ...] = ()
-    """Of the devices of these groups, and of those below them."""
+    """Events of the devices in these groups, and in the groups below them."""
     type: tuple[str, ...] = ()
     """Types of events; none or `allEvents`: all."""
     alarm: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class EventsQuery(Struct, kw_only=True, rename=NAMES):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 100
     """Maximum number of events."""
     before_id: Id = 2**63 - 1
-    """Of the events at `to` only those with a smaller id: for the next page."""
+    """Leave out events at `to` whose id is not smaller: for the next page."""
 
 
 @OPERATIONS.operation("GET", "/events", query=EventsQuery, answer=list[Event], errors=(400,))

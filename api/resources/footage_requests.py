@@ -75,7 +75,7 @@ class NewFootage(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FootageQuery(msgspec.Struct, rename="camel"):
-    """Of which device."""
+    """Which device's footage requests to list."""
 
     device_id: Annotated[int, msgspec.Meta(ge=1)] | None = None
 

@@ -39,7 +39,7 @@ IMAGES = {
 }
 """Media type -> file suffix, and the bytes it may begin with."""
 STILLS = {kind: IMAGES[kind] for kind in ("image/jpeg", "image/png")}
-"""Those of stills."""
+"""Media types of stills."""
 
 HEADERS = {
     # File names are unique, but a device's own picture may be replaced at any time.
@@ -117,9 +117,9 @@ class Still(msgspec.Struct, rename="camel"):
     url: str
     """Where it is served."""
     size: int
-    """Of the file, in bytes."""
+    """Size of the file in bytes."""
     sha256: str
-    """Of the content, in hexadecimal digits."""
+    """SHA-256 of the content, in hexadecimal digits."""
 
 
 @OPERATIONS.operation(

@@ -28,7 +28,7 @@ class DeviceMotion(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class MotionQuery(msgspec.Struct):
-    """Of which devices."""
+    """Which devices' motions to list."""
 
     id: tuple[int, ...]
     """These devices, at most 500."""

@@ -19,7 +19,7 @@ OPERATIONS = Operations("stream")
 
 
 class Playback(msgspec.Struct, frozen=True, rename="camel"):
-    """A playback that runs, or of which segments are kept."""
+    """A playback that runs, or whose segments are kept."""
 
     device_id: int
     """The device whose recording it is."""
@@ -43,7 +43,7 @@ class Playback(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PlaybacksQuery(msgspec.Struct, rename="camel"):
-    """Of which device."""
+    """Which device's playbacks to list."""
 
     device_id: int
 

@@ -33,7 +33,7 @@ OPERATIONS = Operations("companies")
 
 TIME_ZONE = "timezone"
 MAX_DAYS = 3650
-"""Of the settings `reopenDays` and `autoCloseDays`."""
+"""Maximum of the settings `reopenDays` and `autoCloseDays`."""
 
 
 class CompanyOfManager(Company, frozen=True, rename="camel"):

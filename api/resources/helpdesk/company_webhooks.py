@@ -34,13 +34,13 @@ class DeliveriesQuery(
     """Which messages are listed."""
 
     state: tuple[State, ...] = ()
-    """Those in these states."""
+    """Only messages in these states."""
     ticket_id: Id = 0
-    """Those of this ticket."""
+    """Only messages about this ticket."""
     start: Instant | None = None
-    """Those created from this instant on."""
+    """Only messages created at or after this instant."""
     end: Instant | None = None
-    """Those created until this instant."""
+    """Only messages created until this instant."""
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
     """Maximum number of messages."""
     offset: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0

@@ -77,7 +77,7 @@ class _Ids(msgspec.Struct, frozen=True, array_like=True):
 
     ticket_id: int
     entry_id: int = 0
-    """Of the comment that was answered; 0 where the ticket was."""
+    """The comment that was answered; 0 if the ticket was."""
 
 
 def _ids_of(record: Ticket | TicketEvent) -> _Ids:

@@ -45,7 +45,7 @@ class Evidence(NamedTuple):
     entries: tuple[dict[str, Any], ...] = ()
     """For the history."""
     files: tuple[FileFacts, ...] = ()
-    """Those that the ticket is to keep."""
+    """Files that the ticket will keep."""
     recording: CaptureRecord | None = None
     """A capture that has not ended, whose end the ticket is to get."""
 

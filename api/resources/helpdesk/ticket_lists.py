@@ -62,27 +62,27 @@ class TicketFilters(msgspec.Struct, frozen=True, kw_only=True, rename=_rename):
     """What tickets refer to: any of the values of a parameter, and all of the parameters."""
 
     company_id: Ids = ()
-    """Of these companies."""
+    """Tickets of these companies."""
     branch_id: Ids = ()
-    """Of these branches; 0: of none."""
+    """Tickets of these branches; 0: of none."""
     zone: Texts = ()
-    """Of branches in these zones."""
+    """Tickets of branches in these zones."""
     team_id: Ids = ()
-    """Of these teams; 0: of none."""
+    """Tickets of these teams; 0: of none."""
     assignee_id: Ids = ()
     """Assigned to these users; 0: to nobody."""
     contact_id: Ids = ()
-    """Of these contacts; 0: of none."""
+    """Tickets of these contacts; 0: of none."""
     device_id: Ids = ()
     """About these devices; 0: about none."""
     category_id: Ids = ()
-    """Of these categories; 0: of none."""
+    """Tickets of these categories; 0: of none."""
     include_children: bool = True
     """Include the subcategories of `categoryId`."""
     priority_id: Ids = ()
-    """Of these priorities; 0: of none."""
+    """Tickets of these priorities; 0: of none."""
     status_id: Ids = ()
-    """In these statuses."""
+    """Tickets in these statuses."""
     reporter_id: Ids = ()
     """Created by these users; 0: by the server."""
     parent_id: Ids = ()
@@ -95,9 +95,9 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     """The parameters of a list of tickets."""
 
     kind: tuple[StatusKind, ...] = ()
-    """In statuses of these kinds."""
+    """Tickets in statuses of these kinds."""
     is_open: bool | None = None
-    """In a status of kind new, open or pending; false: in any other."""
+    """Tickets in a status of kind new, open or pending; false: in any other."""
     breached: bool | None = None
     """A target was breached; false: none was."""
     target: tuple[Target, ...] = ()
@@ -107,11 +107,11 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     escalated: bool | None = None
     """Was escalated; false: was not."""
     unique_id: Texts = ()
-    """With these unique ids."""
+    """Tickets with these unique ids."""
     number: Ids = ()
-    """With these numbers."""
+    """Tickets with these numbers."""
     tag: Annotated[Texts, Meta(max_length=MAX_TAGS)] = ()
-    """With one of these in `attributes.tags`."""
+    """Tickets with one of these in `attributes.tags`."""
     start: Instant | None = None
     """Created at this instant or later."""
     end: Instant | None = None
@@ -126,7 +126,7 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
     is_all: bool = False
     """Administrators and managers: all there are."""
     user_id: Id | None = None
-    """Of the companies that this user is linked to."""
+    """Tickets of the companies that this user is linked to."""
     exclude_attributes: bool = False
     """Leave `attributes` empty."""
     sort: Sort = "-createdAt"

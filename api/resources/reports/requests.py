@@ -39,7 +39,7 @@ class DeviceQuery(msgspec.Struct, kw_only=True, rename=NAMES):
     device_ids: tuple[Id, ...] = ()
     """These devices; others are left out."""
     group_ids: tuple[Id, ...] = ()
-    """The devices of these groups, and of those below them."""
+    """The devices of these groups, and of the groups below them."""
     mail: bool = False
     """With `Accept` of a workbook: send it by mail to the caller."""
 
@@ -52,14 +52,14 @@ class PeriodQuery(DeviceQuery, kw_only=True, rename=NAMES):
 
 
 class DailyQuery(PeriodQuery, kw_only=True, rename=NAMES):
-    """Of a summary."""
+    """The parameters of a summary."""
 
     daily: bool = False
     """An item for each day of the caller's time zone, not one for all."""
 
 
 class EventQuery(PeriodQuery, kw_only=True, rename=NAMES):
-    """Of a report of events."""
+    """The parameters of a report of events."""
 
     types: tuple[str, ...] = ()
     """Types of events; none or `allEvents`: all."""
@@ -68,14 +68,14 @@ class EventQuery(PeriodQuery, kw_only=True, rename=NAMES):
 
 
 class GeofenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
-    """Of a report of visits."""
+    """The parameters of a report of visits."""
 
     geofence_ids: tuple[Id, ...] = ()
     """The geofences; without any the report is empty."""
 
 
 class PresenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
-    """Of a report of devices near a place."""
+    """The parameters of a report of devices near a place."""
 
     latitude: Annotated[float, Meta(ge=-90, le=90)]
     longitude: Annotated[float, Meta(ge=-180, le=180)]
