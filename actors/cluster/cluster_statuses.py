@@ -102,7 +102,7 @@ def apply_updates(
     last_update: MutableMapping[int, datetime],
     latest: MutableMapping[int, Position | None],
 ) -> tuple[Position, ...]:
-    """Take what another server has sent into these tables; return the positions that are the latest now.
+    """Apply updates of another server to these tables; return the positions that are now the latest.
 
     Neither a last update nor a latest position is replaced by an earlier one, and a latest position only
     where the table has the device.

@@ -111,7 +111,7 @@ class Duties:
         self._duties: dict[str, Duty] = {}
         self._look_due = Signal()
         self._lock = trio.Lock()
-        """Held while rows are read or written: an older look does not take again what was released."""
+        """Held while rows are read or written, so that an older read does not retake a released duty."""
 
     def duty(self, name: str) -> Duty | None:
         """Return the duty of this name; None if this server is alone."""

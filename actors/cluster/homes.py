@@ -38,7 +38,7 @@ class Homes(Actor[HomesMessage]):
         self._filled = Signal()
 
     def handle(self, message: HomesMessage) -> None:
-        """Note what is to be written or looked up; never waits."""
+        """Note a home to write or look up; never waits."""
         match message:
             case DeviceConnected():
                 self._connected.add(message.device_id)

@@ -88,7 +88,7 @@ class LiveRelay(Actor[Never]):
         """The servers that have sent anything and have not left."""
 
     async def start(self) -> None:
-        """Note what is new at this server from now on."""
+        """Record changes at this server from now on."""
         try:
             self._files = await trio.to_thread.run_sync(self._store.identity)
         except OSError as error:
@@ -185,7 +185,7 @@ class LiveRelay(Actor[Never]):
             await trio.sleep(SEND_SECONDS)
 
     def _restore(self, updates: Iterable[DeviceUpdate], events: list[WebEvent], *, lost: bool) -> None:
-        """Keep what could not be sent, unless there is newer."""
+        """Keep updates that could not be sent, unless there are newer ones."""
         for update in updates:
             if update.position is not None:
                 self._positions.setdefault(update.device_id, update.position)

@@ -41,12 +41,12 @@ def encode_devices(server: int, updates: Iterable[DeviceUpdate]) -> list[str]:
 
 
 def encode_events(server: int, events: Iterable[WebEvent]) -> list[str]:
-    """Return texts with these events; what is too long is cut."""
+    """Return texts with these events, shortened where they are too long."""
     return _texts(server, "events", (item for each in events for item in _event_parts(each)))
 
 
 def decode_text(text: str) -> RemoteText:
-    """Return what another server has sent, without what is not understood, as of another release."""
+    """Return the updates that another server has sent, without unknown ones, as of another release."""
     with suppress(msgspec.DecodeError):
         return _decoder.decode(text)
     try:

@@ -140,7 +140,7 @@ class DevicePositions:
         return reply if waits is None else _reply_after(waits, reply)
 
     def clear(self) -> None:
-        """Forget what was stored: the device was deleted."""
+        """Forget stored positions: the device was deleted."""
         self._state = NOTHING_STORED
 
     async def reload(self) -> None:

@@ -42,7 +42,7 @@ class OnlineStatus:
         on_change: Callable[[str], None],
         last_update: datetime | None,
     ) -> None:
-        """Take what was stored as `last_update`, the server time of the last message.
+        """Begin with the stored `last_update`, the server time of the last message.
 
         A device without a message for `timeout_seconds` is `unknown`; `on_change` is called with each new
         status.

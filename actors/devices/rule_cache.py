@@ -115,7 +115,7 @@ class RuleCache:
             await self._load(now)
 
     async def apply(self, changes: Sequence[Change], now: datetime) -> None:
-        """Read again what these changes concern. Raises StorageError, after which `reload` is due."""
+        """Read the rows that these changes affect again. Raises StorageError, after which `reload` is due."""
         async with self._lock:
             if not self._is_loaded:
                 return

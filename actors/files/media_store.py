@@ -147,7 +147,7 @@ class GrowingFile:
         require_free_space(self._path.parent, size, self._reserve_bytes)
 
     def sync(self) -> None:
-        """Have what was written so far survive a power failure, once the file is finished. Raises OSError."""
+        """Sync data written so far, so that the finished file survives a power failure. Raises OSError."""
         os.fsync(self.file.fileno())
 
     def finish(self) -> None:

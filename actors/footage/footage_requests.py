@@ -66,7 +66,7 @@ class FootageRequests(LeasedCaptures[FootageRequestsChanged, FootageRequest]):
         return bool(self._running)
 
     async def take(self, held: Sequence[FootageRequest], now: datetime) -> None:
-        """End what may not go on, and begin one request of each device that is connected."""
+        """End requests that may not continue, and begin one request of each connected device."""
         for request in held:
             if request.id in self._running and not await self._may_fetch(request, now):
                 end_capture(self.context.system, self._running[request.id], NO_RIGHT)

@@ -41,7 +41,7 @@ BATCH = 250
 STORAGE_SECONDS = 5.0
 """Delay before the next attempt when the database is unavailable."""
 STOP_SECONDS = 2.0
-"""Limit for sending what is queued when the server stops."""
+"""Time for sending queued messages when the server stops."""
 MAX_DEVICES = 50_000
 """Rows of devices that are remembered."""
 DEVICE_MAX_AGE_SECONDS = 3600.0
@@ -49,7 +49,7 @@ DEVICE_MAX_AGE_SECONDS = 3600.0
 
 
 class _Stored(msgspec.Struct, frozen=True, gc=False):
-    """What is to be forwarded: a position, or an event with the position if that is at hand."""
+    """A position to forward, or an event, with its position if available."""
 
     position: Position | None
     event: Event | None = None
@@ -101,7 +101,7 @@ class Forwarder(Actor[Never]):
                 await trio.lowlevel.checkpoint()
 
     async def stop(self) -> None:
-        """Send what is queued, as far as that takes STOP_SECONDS."""
+        """Send queued messages for at most STOP_SECONDS."""
         with trio.move_on_after(STOP_SECONDS):
             while self._waiting:  # noqa: ASYNC110 - the queues have no event in common
                 await trio.sleep(0.02)

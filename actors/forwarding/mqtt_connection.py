@@ -145,7 +145,7 @@ class MqttConnection:
             self._writable.set()
 
     def _open(self) -> None:
-        """Connect, in a thread; what connects after this object was given up is closed."""
+        """Connect, in a thread; close a connection that is made after this object was given up."""
         host, port = self._address
         self._client.connect(host, port, KEEP_ALIVE_SECONDS)
         if self._closed:

@@ -50,7 +50,7 @@ class MqttService:
 
 
 class MqttDestination:
-    """Keeps a connection to the broker, and repeats on the next one what was not confirmed."""
+    """Keeps a connection to the broker, and repeats unconfirmed messages on the next one."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class MqttDestination:
             self._log.delivered()
 
     def _keep_unconfirmed(self) -> None:
-        """After a connection: what it has not confirmed is sent again, before all else."""
+        """After a connection: queue unconfirmed messages again, before all others."""
         self._fruitless = 0 if self._confirmed or not self._unconfirmed else self._fruitless + 1
         self._repeated[:0] = self._unconfirmed.values()
         self._unconfirmed.clear()

@@ -119,7 +119,7 @@ class DatagramPeer:
         self._is_paused = True
 
     def resume_reading(self) -> None:
-        """Pass on what waited, until reading is paused again."""
+        """Pass on queued datagrams until reading is paused again."""
         self._is_paused = False
         while self._queue and not self._is_paused:
             datagram = self._queue.popleft()
@@ -127,7 +127,7 @@ class DatagramPeer:
             self._on_data(datagram)
 
     def send(self, data: bytes) -> None:
-        """Send one datagram. What cannot be sent now is dropped: the device sends its message again."""
+        """Send one datagram, or drop it if it cannot be sent now: the device sends its message again."""
         if self._closed or not data:
             return
         try:

@@ -9,7 +9,7 @@ UPLOAD_IDLE_SECONDS = 60.0
 UPLOAD_SECONDS = 3600.0
 """Time limit for all files of an alarm on such a connection."""
 STALL_SECONDS = 60.0
-"""Time in which a peer must read what it is sent."""
+"""Time in which a peer must read data sent to it."""
 
 
 class Deadlines:

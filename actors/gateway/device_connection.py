@@ -132,7 +132,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._refusals = 0
         self._rejected = 0
         self._pending: Sequence[Report] = ()
-        """What was decoded and needs waiting."""
+        """Decoded reports whose handling has to wait."""
         self._failure: Exception | None = None
         """A crash of `_on_data`, raised in the connection's own task."""
         self._is_processing = False
@@ -197,7 +197,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             self._log_peer(*line)
 
     def _on_data(self, data: bytes) -> None:
-        """Decode and forward what was read; in the hub's task, so nothing may be raised."""
+        """Decode and forward received bytes; runs in the hub's task, so it must not raise."""
         if self._rule_cache.generation != self._generation:
             self._generation = self._rule_cache.generation
             self._devices.check_rules()
@@ -223,7 +223,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             traffic.note(self._ref, socket.peer, codec.name, data, *self._devices.shown)
 
     def _count_memory(self) -> None:
-        """Count what the codec holds of incomplete messages; close the connection if that is too much."""
+        """Count the codec's bytes of incomplete messages; close the connection if they are too many."""
         held, socket = self._codec.buffered, self._socket
         if socket.guard.memory.take(socket.peer, held - self._counted_bytes):
             self._counted_bytes = held
@@ -231,7 +231,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             socket.close("incomplete messages hold too much memory")
 
     def _on_ended(self) -> None:
-        """Leave once what is pending was processed: `run` does it if it is still at work."""
+        """Leave once pending reports are processed; `run` does so if it is still at work."""
         if not (self._is_processing or self._pending or self._failure is not None):
             self.context.leave()
 

@@ -19,7 +19,7 @@ READ_BYTES = 16 * 1024
 
 
 def _discard(_data: bytes) -> None:
-    """Take what was read of a connection that has ended."""
+    """Ignore bytes read from a connection that has ended."""
 
 
 class DeviceSocket:
@@ -164,7 +164,7 @@ class DeviceSocket:
         self._hub.watch(self.raw.fileno(), self)
 
     def pause_reading(self) -> None:
-        """Have the hub read no more: what was read is not dealt with yet."""
+        """Stop the hub from reading until the bytes read so far are processed."""
         self._is_paused = True
         self._update_interest()
 

@@ -56,7 +56,7 @@ class DevicePort:
     guard: PortGuard
     """Limits the connections of this port and of the other ports that share it."""
     is_recorded: bool = False
-    """Whether what is received is sent to the recorder."""
+    """Whether received bytes are sent to the recorder."""
     read_bytes: int = READ_BYTES
     """As of `DeviceSocket`, as are the next two."""
     pause_seconds: float = 0.0

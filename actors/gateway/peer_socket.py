@@ -50,7 +50,7 @@ class PeerSocket(Protocol):
         ...
 
     def watch(self, on_data: Callable[[bytes], None], on_ended: Callable[[], None]) -> None:
-        """Have `on_data` called with what is received, and `on_ended` once, at the end."""
+        """Call `on_data` with received bytes, and `on_ended` once, at the end."""
 
     async def receive(self) -> bytes:
         """Wait for data; empty at the end."""

@@ -13,7 +13,7 @@ from motorpool.runtime import Actor, ChildSpec, Kind, NodeLocal, Ref
 FLUSH_SECONDS = 1.0
 """Time between two writes."""
 MAX_BUFFERED_BYTES = 64 * 1024 * 1024
-"""Limit of what waits to be written; chunks above it are dropped, because devices never wait for the disk."""
+"""Limit of unwritten data; chunks above it are dropped, because devices never wait for the disk."""
 
 
 class Chunk(msgspec.Struct, NodeLocal, frozen=True, gc=False):

@@ -41,7 +41,7 @@ class TrafficLog:
         device_id: int,
         unique_id: str,
     ) -> None:
-        """Publish what was received; without a device, its id being 0, hold it until `identify`."""
+        """Publish received bytes; without a device (id 0), hold them until `identify`."""
         if device_id:
             self._publish(DeviceTraffic(peer, protocol, data[:MAX_BYTES], device_id, unique_id))
             return
@@ -54,7 +54,7 @@ class TrafficLog:
     def identify(
         self, connection: Ref[ConnectionMessage], device_id: int, unique_id: str, problem: str = ""
     ) -> None:
-        """Publish what was held of a connection: it is of this device, or with id 0 of an unknown one."""
+        """Publish the held bytes of a connection as this device's; id 0: an unknown device."""
         held = self._held.pop(connection, None)
         if held is not None:
             self._publish(DeviceTraffic(held.host, held.protocol, held.data, device_id, unique_id, problem))

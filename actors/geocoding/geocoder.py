@@ -16,7 +16,7 @@ MAX_RESPONSE_BYTES = 256 * 1024
 DECIMALS = 4
 """Decimals of a degree that are looked up: about 11 m."""
 MAX_PLACES = 1000
-"""Most places that `addresses` looks up; of further ones it returns what is remembered."""
+"""Most places that `addresses` looks up; further ones are answered from the cache only."""
 MAX_CONCURRENT = 4
 """Most requests of one call of `addresses` at a time."""
 Place = tuple[float, float]

@@ -32,7 +32,7 @@ CLOSE_BATCH = 1000
 COMPARE_SECONDS = 300.0
 """Interval of comparisons, for changes that another server made."""
 LOCKED_SECONDS = 1.0
-"""Sleep while another server works at what is left."""
+"""Sleep while another server does the remaining work."""
 DAY_SECONDS = 86_400.0
 AUTO_CLOSE = "attributes.autoCloseDays"
 

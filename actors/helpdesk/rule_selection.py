@@ -94,7 +94,7 @@ def _ends(rule: TicketRule, event: Event, device: DeviceFacts) -> bool:
 async def _of_agents(
     transaction: Queries, found: Iterable[tuple[int, TicketRule, Event]]
 ) -> list[tuple[int, TicketRule, Event]]:
-    """Return what is of rules whose user handles tickets of the company now."""
+    """Return the entries whose rule's user handles tickets of the company now."""
     kept = []
     known: dict[tuple[int, int], bool] = {}
     for company_id, rule, event in found:
@@ -113,7 +113,7 @@ async def _of_agents(
 async def _within_calendars(
     transaction: Queries, found: list[tuple[int, TicketRule, Event]], calendars: StoredCalendars
 ) -> list[tuple[int, TicketRule, Event]]:
-    """Return what lies in the windows of the rule's calendar; one that is gone restricts nothing."""
+    """Return the entries in the windows of their rule's calendar; a deleted calendar restricts nothing."""
     wanted = sorted({rule.when.calendar_id for _, rule, _ in found} - {0})
     if not wanted:
         return found

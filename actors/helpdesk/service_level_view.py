@@ -108,7 +108,7 @@ def view(
     now: datetime,
     escalation: EscalationView = NOT_ESCALATED,
 ) -> ServiceLevelView:
-    """Return what is shown of the service levels at an instant, also of what is due and not yet recorded."""
+    """Return the service levels as shown at an instant, including what is due but not yet recorded."""
     (first_response, resolution), _ = settle(levels, clocks, now)
     hours = clocks[1].hours
     window_end, next_window_start = hours.window_at(now)

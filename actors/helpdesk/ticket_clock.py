@@ -36,7 +36,7 @@ MIN_SECONDS = 0.001
 
 
 class TicketClock(PollingActor[WakeTicketClock]):
-    """Settles what is due, batch by batch, the longest due first; then sleeps."""
+    """Settles tickets that are due, in batches, the longest due first; then sleeps."""
 
     FAILURE = "tickets cannot be settled, another attempt follows"
 
@@ -53,7 +53,7 @@ class TicketClock(PollingActor[WakeTicketClock]):
             self.wake()
 
     async def look(self) -> float:
-        """Settle what is due."""
+        """Settle the tickets that are due."""
         self._sleeps_until = None
         if await self._settle_batch():
             await self._settle_backlog()

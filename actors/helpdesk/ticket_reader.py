@@ -28,7 +28,7 @@ async def lock_facts(
     people: Iterable[int] = (),
     priorities: Iterable[int] = (),
 ) -> dict[int, TicketFacts]:
-    """Lock tickets until the transaction ends, and return what is known of them, by id.
+    """Lock tickets until the transaction ends, and return their facts, by id.
 
     Unknown tickets are left out. `people` and `priorities` are users and priorities that the change may name.
     """

@@ -111,7 +111,7 @@ class TicketRule(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fie
 
 
 def read_rules(attributes: Mapping[str, Any]) -> tuple[TicketRule, ...]:
-    """Return the rules of a company that are not disabled; what is not valid is left out."""
+    """Return the rules of a company that are not disabled, without invalid ones."""
     return tuple(rule for rule in rules_of(attributes) if not rule.disabled and rule.id and rule.user_id)
 
 

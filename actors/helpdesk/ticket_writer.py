@@ -214,7 +214,7 @@ class Announcement(NamedTuple):
 
 
 def announcement_of(changes: Sequence[Change]) -> Announcement:
-    """Return what is to be announced of changes that were written."""
+    """Return the announcement of changes that were written."""
     changed = [change for change in changes if change.outcome.entries]
     instants = [
         change.outcome.next_clock_at for change in changes if change.outcome.next_clock_at is not None

@@ -43,7 +43,7 @@ class WebhookSender(Actor[TicketMessagesWaiting]):
         self._sender.wake(message.company_ids)
 
     async def run(self) -> None:
-        """Send, and delete what is too old, until cancelled."""
+        """Send messages, and delete messages that are too old, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._clean)
             await self._sender.run()

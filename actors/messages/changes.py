@@ -114,7 +114,7 @@ class LinkChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
     """Type of the owner: "user", "device" or "group" (storage/accounts/links.py)."""
     owner_id: int
     property: str
-    """Type of what is owned: "device", "group", "geofence" ..."""
+    """Type of the property: "device", "group", "geofence" ..."""
     property_id: int
 
 

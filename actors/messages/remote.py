@@ -9,7 +9,7 @@ from motorpool.storage.records import Event, Position
 
 
 class DeviceUpdate(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """What is new of one device."""
+    """Changes of one device."""
 
     device_id: int
     status: str | None = None
@@ -45,7 +45,7 @@ class RemoteText(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class ApplyRemoteUpdates(msgspec.Struct, Request[tuple[Position, ...]], frozen=True, gc=False):
-    """Take what another server has sent; return the positions that are the latest of their devices now."""
+    """Apply updates of another server; return the positions that are now the latest of their devices."""
 
     server: int
     """0: none, what was read in the database."""

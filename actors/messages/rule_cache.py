@@ -1,4 +1,4 @@
-"""Messages of the rule cache, which holds what is configured for devices."""
+"""Messages of the rule cache, which holds the configuration of devices."""
 
 import msgspec
 

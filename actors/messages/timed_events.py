@@ -11,7 +11,7 @@ class InstantReached(msgspec.Struct, frozen=True, gc=False):
 
 
 class ReloadDue(msgspec.Struct, frozen=True, gc=False):
-    """What is configured has changed and is to be read; sent by the actor to itself."""
+    """Read the changed configuration; sent by the actor to itself."""
 
 
 TimedEventsMessage = ApplyChanges | InstantReached | ReloadDue

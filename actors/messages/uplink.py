@@ -174,7 +174,7 @@ class ConnectedElsewhere(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredElsewhere(msgspec.Struct, frozen=True, gc=False):
-    """Another server has stored a position of the device: what the actor remembers of the last one is old."""
+    """Another server has stored a position of the device: the actor's memory of the last one is outdated."""
 
 
 class GetCommandTypes(msgspec.Struct, Request[tuple[str, ...]], frozen=True, gc=False):

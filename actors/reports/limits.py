@@ -10,7 +10,7 @@ class TooManyRunning(Exception):
 
 
 class RunningLimit:
-    """Counts what is running for each key."""
+    """Counts running tasks by key."""
 
     def __init__(self, most: int) -> None:
         self._most = most

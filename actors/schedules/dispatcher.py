@@ -284,7 +284,7 @@ class Dispatcher(Actor[DispatcherMessage]):
     async def _start_steps(
         self, q: Queries, run_ids: Sequence[int]
     ) -> tuple[list[StartedStep], list[DelayedStep]]:
-        """Mark steps as `sending`, or skip them; likewise what follows skipped ones and is due as well."""
+        """Mark steps as `sending`, or skip them; also due steps that follow skipped ones."""
         now = self.context.clock.now()
         started: list[StartedStep] = []
         delayed: list[DelayedStep] = []

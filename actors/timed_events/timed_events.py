@@ -26,7 +26,7 @@ from motorpool.storage.records import Event
 from motorpool.storage.rules import timed_events
 
 RELOAD_SECONDS = 1.0
-"""From a change of what is configured until it is read; changes in between are read together."""
+"""Delay between a configuration change and reading it; changes in between are read together."""
 
 
 class TimedEvents(Actor[TimedEventsMessage]):

@@ -82,7 +82,7 @@ class TimedRule(ABC):
 
     @abstractmethod
     async def load(self, now: datetime) -> None:
-        """Read what is configured, at first all, then what was noted, and set the instants of subjects."""
+        """Read the configuration, first all, later what was noted, and set the instants of subjects."""
 
     @abstractmethod
     async def collect(self, now: datetime) -> Batch:

@@ -140,7 +140,7 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
             outages = 0 if await self._write() else outages + 1
 
     async def stop(self) -> None:
-        """Write what is left, if the database answers soon; else another server settles it."""
+        """Write remaining changes, if the database answers soon; else another server settles them."""
         with trio.move_on_after(STOP_SECONDS):
             await self._write()
 
@@ -196,7 +196,7 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
         self._changed.set()
 
     async def _write(self) -> bool:
-        """Write what has changed; return whether nothing of it is left."""
+        """Write pending changes; return whether none are left."""
         async with self._writing:
             changes, self._unwritten = self._unwritten, {}
             replies, self._replies = self._replies, []

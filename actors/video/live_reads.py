@@ -1,4 +1,4 @@
-"""Reads of a live stream, answered at once or when what they ask for is there."""
+"""Reads of a live stream, answered at once or when the requested data is there."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -85,7 +85,7 @@ class LiveReads:
         )
 
     def await_playlist(self, message: AwaitPlaylist) -> object:
-        """Return the playlist once it holds what is asked for, of a stream that is published."""
+        """Return the playlist of a published stream once it holds the requested segment or part."""
         playlist, index, part = self._playlist, message.index, message.part
         if playlist.holds(index, part):
             return playlist.render()

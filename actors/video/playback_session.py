@@ -169,7 +169,7 @@ class PlaybackSession:
         return self._segmenter.peek()
 
     def flush(self) -> list[MediaFragment]:
-        """Return the open fragment as a last one; what follows is a discontinuity."""
+        """Return the open fragment as a last one; a discontinuity follows."""
         fragment = self._segmenter.discontinuity()
         return [] if fragment is None else [fragment]
 

@@ -45,7 +45,7 @@ class RecordingClock:
         self._marks.append((pts, time))
 
     def time_of(self, pts: int) -> datetime | None:
-        """Return when what is presented at `pts` was recorded; later calls are not about earlier times."""
+        """Return the recording time of what is presented at `pts`, which must not decrease between calls."""
         marks = self._marks
         if not marks:
             if self._jump_to is None:

@@ -25,7 +25,7 @@ INHERITED = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH
 
 
 class WorkerFailedError(Exception):
-    """A process could not be started, ended, or sent what is no reply."""
+    """A process could not be started, ended, or sent an invalid reply."""
 
 
 class WorkerProcess:

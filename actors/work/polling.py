@@ -20,14 +20,14 @@ class PollingActor(Actor[MessageT]):
     """Looks, then sleeps until `wake`; after an error of the database or of another actor, with back-off."""
 
     FAILURE: ClassVar[str]
-    """What is logged before the error, such as "tickets are not settled yet"."""
+    """Text logged before the error, such as "tickets are not settled yet"."""
 
     def __init__(self) -> None:
         self._woken = Signal()
 
     @abstractmethod
     async def look(self) -> float:
-        """Do what is to be done; return the seconds to sleep."""
+        """Do one round of work; return the seconds to sleep."""
 
     def wake(self) -> None:
         """Have `look` called now, or again when the present call has ended; a back-off is not cut short."""

@@ -17,7 +17,7 @@ new_key = partial(secrets.token_bytes, 32)
 
 
 class SigningKeys:
-    """The latest key signs; older ones verify what they have signed until they are no longer accepted."""
+    """The latest key signs; older ones verify their own signatures until they are no longer accepted."""
 
     def __init__(self, database: Queries, keys: Sequence[SigningKey]) -> None:
         """`keys`: at least one, the one that signs first."""

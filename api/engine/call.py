@@ -130,7 +130,7 @@ class Call:
         return True
 
     def release(self) -> None:
-        """Give back what the body was counted for: the request has been served."""
+        """Release the memory counted for the body: the request has been served."""
         if self._body_memory:
             self.context.limits.body_memory.take(self.address, -self._body_memory)
             self._body_memory = 0

@@ -83,7 +83,7 @@ class Kmz:
 
 
 class _Sink(io.RawIOBase):
-    """Keeps what is written until it is taken. It cannot seek, so that the archive is written in one pass."""
+    """Buffers written bytes until they are taken. It cannot seek, so the archive is written in one pass."""
 
     def __init__(self) -> None:
         self._written = bytearray()
@@ -97,6 +97,6 @@ class _Sink(io.RawIOBase):
         return len(part)
 
     def take(self) -> bytes:
-        """Return what was written since the last call."""
+        """Return the bytes written since the last call."""
         taken, self._written = bytes(self._written), bytearray()
         return taken

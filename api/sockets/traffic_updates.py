@@ -50,7 +50,7 @@ class TrafficUpdates:
         self._following = trio.CancelScope()
 
     def receive(self, text: str | bytes) -> None:
-        """Take a message of the client. What is no request is ignored: clients send `{}` to test the line."""
+        """Handle a message of the client. Anything but a request is ignored: clients send `{}` as a probe."""
         if len(text) > MAX_REQUEST_CHARACTERS:
             return
         try:
