@@ -2,7 +2,7 @@
 
 import type { Key } from "../i18n/translate";
 
-/** Where a key works. Keys of a smaller place come before those of a larger one. */
+/** Where a key works. Keys of a narrower scope take precedence. */
 export type KeyPlace = "anywhere" | "list" | "vehicle" | "player" | "history" | "event" | "zone";
 
 export interface KeyEntry {

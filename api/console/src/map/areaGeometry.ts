@@ -25,7 +25,7 @@ export function lengthOf(line: readonly Place[]): number {
   return line.slice(1).reduce((sum, place, index) => sum + distanceBetween(line[index] ?? place, place), 0);
 }
 
-/** A test of places; `halfWidth` is that of a corridor in meters. */
+/** A test of places; `halfWidth` is the half width of a corridor in meters. */
 export function container(shape: Shape, halfWidth = HALF_WIDTH): (place: Place) => boolean {
   const [west, south, east, north] = boundsOf(shape, halfWidth);
   const holds = holder(shape, halfWidth);

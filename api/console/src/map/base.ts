@@ -26,7 +26,7 @@ export interface Base {
   places: GeoJSON.FeatureCollection | null;
 }
 
-/** Read the settings, what the reader wishes of it, and what the map without tiles is made of. */
+/** Load the base map: the settings, what the reader prefers, and the data of the map without tiles. */
 export async function loadBase(language: string, preferences: MapPreferences): Promise<Base> {
   const answer = await fetch(`${import.meta.env.BASE_URL}map.json`);
   if (!answer.ok) throw new Error(`map.json: ${answer.status}`);

@@ -34,7 +34,7 @@ const SMALL_CELL_PX = Math.floor((2 * SINGLE_RADIUS * (1 - OVERLAP)) / Math.SQRT
 /** Latitude where the Web Mercator world ends. */
 const MOST_LATITUDE = 85.05;
 
-/** Radius in pixels of a mark for so many vehicles. */
+/** Radius in pixels of a mark for `count` vehicles. */
 export function radiusOf(count: number): number {
   if (count === 1) return SINGLE_RADIUS;
   return count < 10 ? 15 : count < 100 ? 18 : count < 1000 ? 22 : 26;

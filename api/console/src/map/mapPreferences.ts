@@ -1,6 +1,6 @@
-/** What a reader wants under the vehicles, beside what `[map]` of the server's settings says (docs/console.md#map). */
+/** Preferences for the base map, beside `[map]` of the server settings (docs/console.md#map). */
 
-/** Of users and of the server (docs/users.md#preferences). */
+/** The preferences of a user or of the server (docs/users.md#preferences). */
 interface Preferring {
   map?: string | null;
   mapUrl?: string | null;
@@ -17,7 +17,7 @@ export interface MapPreferences {
 /** The name in `map` of what `mapUrl` describes. */
 const CUSTOM = "custom";
 
-/** What is wished: by the user, else by the server; the other way round if the server forces its settings. */
+/** The preferences of the user, else of the server; the other way round if the server forces its settings. */
 export function mapPreferencesOf(
   user: Preferring | null | undefined,
   server: (Preferring & { forceSettings?: boolean }) | null | undefined,

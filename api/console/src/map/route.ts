@@ -20,7 +20,7 @@ const LABELS_ZOOM = 10;
 const FIT_ZOOM = 16;
 const FIT_ZOOM_WITHOUT_TILES = 13;
 const MARGIN_PX = 50;
-/** A click may miss the line by so many pixels. */
+/** Pixels by which a click may miss the line. */
 const SLACK_PX = 12;
 /** A vehicle that is followed stays so near to the middle, and another one in view; in parts of the map's size. */
 const FOLLOWED = 0.3;

@@ -1,4 +1,4 @@
-/** The vehicle that is chosen, with the way of its last minutes as the page has seen it. */
+/** The selected vehicle, with its track of the last minutes as the page has seen it. */
 
 import { propertiesOf, type Vehicle } from "./vehicles";
 import { collection, point } from "./world";

@@ -48,7 +48,7 @@ const CHOSEN_ZOOM_WITHOUT_TILES = 11;
 const FIT_ZOOM = 11;
 const MARGIN_PX = 60;
 const MARGINS = { top: MARGIN_PX, right: MARGIN_PX, bottom: MARGIN_PX, left: MARGIN_PX };
-/** A finger or mouse may miss a mark by so many pixels. */
+/** Pixels by which a finger or mouse may miss a mark. */
 const SLACK_PX = 6;
 
 /** Make the map in an element. Throws `MapUnavailable` if the browser has no WebGL. */

@@ -21,7 +21,7 @@ export function halfWidthOf({ attributes }: Pick<Geofence, "attributes">): numbe
   return typeof width === "number" && width >= 0 ? width : HALF_WIDTH;
 }
 
-/** The zones that can be drawn: not those that are hidden by their attribute, or whose area is none. */
+/** The zones that can be drawn: not hidden by their attribute, and with a valid area. */
 export function drawable(records: readonly Geofence[]): Zone[] {
   return records.flatMap((record) => {
     const shape = record.attributes.hide === true ? null : readArea(record.area);
@@ -32,7 +32,7 @@ export function drawable(records: readonly Geofence[]): Zone[] {
   });
 }
 
-/** Those that hold a place, the smallest first. */
+/** The zones that contain a place, the smallest first. */
 export function zonesAt(zones: readonly Zone[], place: Place): Zone[] {
   const found = zones.filter(({ shape, halfWidth }) => container(shape, halfWidth)(place));
   return found.sort((one, other) => sizeOf(one) - sizeOf(other));

@@ -42,7 +42,7 @@ interface RowsProps {
   class?: string;
 }
 
-/** Rows of one height, of which only those in view are drawn. */
+/** Rows of equal height; only the rows in view are drawn. */
 export function Rows({
   count,
   rowHeight,

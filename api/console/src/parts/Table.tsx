@@ -22,7 +22,7 @@ interface TableProps<T> {
   onOpen?: (row: T) => void;
 }
 
-/** A table of many rows, of which only those in view are drawn. */
+/** A table of many rows; only the rows in view are drawn. */
 export function Table<T>({
   label,
   columns,

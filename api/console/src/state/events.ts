@@ -4,7 +4,7 @@ import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Message } from "../api/socket";
 import type { Event } from "../api/types";
 
-/** At most so many are kept. */
+/** Most events that are kept. */
 export const MOST_EVENTS = 500;
 
 const kept = signal<readonly Event[]>([]);

@@ -12,7 +12,7 @@ const REREAD_SECONDS = 300;
 const WITHOUT_SOCKET_SECONDS = 30;
 /** Messages that name unknown devices have the list read once in this time. */
 const UNKNOWN_SECONDS = 2;
-/** The first reading waits so long for the socket: after it nothing that happens is missed. */
+/** How long the first reading waits for the socket, after which no change is missed. */
 const FIRST_SECONDS = 0.5;
 
 let timer = 0;

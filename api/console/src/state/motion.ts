@@ -1,4 +1,4 @@
-/** Since when vehicles move or stand, for those that are on the screen (docs/devices.md#motion). */
+/** Since when the vehicles on the screen move or stand (docs/devices.md#motion). */
 
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

@@ -20,7 +20,7 @@ type Operation = keyof Paths;
 type Answer<O extends Operation> = O extends keyof Answers ? Answers[O] : string | null;
 type Answerer<O extends Operation> = (asked: Asked) => Answer<O> | Response | Promise<Answer<O> | Response>;
 
-/** The paths that the tests use; the compiler compares them with those of the API. */
+/** The paths that the tests use; the compiler compares them with the paths of the API. */
 const PATHS = {
   cancelQueuedCommand: "DELETE /commands/queue/{id}",
   createDevice: "POST /devices",

@@ -15,7 +15,7 @@ const LONGEST_SUBJECT = 255;
 
 interface NewTicketProps {
   deviceId: number;
-  /** Those that the reader may make tickets for. */
+  /** The companies that the reader may make tickets for. */
   companies: readonly Company[];
   onClose: () => void;
 }

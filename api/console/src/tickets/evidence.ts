@@ -20,7 +20,7 @@ export interface Evidence {
   text?: string;
 }
 
-/** A comment adds so many files at most. */
+/** Most files that one comment adds. */
 const FILES = 20;
 
 /** Add evidence by internal comments: one for position and files, one for each capture. */

@@ -2,7 +2,7 @@ import type { Company } from "../api/types";
 import { read, useLoaded } from "../state/responseCache";
 import { may, session } from "../state/session";
 
-/** The companies of whose tickets the reader sees some; none for those who change nothing, undefined until known. */
+/** The companies of whose tickets the reader sees some; none for readers who change nothing, undefined until known. */
 export function useCompanies(): readonly Company[] | undefined {
   return useLoaded(`companies ${mayAdd()}`, readCompanies).value;
 }

@@ -28,7 +28,7 @@ interface TimelineProps {
   children?: ComponentChildren;
 }
 
-/** A press may miss a block by so many pixels. */
+/** Pixels by which a press may miss a block. */
 const SLACK_PX = 5;
 /** Blocks of a lane that are read out. */
 const MOST_READ = 100;
@@ -175,7 +175,7 @@ function Zoom({
   );
 }
 
-/** The line of the cursor. Keys that move it are those of the player. */
+/** The line of the cursor. The keys of the player move it. */
 function At({ cursor, limit }: { cursor: Cursor; limit: Span }) {
   const left = useComputed(() => `${xOf(cursor.at.value, cursor.span.value, 100)}%`);
   const at = cursor.at.value;

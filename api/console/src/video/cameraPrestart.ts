@@ -3,12 +3,12 @@
  * comes. There is one request at a time, which the server answers at once.
  */
 
-/** A request without an answer holds up those behind it no longer. */
+/** How long a request without an answer delays the requests behind it. */
 const LATE_MS = 10_000;
 
 let last: Promise<void> = Promise.resolve();
 
-/** Start the camera of this playlist after those that came before, if `isWanted` then. */
+/** Start the camera of this playlist when the requests before it are answered, if `isWanted` returns true then. */
 export function prestartCamera(url: string, isWanted: () => boolean): void {
   last = last.then(async () => {
     if (!isWanted()) return;

@@ -1,7 +1,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** A tile that left the screen keeps its player for so long. */
+/** How long a tile that left the screen keeps its player. */
 export const KEPT_MS = 10_000;
 const MARGIN = "200px";
 

@@ -13,7 +13,7 @@ interface OthersProps {
   onTake: ((sender: Sender) => void) | null;
 }
 
-/** Those who are heard and belong to no vehicle; one of them may be the tracker. */
+/** Senders that belong to no vehicle; one of them may be the tracker. */
 export function Others({ senders, trackers, onTake }: OthersProps) {
   return (
     <section class="card" aria-labelledby="connect-others">

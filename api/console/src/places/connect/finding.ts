@@ -1,4 +1,4 @@
-/** What is to be said of a tracker that one waits for. Pure. */
+/** What is known of a tracker that is waited for. Pure. */
 
 import type { Device, Position } from "../../api/types";
 import { isSame } from "./numbers";
@@ -17,7 +17,7 @@ export type Finding =
   | { kind: "knocks"; sender: Sender }
   /** Its number is another one. */
   | { kind: "otherNumber"; sender: Sender }
-  /** It speaks another protocol than that of the port. */
+  /** It speaks a protocol that is not the port's. */
   | { kind: "otherPort"; sender: Sender }
   /** What it sends cannot be read. */
   | { kind: "broken"; sender: Sender }
@@ -31,7 +31,7 @@ function isPlaced(position: Position | undefined): position is Position {
   return position !== undefined && Date.parse(position.fixTime) > FIRST_FIX;
 }
 
-/** The most advanced of what is known of the vehicle, of its latest position, and of those who are heard. */
+/** The most advanced finding from the vehicle, its latest position and the senders heard. */
 export function findingOf(
   device: Device,
   position: Position | undefined,

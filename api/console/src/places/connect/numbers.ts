@@ -21,7 +21,7 @@ export function isLike(one: string, other: string): boolean {
   return first.slice(-MEANT) === second.slice(-MEANT) || distance(first, second) <= 2;
 }
 
-/** Of shorter numbers, too many look alike. */
+/** Too many shorter numbers look alike. */
 const MEANT = 6;
 
 /** Characters to add, leave out or replace; more than two are three. */

@@ -107,7 +107,7 @@ export function trackersOf(protocols: readonly Protocol[], page: string): readon
     .sort((one, other) => one.title.localeCompare(other.title));
 }
 
-/** Those whose title, name, models or note hold all words. */
+/** The trackers whose title, name, models or note hold all words. */
 export function searched(trackers: readonly Tracker[], text: string): readonly Tracker[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return trackers.filter(({ title, name, models, note }) => {

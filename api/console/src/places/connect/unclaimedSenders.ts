@@ -4,7 +4,7 @@ import type { LogRecord } from "../../api/socket";
 import { isLike, isSame } from "./numbers";
 import { containsNumber, guessProtocol } from "./protocolGuess";
 
-/** What is known of one that sends. */
+/** What is known of a sender. */
 export interface Sender {
   /** By its number, else by address and port. */
   key: string;
@@ -24,7 +24,7 @@ export interface Sender {
   at: number;
 }
 
-/** Whom one waits for. */
+/** The tracker that is waited for. */
 export interface Wanted {
   uniqueId: string;
   /** The vehicle; what was registered since has a larger id. */
@@ -34,7 +34,7 @@ export interface Wanted {
 /** More are not shown, and not kept. */
 export const MOST_SENDERS = 20;
 
-/** Take the records of a message; the newest are first, and the likely ones before them. */
+/** Add the records of a message: likely senders first, then by time, the newest first. */
 export function addRecords(
   known: readonly Sender[],
   records: readonly LogRecord[],

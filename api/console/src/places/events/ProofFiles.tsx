@@ -14,7 +14,7 @@ export function fileAddress(uniqueId: string, name: string): string {
   return address(`/media/${encodeURIComponent(uniqueId)}/${encodeURIComponent(name)}`);
 }
 
-/** A film that is as long as its span but for so many seconds was recorded without a gap. */
+/** Seconds by which a film without a gap may be shorter than its span. */
 const WHOLE_SECONDS = 2;
 
 interface FileProps {

@@ -8,12 +8,12 @@ import { style } from "../../state/session";
 import { FIRST, HIDDEN, labelOf, valueText } from "../vehicle/Values";
 import { type Around, isPlace, valueNames } from "./proof";
 
-/** So many values of a position are shown at first; those that changed come before others. */
+/** Values of a position that are shown at first; changed ones come before others. */
 const FEW = 7;
 /** They are shown themselves. */
 const FILES: ReadonlySet<string> = new Set(["image", "video", "audio"]);
 
-/** The values of the position of an event, beside those before and after it. */
+/** The values of the position of an event, beside the positions before and after it. */
 export function ProofValues({ around }: { around: Around }) {
   const { before, then, after } = around;
   const [all, setAll] = useState(false);

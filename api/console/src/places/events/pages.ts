@@ -13,7 +13,7 @@ export interface Listed {
   more: boolean;
 }
 
-/** The newest first, of those at one instant the one with the highest id; as the server lists them. */
+/** The newest first, at one instant by descending id, as the server lists them. */
 function before(one: Event, other: Event): number {
   return Date.parse(other.eventTime) - Date.parse(one.eventTime) || other.id - one.id;
 }
@@ -47,7 +47,7 @@ export interface EventLine {
 /** Types of which several in a row say no more than one: each camera that is watched is a command with its answer. */
 const JOINED = new Set(["media", "commandResult"]);
 
-/** The rows of a list: files and answers that a vehicle sent one after the other are one row, that of the last. */
+/** The rows of a list: files and answers that a vehicle sent one after the other share the row of the last one. */
 export function linesOf(events: readonly Event[]): readonly EventLine[] {
   const lines: { event: Event; others: number }[] = [];
   for (const event of events) {

@@ -9,7 +9,7 @@ import { isOpen } from "../../video/recorded/footage";
 export const WAY_MS = 2 * 60_000;
 /** Files that a vehicle sends within this time belong to the event. */
 export const FILES_MS = 5 * 60_000;
-/** A film that is fetched begins and ends so long before and after. */
+/** How long before and after the event a fetched film begins and ends. */
 export const FILM_BEFORE_MS = 15_000;
 export const FILM_AFTER_MS = 45_000;
 

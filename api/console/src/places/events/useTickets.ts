@@ -16,7 +16,7 @@ export interface Kept {
 }
 
 export interface Tickets {
-  /** Those that the reader may make tickets for; undefined until they are known. */
+  /** The companies that the reader may make tickets for; undefined until they are known. */
   companies: readonly Company[] | undefined;
   kept: readonly Kept[];
   busy: boolean;

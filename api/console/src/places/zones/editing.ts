@@ -23,7 +23,7 @@ export interface Stored {
   /** As `getVersioned` gives it. */
   version: string;
   links: Links;
-  /** Those that concern crossings of this zone and nothing else. */
+  /** Notifications about crossings of this zone and nothing else. */
   notifications: readonly Notification[];
 }
 

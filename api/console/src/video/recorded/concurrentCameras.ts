@@ -1,4 +1,4 @@
-/** Of which vehicles this browser asks for several cameras at once; others are taken to send one after the other. */
+/** The vehicles asked for several cameras at once; others are assumed to send one camera after the other. */
 
 const KEY = "motorpool.atOnce";
 const MOST = 200;

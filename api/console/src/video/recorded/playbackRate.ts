@@ -12,7 +12,7 @@ const IN_STEP_MS = 300;
 const FAR_MS = 2000;
 /** While it rests, a picture that differs by less is the same. */
 const SAME_MS = 40;
-/** By so much a camera plays faster or slower until it is in step. */
+/** Fraction by which a camera plays faster or slower until it is in step. */
 const EASE = 0.05;
 
 /**

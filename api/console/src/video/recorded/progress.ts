@@ -1,6 +1,6 @@
 /** How a capture gets on: its size over time against the span that is wanted. Pure: times are given. */
 
-/** A recording capture whose size stands still for so long is said to have stopped. */
+/** A recording capture whose size has not grown for this long is reported as stopped. */
 export const STILL_MS = 12_000;
 /** The rate is that of the last samples, at most so many. */
 const SAMPLES = 10;

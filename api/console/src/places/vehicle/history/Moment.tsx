@@ -12,7 +12,7 @@ import { style } from "../../../state/session";
 import type { Cursor } from "../../../time/cursor";
 import { Values } from "../Values";
 
-/** Values are read when the cursor has rested so long. */
+/** How long the cursor must rest before values are read. */
 const REST_MS = 250;
 
 /** What the vehicle had reported at the cursor. */

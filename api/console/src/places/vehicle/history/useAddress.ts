@@ -6,7 +6,7 @@ import type { Cursor } from "../../../time/cursor";
 import type { Span } from "../../../time/spans";
 import { askedAt, askedText, withCursor } from "./historyQuery";
 
-/** What moves along is written into the address once in so many milliseconds. */
+/** Milliseconds between two updates of the address while the cursor moves. */
 const PACE_MS = 1000;
 
 /** Keep the instant and the zoomed part in the address, and follow an address that says another instant. */

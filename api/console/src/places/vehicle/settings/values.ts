@@ -94,7 +94,7 @@ export function otherAttributes(attributes: Device["attributes"]): OtherAttribut
     .sort((a, b) => a.name.localeCompare(b.name));
 }
 
-/** The attributes with `others` in place of those that have no field of their own. */
+/** The attributes, with `others` replacing all that have no field of their own. */
 export function withOthers(
   attributes: Device["attributes"],
   others: readonly OtherAttribute[],
