@@ -52,6 +52,10 @@ def facts(kind, **fields):
     return EventFacts(**{**known, **fields})
 
 
+UNTRANSLATED: set[str] = set()
+"""Types of events whose texts are in English in all languages."""
+
+
 def test_there_are_five_languages():
     assert languages() == ("de", "en", "es", "fr", "zh")
 
@@ -60,8 +64,10 @@ def test_there_are_five_languages():
 def test_every_language_has_every_text(name):
     english, other = read_catalog("en"), read_catalog(name)
     for part in ("labels", "alarms", "texts", "subjects", "mails"):
-        assert set(getattr(other, part)) == set(getattr(english, part)), part
-    assert set(EVENT_TYPES) <= set(other.texts)
+        lacks = UNTRANSLATED if part == "texts" and name != "en" else set()
+        assert set(getattr(english, part)) - set(getattr(other, part)) == lacks, part
+        assert set(getattr(other, part)) <= set(getattr(english, part)), part
+    assert set(EVENT_TYPES) <= set(english.texts)
 
 
 @pytest.mark.parametrize("name", languages())

@@ -1,0 +1,208 @@
+"""Recipes of ARCHITECTURE.md, followed in a scratch copy of the code.
+
+Each test edits the files that its row names, and one process then shows that what was added works.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("runtime", "codecs", "storage", "actors", "api", "bench")
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+class Scratch:
+    """A copy of the code in which one package is edited; the others are links."""
+
+    def __init__(self, folder: Path, edited: str) -> None:
+        self.folder = folder
+        self.files: set[str] = set()
+        for name in PACKAGES:
+            if name == edited:
+                shutil.copytree(ROOT / name, folder / name)
+            else:
+                (folder / name).symlink_to(ROOT / name)
+        (folder / ".src" / "motorpool").mkdir(parents=True)
+        for name in PACKAGES:
+            (folder / ".src" / "motorpool" / name).symlink_to(folder / name)
+
+    def write(self, path: str, text: str) -> None:
+        """Add a file."""
+        assert not (self.folder / path).exists()
+        (self.folder / path).write_text(text, encoding="utf-8")
+        self.files.add(path)
+
+    def insert(self, path: str, before: str, text: str) -> None:
+        """Put `text` in front of the only place that reads `before`."""
+        file = self.folder / path
+        found = file.read_text(encoding="utf-8")
+        assert found.count(before) == 1, (path, before)
+        file.write_text(found.replace(before, text + before), encoding="utf-8")
+        self.files.add(path)
+
+    def run(self, program: str) -> str:
+        """Return what a program writes that imports the copy."""
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONPATH": str(self.folder / ".src")},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def paths_of(recipe: str) -> set[str]:
+    """Return the paths that the row of a recipe names."""
+    (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| {recipe} |")]
+    return set(re.findall(r"`([a-z_]+/[A-Za-z0-9_./]*)(?:: [A-Za-z_.]+)?`", row))
+
+
+def assert_named(files: set[str], recipe: str) -> None:
+    """Check that the row names each file, or the folder that it lies in."""
+    named = paths_of(recipe)
+    unnamed = {path for path in files if path not in named and f"{os.path.dirname(path)}/" not in named}
+    assert not unnamed
+    assert len(files) <= 6
+
+
+@pytest.fixture
+def actors(tmp_path):
+    return Scratch(tmp_path, "actors")
+
+
+def test_a_rule_that_makes_events(actors):
+    actors.write(
+        "actors/rules/doors.py",
+        '''"""Events of doors."""
+
+from motorpool.actors.rules.position_event import position_event
+from motorpool.storage.records import Event, Position
+
+
+def door_events(position: Position, last: Position | None) -> list[Event]:
+    """Return an event if a door was opened since `last`."""
+    before = None if last is None else last.attributes.get("door")
+    opened = before is False and position.attributes["door"] is True
+    return [position_event("doorOpened", position)] if opened else []
+''',
+    )
+    path = "actors/rules/events_of_position.py"
+    imports = "from motorpool.actors.rules.driver_change import"
+    actors.insert(path, imports, "from motorpool.actors.rules.doors import door_events\n")
+    call = '    if "door" in attributes:\n        found += door_events(position, last)\n'
+    actors.insert(path, "    if rules.maintenances:\n", call)
+    actors.insert("actors/rules/event_types.py", '    "maintenance",\n', '    "doorOpened",\n')
+    actors.insert("actors/words/catalogs/en.toml", 'ignitionOn = "', 'doorOpened = "door opened"\n')
+    assert_named(actors.files, "a rule that makes events")
+    written = actors.run(
+        """
+from datetime import UTC, datetime, timedelta
+from motorpool.actors.rules.event_types import EVENT_TYPES
+from motorpool.actors.rules.fold import FoldContext, fold
+from motorpool.actors.rules.fold_state import NOTHING_STORED
+from motorpool.actors.words.catalog import FALLBACK, catalog_of, read_catalog
+from motorpool.codecs.reports import PositionReport
+
+state, now = NOTHING_STORED, datetime(2026, 1, 1, tzinfo=UTC)
+for door in (False, True, True):
+    now += timedelta(seconds=10)
+    report = PositionReport({"door": door}, device_time=now, fix_time=now, latitude=1.0, longitude=2.0)
+    result = fold(report, state, FoldContext(7, "test", now))
+    state = result.state
+    print([event.type for event in result.events])
+print("doorOpened" in EVENT_TYPES, "doorOpened" in catalog_of("de").texts)
+print(read_catalog(FALLBACK).texts["doorOpened"].render())
+"""
+    )
+    assert written.splitlines() == ["[]", "['doorOpened']", "[]", "True False", "door opened"]
+
+
+def test_a_notificator(actors):
+    actors.write(
+        "actors/deliveries/notificators/pager.py",
+        '''"""Messages to pagers."""
+
+from dataclasses import dataclass
+
+from motorpool.actors.deliveries.notificator import NO_ENVELOPE, Envelope, Notificator, post
+from motorpool.actors.http.errors import Unreachable
+from motorpool.storage.deliveries.outbox import OutgoingMessage
+
+
+@dataclass(frozen=True, kw_only=True)
+class PagerSettings:
+    """Notifications by pager."""
+
+    url: str = ""
+    """The service."""
+
+
+class Pager(Notificator):
+    """A service of pagers."""
+
+    name = "pager"
+    settings = PagerSettings
+    attribute = "pagerNumber"
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the settings name a service."""
+        return bool(self._settings.url)
+
+    async def send(self, message: OutgoingMessage, envelope: Envelope = NO_ENVELOPE) -> None:
+        """Send a message to the pager `to`."""
+        del envelope
+        form = {"number": message.to, "text": message.text}
+        answer = await post(self._http, "pager", self._settings.url, form=form)
+        if not answer.ok:
+            raise Unreachable(f"the service of pagers answers {answer.status}")
+''',
+    )
+    path = "actors/deliveries/notificators/__init__.py"
+    imports = "from motorpool.actors.deliveries.notificators.pushover import"
+    actors.insert(path, imports, "from motorpool.actors.deliveries.notificators.pager import Pager\n")
+    actors.insert(path, "Ntfy, Webhook)", "Pager, ")
+    assert_named(actors.files, "a notificator")
+    written = actors.run(
+        """
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+import trio
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
+from motorpool.actors.deliveries.notificators.pager import PagerSettings
+from motorpool.storage.records import User
+
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        print(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+server = HTTPServer(("127.0.0.1", 0), Receiver)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+url = f"http://127.0.0.1:{server.server_port}/"
+print("pager" in OutgoingServices().notificators, OutgoingServices().notificators["pager"].enabled)
+pager = OutgoingServices(pager=PagerSettings(url=url)).notificators["pager"]
+print(pager.enabled, [lane.name for lane in pager.lanes()])
+assert not pager.address_of(User())
+to = pager.address_of(User(attributes={"pagerNumber": "42"}))
+from motorpool.storage.deliveries.outbox import OutgoingMessage
+trio.run(pager.send, OutgoingMessage(channel="pager", to=to, subject="Van", text="SOS"))
+"""
+    )
+    assert written.splitlines() == ["True False", "True ['pager']", "number=42&text=SOS"]
