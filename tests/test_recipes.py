@@ -127,6 +127,67 @@ print(read_catalog(FALLBACK).texts["doorOpened"].render())
     assert written.splitlines() == ["[]", "['doorOpened']", "[]", "True False", "door opened"]
 
 
+def test_a_device_protocol(tmp_path):
+    codecs = Scratch(tmp_path, "codecs")
+    codecs.write(
+        "codecs/devices/commas.py",
+        '''"""The codec of lines of values between commas: IMEI, time, latitude, longitude."""
+
+from datetime import datetime
+
+from motorpool.codecs.devices.framed_codec import FramedCodec
+from motorpool.codecs.devices.framing import Framing, Line
+from motorpool.codecs.errors import UnsupportedCommand
+from motorpool.codecs.reports import DeviceCommand, EncodedCommand, PositionReport, Report
+
+
+class Commas(FramedCodec):
+    """The server's end of one connection."""
+
+    name = "commas"
+    port = 5999
+    framing = Framing(Line(b"\\n"), max_frame_bytes=256)
+
+    def read_frame(self, frame: bytes, reports: list[Report]) -> None:
+        """Append the position of a line."""
+        unique_id, time, latitude, longitude = frame.decode("ascii").strip().split(",")
+        place = {"latitude": float(latitude), "longitude": float(longitude)}
+        fix_time = datetime.fromisoformat(time)
+        self.identify(unique_id, reports)
+        reports.append(PositionReport({}, device_time=fix_time, fix_time=fix_time, valid=True, **place))
+
+    def encode(self, command: DeviceCommand) -> EncodedCommand:
+        """Refuse all commands."""
+        raise UnsupportedCommand(command.type)
+''',
+    )
+    assert_named(codecs.files, "a device protocol")
+    written = codecs.run(
+        """
+from pathlib import Path
+from motorpool.actors.settings import FleetSettings
+from motorpool.actors.tree import fleet_tree
+from motorpool.codecs.devices import CODECS
+
+codec = CODECS["commas"]()
+assert codec.receive(b"123456789012345,2026-01-01T00:00:00Z,1.5") == []
+login, position, rejected = codec.receive(b",2.5\\n123456789012345,never,1,2\\n")
+print(login.unique_ids, position.latitude, position.longitude, type(rejected).__name__)
+
+def names(spec):
+    yield getattr(spec, "name", None) or spec.kind.name
+    for child in getattr(spec, "children", ()):
+        yield from names(child)
+
+print([name for name in names(fleet_tree(None, FleetSettings(data=Path("data")))) if "commas" in name])
+"""
+    )
+    assert written.splitlines() == [
+        "('123456789012345',) 1.5 2.5 FrameRejected",
+        "['listener:commas']",
+    ]
+
+
 def test_a_notificator(actors):
     actors.write(
         "actors/deliveries/notificators/pager.py",
