@@ -188,6 +188,96 @@ print([name for name in names(fleet_tree(None, FleetSettings(data=Path("data")))
     ]
 
 
+def test_a_report(actors):
+    actors.write(
+        "actors/reports/name_lengths.py",
+        '''"""How long the names of devices are."""
+
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer
+from motorpool.storage.records import Device
+
+
+class NameLength(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The name of a device."""
+
+    device_id: int
+    """The device."""
+    most_characters: int
+    """Characters of its name."""
+
+
+async def name_lengths(
+    sources: Sources, viewer: Viewer, device: Device, query: ReportQuery
+) -> AsyncGenerator[list[NameLength], None]:
+    """Yield one item for the device."""
+    del sources, viewer, query
+    yield [NameLength(device_id=device.id, most_characters=len(device.name))]
+''',
+    )
+    path = "actors/reports/columns.py"
+    imports = "from motorpool.actors.reports.routes import"
+    actors.insert(
+        path, imports, "from motorpool.actors.reports.name_lengths import NameLength, name_lengths\n"
+    )
+    entry = """        Report(
+            "names",
+            "the names of devices",
+            _each(name_lengths),
+            list[NameLength],
+            (Column("Characters", TEXT, lambda each: str(each.most_characters)),),
+        ),
+"""
+    actors.insert(path, '        Report("trips", ', entry)
+    assert_named(actors.files, "a report")
+    written = actors.run(
+        """
+import io, tempfile, zipfile
+from datetime import UTC, datetime
+import msgspec, trio
+from motorpool.actors.reports import columns
+from motorpool.actors.reports.sources import ReportQuery
+from motorpool.actors.reports.workbook import WorkbookWriter
+from motorpool.actors.words.preferences import Preferences
+from motorpool.api.app import openapi_document
+from motorpool.storage.records import Device
+
+document = openapi_document()
+print(*sorted(path for path in document["paths"] if "/reports/names" in path))
+assert "mostCharacters" in str(document["components"])
+now = datetime(2026, 1, 1, tzinfo=UTC)
+report, items = columns.REPORTS["names"], []
+
+async def devices_of(*args, **kwargs):
+    yield [Device(id=7, name="Van", unique_id="1")]
+
+async def read():
+    async for device, found in report.read(None, None, ReportQuery(start=now, end=now)):
+        items.extend(found)
+
+columns.devices_of = devices_of
+trio.run(read)
+print(msgspec.json.encode(items).decode())
+file = io.BytesIO()
+with tempfile.TemporaryDirectory() as folder:
+    writer = WorkbookWriter(file, folder, Preferences(), now)
+    writer.begin_sheet(report.title, (), report.columns)
+    writer.add_rows(items)
+    writer.close()
+sheet = zipfile.ZipFile(file).read("xl/worksheets/sheet1.xml").decode()
+print("Characters" in sheet, "<t>3</t>" in sheet)
+"""
+    )
+    assert written.splitlines() == [
+        "/reports/names /reports/names/{type}",
+        '[{"deviceId":7,"mostCharacters":3}]',
+        "True True",
+    ]
+
+
 def test_a_notificator(actors):
     actors.write(
         "actors/deliveries/notificators/pager.py",
