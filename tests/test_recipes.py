@@ -332,7 +332,7 @@ import trio
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.deliveries.notificators.pager import PagerSettings
-from motorpool.storage.records import User
+from motorpool.storage.records import Event, User
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
@@ -350,10 +350,9 @@ url = f"http://127.0.0.1:{server.server_port}/"
 print("pager" in OutgoingServices().notificators, OutgoingServices().notificators["pager"].enabled)
 pager = OutgoingServices(pager=PagerSettings(url=url)).notificators["pager"]
 print(pager.enabled, [lane.name for lane in pager.lanes()])
-assert not pager.address_of(User())
-to = pager.address_of(User(attributes={"pagerNumber": "42"}))
-from motorpool.storage.deliveries.outbox import OutgoingMessage
-trio.run(pager.send, OutgoingMessage(channel="pager", to=to, subject="Van", text="SOS"))
+facts, words = EventFacts(event=Event(type="alarm")), RenderedMessage("Van", "Van: SOS", "", "")
+assert pager.message(User(), words, facts) is None
+trio.run(pager.send, pager.message(User(attributes={"pagerNumber": "42"}), words, facts))
 """
     )
-    assert written.splitlines() == ["True False", "True ['pager']", "number=42&text=SOS"]
+    assert written.splitlines() == ["True False", "True ['pager']", "number=42&text=Van%3A+SOS"]
