@@ -48,12 +48,13 @@ class HttpScope(TrioASGIHTTPConnection):
         """Serve the request until it is answered, or the client disconnects."""
         request = self._create_request_from_scope(send)
         assert isinstance(request, BodyRequest)
-        connected = disconnect_scope(self.scope)
         if self.scope["method"] in _READS and _BODY_HEADERS.isdisjoint(
             name for name, _ in self.scope["headers"]
         ):
-            await self._serve(request, send, connected, has_body=False)
+            await self._serve(request, send, disconnect_scope(self.scope), has_body=False)
             return
+        # Cancelled by the disconnection behind the body: a client may send a change and leave at once.
+        connected = trio.CancelScope()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._take_body, request.body, receive, connected)
             await self._serve(request, send, connected, has_body=True)
@@ -75,7 +76,7 @@ class HttpScope(TrioASGIHTTPConnection):
         self, request: BodyRequest, send: ASGISendCallable, connected: trio.CancelScope, *, has_body: bool
     ) -> None:
         with connected:
-            response = await self.app.answer(request, self.scope["path"])
+            response = await self.app.answer(request)
             if has_body:
                 # Hypercorn could not end the request while part of its body waits to be read.
                 request.body.discard()
@@ -125,12 +126,13 @@ class Application(QuartTrio):
         if method == "GET":
             self._operations[name, "HEAD"] = answer
 
-    async def answer(self, request: Request, path: str) -> ResponseTypes:
-        """Answer a request; `path` is as in its scope."""
+    async def answer(self, request: Request) -> ResponseTypes:
+        """Answer a request."""
         found = None
-        if path.startswith(self._prefix):
+        # As Quart matches it: the target may be a whole URL, or begin with several slashes.
+        if request.path.startswith(self._prefix):
             try:
-                endpoint, parameters = self.url_map.bind("").match(path, request.method)
+                endpoint, parameters = self.url_map.bind("").match(request.path, request.method)
                 found = self._operations.get((endpoint, request.method))
             except HTTPException:  # a redirect among them, which Quart answers
                 pass

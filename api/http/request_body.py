@@ -73,6 +73,7 @@ class RequestBody:
         while not self._waiting:
             if self._is_complete or self._is_discarded:
                 raise StopAsyncIteration
+            self._changed.clear()
             await self._changed.wait()
         data = bytes(self._waiting)
         self._waiting.clear()

@@ -2,6 +2,7 @@
 
 import base64
 import gc
+import json
 import re
 import socket
 import threading
@@ -79,6 +80,40 @@ async def test_no_spelling_of_an_uploads_path_leads_out_of_its_folder(starting, 
             )
             assert status in {400, 404}
             assert b"root:" not in body
+
+
+@pytest.mark.parametrize("path", ["http://x/api/groups", "//api/groups", "///api/groups"])
+async def test_operations_are_found_by_every_form_of_their_path(starting, path):
+    async with starting(listen=True) as served:
+        head = f"Host: x\r\nCookie: JSESSIONID={served.cookie(served.admin)}\r\nConnection: close\r\n"
+        body = b'{"name":"North"}'
+        change = (
+            f"POST {path} HTTP/1.1\r\n{head}Content-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        status, _, _ = await raw(served.port, change.encode() + body)
+        assert status == 200
+        status, _, found = await raw(served.port, f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
+        assert (status, [each["name"] for each in json.loads(found)]) == (200, ["North"])
+
+
+async def test_a_change_is_made_although_its_client_leaves_behind_the_body(starting):
+    async with starting(listen=True) as served:
+        head = f"Host: x\r\nCookie: JSESSIONID={served.cookie(served.admin)}\r\n"
+        body = b'{"name":"North"}'
+        change = (
+            f"POST /api/groups HTTP/1.1\r\n{head}Content-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        ).encode()
+        with trio.fail_after(30):
+            for made in range(20):
+                # Who the caller is has been read: the change waits for nothing but its body.
+                assert len((await served.admin.get("/groups")).json()) == made
+                async with await trio.open_tcp_stream("127.0.0.1", served.port) as stream:
+                    await stream.send_all(change + body)
+                    await stream.send_eof()
+                    answer = b"".join([piece async for piece in stream])
+                assert answer.startswith(b"HTTP/1.1 200")
 
 
 async def test_a_body_past_the_limit_is_413_whether_or_not_its_length_was_said(starting):
