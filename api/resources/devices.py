@@ -55,8 +55,13 @@ class DevicePolicy(LinkedPolicy[Device]):
         """Return the row, from the cache if it is there; the access actor knows who may read it."""
         return await call.context.devices.get(record_id) if await may_see_device(call, record_id) else None
 
+    async def read(self, call: Call, shape: type[Device]) -> Device:
+        """Read the body of a create or update; its texts are checked once the device is known."""
+        return await call.body(shape)
+
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
-        """Check the time zone, references, and the limit of devices; take the files along."""
+        """Check texts, the time zone, references, and the limit of devices; take the files along."""
+        new = self.texts.trimmed(new)
         require_time_zone(DECODER_ZONE, new.attributes, old.attributes if old is not None else {})
         new = await super().prepare(call, transaction, new, old)
         if old is not None and new.unique_id != old.unique_id:

@@ -110,6 +110,8 @@ async def test_unknown_ids_are_404_to_read_and_400_or_204_to_write(served):
         assert (await served.admin.get(f"/devices/{number}")).status == 404
         assert (await ann.delete(f"/devices/{number}")).status == 400
         assert (await served.admin.delete(f"/devices/{number}")).status == 204
+        answer = await served.admin.put(f"/devices/{number}", json={"id": number})
+        assert "name" not in answer.text, "what the body lacks is told only of a device that there is"
     assert (await served.admin.get("/devices/abc")).status == 404
     assert (await served.admin.get("/devices/-1")).status == 404
 
