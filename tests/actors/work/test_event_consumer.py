@@ -63,14 +63,20 @@ async def test_what_is_stored_is_taken_at_once_and_without_looking_for_it(
     table = Table()
     consumer = consume(table, nursery)
     await trio.sleep(1)
-    looks = table.looks
-    table.before_commit = lambda events: events == [1] and (table.events.append(2), consumer.wake())
+    begin, looks = trio.current_time(), table.looks
+    takes = []
+
+    def store_another(events: list[int]) -> None:
+        takes.append((events, table.looks, trio.current_time()))
+        if events == [1]:
+            table.events.append(2)
+            consumer.wake()
+
+    table.before_commit = store_another
     table.events.append(1)
     consumer.wake()
-    begin = trio.current_time()
-    while len(table.taken) < 2:
-        await trio.lowlevel.checkpoint()
-    assert (table.taken, table.looks, trio.current_time()) == ([[1], [2]], looks, begin)
+    await wait_all_tasks_blocked()
+    assert takes == [([1], looks, begin), ([2], looks, begin)]
 
 
 async def test_what_another_server_stored_is_taken_with_the_next_poll(
