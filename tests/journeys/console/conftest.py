@@ -178,10 +178,13 @@ class Visitor:
         self.page.get_by_label("Password", exact=True).fill(password or self.server.password)
         self.page.get_by_role("button", name="Log in").click()
 
-    def expect_end_of_session(self):
-        """Expect that the session ends, and that what the fleet's page may be reading then is refused."""
-        reading = ("/api/devices", "/api/devices/motion", "/api/geofences", "/api/groups", SOCKET)
-        self.expected |= {(401, path) for path in reading}
+    def expect_end_of_session(self, *reading):
+        """Expect that the session ends, and that what the page may be reading then is refused.
+
+        That is what the fleet's page reads, and the paths `reading`.
+        """
+        fleet = ("/api/devices", "/api/devices/motion", "/api/geofences", "/api/groups", SOCKET)
+        self.expected |= {(401, path) for path in (*fleet, *reading)}
 
     def assert_accessible(self):
         """Fail for serious findings of axe-core, in both themes."""

@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 from tests.api.resources.conftest import OpenId
 
 SESSION = "/api/session"
+ACCOUNT = ("server/timezones", "sessions", "tokens", "shares")
+"""What the page of the account reads."""
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +108,7 @@ def test_a_login_at_the_provider_leads_to_the_address_that_was_asked_for(server,
     # Where the session ends under the page, that page is gone on with.
     page.get_by_role("link", name="Account").click()
     expect(page.get_by_label("E-mail")).to_have_value("bea@example.org")
-    guest.expect_end_of_session()
+    guest.expect_end_of_session(*(f"/api/{each}" for each in ACCOUNT))
     with server.client() as client:
         (user,) = client.get("/users", params={"keyword": "bea@example.org", "all": True}).json()
         for session in client.get("/sessions", params={"userId": user["id"]}).json():
