@@ -22,14 +22,14 @@ from motorpool.bench.load.camera_stream import CameraStream
 from motorpool.bench.load.messages import LocationMessages
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import CameraLoad, CameraResult, Mark, Streaming, TerminalSession
-from motorpool.bench.vehicles.media_loop import read_loop
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
     LiveVideoControl,
     LiveVideoRequest,
     PlatformMessage,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.bench.vehicles.jt808.terminal import Terminal
+from motorpool.bench.vehicles.media_loop import read_loop
 from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, LOCATION
 
 TIMEOUT_SECONDS = 30.0

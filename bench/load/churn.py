@@ -19,8 +19,8 @@ from wsproto.utilities import ProtocolError
 
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import ChurnLoad, ChurnResult, Mark
-from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.errors import CodecError
 
 SOCKET_SECONDS = 20.0

@@ -17,8 +17,8 @@ import msgspec
 from motorpool.bench.load.logins import connect_terminals, is_modern
 from motorpool.bench.load.output import raise_file_limit, write_message
 from motorpool.bench.load.plan import CommandedLoad, CommandedResult, Mark
-from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse
-from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse
+from motorpool.bench.vehicles.jt808.terminal import Terminal
 
 _READ_BYTES = 65536
 

@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import msgspec
 
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.devices.jt808.frames import decode_frame, new_framer
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 
 CALENDAR = (

@@ -16,8 +16,8 @@ import msgspec
 from motorpool.bench.load.logins import connect_terminals, is_modern
 from motorpool.bench.load.output import percentile_ms, raise_file_limit, write_message
 from motorpool.bench.load.plan import Mark, RegistrationLoad, RegistrationResult
-from motorpool.codecs.devices.jt808.platform_messages import RegistrationResponse
-from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.bench.vehicles.jt808.platform_messages import RegistrationResponse
+from motorpool.bench.vehicles.jt808.terminal import Terminal
 
 TIMEOUT_SECONDS = 120.0
 """For the last answer."""

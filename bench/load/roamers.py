@@ -30,8 +30,8 @@ from motorpool.bench.load.plan import (
     TerminalSession,
     TextReceived,
 )
-from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, PlatformMessage, TextMessage
-from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse, PlatformMessage, TextMessage
+from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, LOCATION
 from motorpool.codecs.errors import CodecError
 

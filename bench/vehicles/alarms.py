@@ -6,9 +6,7 @@ from typing import NamedTuple, TypeVar
 import trio
 
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
-from motorpool.bench.vehicles.media_sender import CONNECT_SECONDS, SEND_SECONDS
-from motorpool.bench.vehicles.vehicle import DRIVE_START, Vehicle
-from motorpool.codecs.devices.jt808.attachment_sender import (
+from motorpool.bench.vehicles.jt808.attachment_sender import (
     ADAS,
     DSM,
     alarm_item,
@@ -18,13 +16,15 @@ from motorpool.codecs.devices.jt808.attachment_sender import (
     encode_file_chunks,
     encode_file_end,
 )
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     AttachmentRequest,
     FileEndResponse,
     GeneralResponse,
     PlatformMessage,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.bench.vehicles.jt808.terminal import Terminal
+from motorpool.bench.vehicles.media_sender import CONNECT_SECONDS, SEND_SECONDS
+from motorpool.bench.vehicles.vehicle import DRIVE_START, Vehicle
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.h265 import H265
 

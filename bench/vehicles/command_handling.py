@@ -7,10 +7,7 @@ import trio
 
 from motorpool.bench.vehicles.alarms import Alarms
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
-from motorpool.bench.vehicles.transmissions import DONE, FAILED, UNSUPPORTED, Transmissions
-from motorpool.bench.vehicles.vehicle import Vehicle
-from motorpool.codecs.devices.jt808.parameters import HEARTBEAT_SECONDS, REPORT_SECONDS
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     AttachmentRequest,
     LiveVideoControl,
     LiveVideoRequest,
@@ -24,7 +21,10 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     TerminalControl,
     TextMessage,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.bench.vehicles.jt808.terminal import Terminal
+from motorpool.bench.vehicles.transmissions import DONE, FAILED, UNSUPPORTED, Transmissions
+from motorpool.bench.vehicles.vehicle import Vehicle
+from motorpool.codecs.devices.jt808.parameters import HEARTBEAT_SECONDS, REPORT_SECONDS
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime.clock import Clock
 

@@ -10,8 +10,8 @@ import trio
 
 from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.bench.vehicles.route import VehicleState
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.runtime.clock import Clock
 
 CONNECT_SECONDS = 10.0

@@ -11,11 +11,7 @@ from motorpool.bench.target import Target
 from motorpool.bench.vehicles.archive import Archive
 from motorpool.bench.vehicles.command_handling import CommandHandler, ReconnectRequested
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
-from motorpool.bench.vehicles.media_sender import CONNECT_SECONDS, SEND_SECONDS
-from motorpool.bench.vehicles.position_buffer import PositionBuffer
-from motorpool.bench.vehicles.vehicle import Vehicle
-from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
     MediaUploadResponse,
     PlatformMessage,
@@ -23,7 +19,11 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     ResendRequest,
     TimeResponse,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.bench.vehicles.jt808.terminal import Terminal
+from motorpool.bench.vehicles.media_sender import CONNECT_SECONDS, SEND_SECONDS
+from motorpool.bench.vehicles.position_buffer import PositionBuffer
+from motorpool.bench.vehicles.vehicle import Vehicle
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, BATCH, LOCATION
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime.clock import Clock

@@ -9,6 +9,13 @@ import msgspec
 import trio
 
 from motorpool.bench.vehicles.encoding_thread import EncodingThread
+from motorpool.bench.vehicles.jt808.platform_messages import (
+    LiveVideoControl,
+    LiveVideoRequest,
+    PlaybackControl,
+    PlaybackRequest,
+    RecordingListQuery,
+)
 from motorpool.bench.vehicles.media_sender import (
     LiveState,
     MediaSource,
@@ -18,13 +25,6 @@ from motorpool.bench.vehicles.media_sender import (
 )
 from motorpool.bench.vehicles.recorded_files import RecordedFiles
 from motorpool.bench.vehicles.vehicle import Vehicle
-from motorpool.codecs.devices.jt808.platform_messages import (
-    LiveVideoControl,
-    LiveVideoRequest,
-    PlaybackControl,
-    PlaybackRequest,
-    RecordingListQuery,
-)
 from motorpool.codecs.reports import Recording
 from motorpool.runtime.clock import Clock
 

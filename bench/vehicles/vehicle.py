@@ -8,9 +8,9 @@ import msgspec
 from motorpool.bench.target import NewDevice
 from motorpool.bench.vehicles.camera import VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS, RoundTrip
+from motorpool.bench.vehicles.jt808.terminal import encode_items, encode_location
 from motorpool.bench.vehicles.roster import Roster, Shift
 from motorpool.bench.vehicles.route import Drive, VehicleState
-from motorpool.codecs.devices.jt808.terminal import encode_items, encode_location
 
 DRIVE_START = datetime(2026, 1, 1, tzinfo=UTC)
 """Start of every drive, so that a restarted simulation continues where the vehicles would be."""

@@ -11,8 +11,8 @@ from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree, schedule_spec
 from motorpool.bench.free_ports import free_server_port
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices import CODECS
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.runtime import Actor, ChildSpec, Kind, Strategy, open_system
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.attributes import attribute_fault
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import MAX_REJECTED_BYTES
-from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import (
     DeviceCommand,

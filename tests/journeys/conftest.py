@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, RegistrationResponse
-from motorpool.codecs.devices.jt808.terminal import Terminal
+from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse, RegistrationResponse
+from motorpool.bench.vehicles.jt808.terminal import Terminal
 
 PATIENCE = 120.0
 """Seconds that a test waits for what the server does on a machine that is busy with much else."""

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse
-from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse
+from motorpool.bench.vehicles.jt808.terminal import encode_location
 from motorpool.runtime import SystemClock
 
 CLOCK = SystemClock()

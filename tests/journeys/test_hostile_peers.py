@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 
 PORTS = {"jt808": 5015, "osmand": 5055, "live": 5263, "playback": 5363}
 NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)

@@ -16,8 +16,7 @@ from PIL import Image
 from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.fleet import plan_fleet
 from motorpool.bench.vehicles.frame_numbers import read_number
-from motorpool.bench.vehicles.vehicle import Vehicle
-from motorpool.codecs.devices.jt808.attachment_sender import (
+from motorpool.bench.vehicles.jt808.attachment_sender import (
     ADAS,
     DSM,
     alarm_item,
@@ -27,7 +26,7 @@ from motorpool.codecs.devices.jt808.attachment_sender import (
     encode_file_chunks,
     encode_file_end,
 )
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     AttachmentRequest,
     FileEndResponse,
     GeneralResponse,
@@ -36,10 +35,11 @@ from motorpool.codecs.devices.jt808.platform_messages import (
     PhotoRequest,
     ResendRequest,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
+from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.runtime.clock import SystemClock
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)

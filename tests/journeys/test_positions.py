@@ -10,13 +10,13 @@ import psutil
 import pytest
 
 from motorpool.bench.server import run_server
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
     MediaUploadResponse,
     RegistrationResponse,
     TemporaryTracking,
 )
-from motorpool.codecs.devices.jt808.terminal import encode_items, encode_location
+from motorpool.bench.vehicles.jt808.terminal import encode_items, encode_location
 from motorpool.runtime import SystemClock
 
 NOON = datetime(2026, 3, 5, 12, 0, 0, tzinfo=UTC)

@@ -4,8 +4,8 @@ import base64
 import time
 from datetime import datetime, timedelta
 
-from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, TerminalControl
-from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse, TerminalControl
+from motorpool.bench.vehicles.jt808.terminal import encode_location
 from motorpool.runtime import SystemClock
 
 CLOCK = SystemClock()

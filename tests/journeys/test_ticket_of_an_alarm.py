@@ -17,16 +17,16 @@ from tests.journeys.test_captures import footage
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
 from motorpool.actors.video.settings import VideoSettings
 from motorpool.bench.free_ports import free_server_port
-from motorpool.codecs.devices import CODECS
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
     MediaUploadResponse,
     PlaybackRequest,
     RegistrationResponse,
     TextMessage,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
+from motorpool.codecs.devices import CODECS
 
 LOOPBACK = "127.0.0.1"
 PHONE = "13955550001"

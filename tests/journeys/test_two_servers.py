@@ -17,9 +17,9 @@ import trio
 from trio_websocket import ConnectionClosed, open_websocket_url, wrap_client_stream
 
 from motorpool.bench.server import EMAIL
-from motorpool.codecs.devices.jt808.platform_messages import LiveVideoRequest
+from motorpool.bench.vehicles.jt808.platform_messages import LiveVideoRequest
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.h264 import H264
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit
 
 PATIENCE = 60.0

@@ -1,4 +1,4 @@
-"""JT/T 1078: media packets to access units, and back."""
+"""JT/T 1078: media packets to access units."""
 
 __all__ = ["MEDIA_PORTS"]
 

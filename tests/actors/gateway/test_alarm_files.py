@@ -22,20 +22,20 @@ from motorpool.actors.messages.uplink import (
     Disconnected,
     PositionReported,
 )
-from motorpool.codecs.devices.jt808.attachment_sender import (
+from motorpool.bench.vehicles.jt808.attachment_sender import (
     alarm_label,
     encode_attachment_list,
     encode_file_begin,
     encode_file_chunks,
     encode_file_end,
 )
-from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     AttachmentRequest,
     FileEndResponse,
     GeneralResponse,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
+from motorpool.codecs.devices.jt808.codec import Jt808
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 PHONE = "13912345678"

@@ -41,15 +41,15 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     RecordingListReceived,
 )
-from motorpool.codecs import traffic_recording
-from motorpool.codecs.devices import CODECS
-from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
     RecordingListQuery,
     RegistrationResponse,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
+from motorpool.codecs import traffic_recording
+from motorpool.codecs.devices import CODECS
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.reports import DeviceCommand, PositionReport, Recording
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec

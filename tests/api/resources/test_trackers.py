@@ -11,8 +11,8 @@ import trio
 from tests.api.conftest import NOON
 
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices import CODECS
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 
 LOOPBACK = "127.0.0.1"
 

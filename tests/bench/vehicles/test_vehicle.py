@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.bench.vehicles.fleet import plan_fleet
+from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.bench.vehicles.vehicle import Vehicle
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.reports import PositionReport
 
 NOON = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)

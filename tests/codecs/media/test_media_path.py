@@ -7,11 +7,11 @@ from itertools import pairwise
 import m3u8
 import pytest
 
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.muxer import Segment, mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.bench.vehicles.jt808.terminal import encode_location
 from motorpool.runtime import SystemClock
 
 CLOCK = SystemClock()

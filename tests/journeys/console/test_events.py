@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.journeys.test_captures import footage, play_back
 from tests.journeys.test_ticket_of_an_alarm import SOS, photo
 
-from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.bench.vehicles.jt808.terminal import encode_location
 
 # Pixels from the middle of the map to the vehicle on it.
 FROM_MIDDLE = """

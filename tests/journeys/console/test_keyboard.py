@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 from tests.journeys.test_ticket_of_an_alarm import SOS
 
-from motorpool.codecs.devices.jt808.platform_messages import GeneralResponse, TerminalControl
-from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.bench.vehicles.jt808.platform_messages import GeneralResponse, TerminalControl
+from motorpool.bench.vehicles.jt808.terminal import encode_location
 
 PHONE = "013900001701"
 NAME = "Van 1701"

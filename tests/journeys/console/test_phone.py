@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.journeys.test_ticket_of_an_alarm import SOS
 
-from motorpool.codecs.devices.jt808.terminal import encode_location
+from motorpool.bench.vehicles.jt808.terminal import encode_location
 
 PHONE = "013900001801"
 NAME = "Van 1801"

@@ -17,13 +17,13 @@ from tests.journeys.console.filming import CameraVehicle
 from motorpool.bench.vehicles.camera import Camera, VideoFormat
 from motorpool.bench.vehicles.city import ROUND_TRIPS
 from motorpool.bench.vehicles.frame_numbers import NUMBER_BITS, read_number
-from motorpool.bench.vehicles.route import Drive
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     PlaybackControl,
     PlaybackRequest,
     RecordingListQuery,
 )
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
+from motorpool.bench.vehicles.route import Drive
 from motorpool.codecs.reports import Recording
 from motorpool.runtime import SystemClock
 

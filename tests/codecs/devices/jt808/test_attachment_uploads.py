@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808.attachment_sender import (
+from motorpool.bench.vehicles.jt808.attachment_sender import (
     ADAS,
     DSM,
     alarm_item,
@@ -19,14 +19,14 @@ from motorpool.codecs.devices.jt808.attachment_sender import (
     encode_file_chunks,
     encode_file_end,
 )
-from motorpool.codecs.devices.jt808.attachment_uploads import MAX_FILES, MAX_RANGES, ReceivedRanges
-from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     AttachmentRequest,
     FileEndResponse,
     GeneralResponse,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.codecs.devices.jt808.attachment_uploads import MAX_FILES, MAX_RANGES, ReceivedRanges
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.upload_framer import encode_chunk
 from motorpool.codecs.reports import (
     REQUEST_ALARM_FILES,

@@ -3,13 +3,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
     RegistrationResponse,
     TimeResponse,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
     DeviceCommand,

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from motorpool.bench.vehicles.jt808.terminal import encode_location
 from motorpool.codecs.devices.jt808.location import decode_location
-from motorpool.codecs.devices.jt808.terminal import encode_location
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD
 from motorpool.codecs.errors import Truncated

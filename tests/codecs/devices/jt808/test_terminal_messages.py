@@ -2,9 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from motorpool.bench.vehicles.jt808.terminal import encode_location
 from motorpool.codecs.devices.jt808.frames import Identity
 from motorpool.codecs.devices.jt808.sent_commands import SentCommands
-from motorpool.codecs.devices.jt808.terminal import encode_location
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
 from motorpool.codecs.devices.jt808.terminal_messages import read_message
 from motorpool.codecs.devices.jt808.times import TerminalClock

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, encode_frame
 from motorpool.codecs.devices.jt808.sent_commands import TEXT_ANSWER_SECONDS
-from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import (
     REQUEST_ALARM_FILES,

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.frames import decode_frame
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.reports import (
     CommandResult,
     DeviceCommand,

@@ -4,10 +4,10 @@ from struct import pack
 
 import pytest
 
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.attributes import ALARMS, ATTRIBUTES
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.location import decode_location
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import _MODELS, model_of
 from motorpool.codecs.devices.jt808.vendors.volts import add_volts

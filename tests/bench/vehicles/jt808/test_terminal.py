@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.platform_messages import (
+from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
     RegistrationResponse,
     ResendRequest,
 )
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_items, encode_location
+from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.errors import CodecError, FrameError
 from motorpool.codecs.reports import (
     DeviceCommand,

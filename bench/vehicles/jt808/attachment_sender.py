@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from struct import pack
 
+from motorpool.bench.vehicles.jt808.platform_messages import AttachmentRequest, FileEndResponse
+from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.codecs.devices.jt808.attachments import ATTACHMENT_LIST, FILE_BEGIN, FILE_END
-from motorpool.codecs.devices.jt808.platform_messages import AttachmentRequest, FileEndResponse
-from motorpool.codecs.devices.jt808.terminal import Terminal
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.upload_framer import CHUNK_PART_BYTES, encode_chunk
 

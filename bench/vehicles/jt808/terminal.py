@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from struct import Struct, pack
 
+from motorpool.bench.vehicles.jt808.platform_messages import (
+    PlatformMessage,
+    ResendRequest,
+    parse_platform_message,
+)
 from motorpool.codecs.devices.jt808.bodies import RECORDING_FORM
 from motorpool.codecs.devices.jt808.frames import (
     MAX_BODY_BYTES,
@@ -17,11 +22,6 @@ from motorpool.codecs.devices.jt808.frames import (
     new_framer,
 )
 from motorpool.codecs.devices.jt808.parameters import write_parameters
-from motorpool.codecs.devices.jt808.platform_messages import (
-    PlatformMessage,
-    ResendRequest,
-    parse_platform_message,
-)
 from motorpool.codecs.devices.jt808.terminal_messages import (
     ATTRIBUTES,
     AUTHENTICATE,

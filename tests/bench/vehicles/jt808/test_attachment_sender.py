@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.codecs.devices.jt808.attachment_sender import (
+from motorpool.bench.vehicles.jt808.attachment_sender import (
     alarm_item,
     alarm_label,
     encode_attachment_list,
@@ -12,9 +12,9 @@ from motorpool.codecs.devices.jt808.attachment_sender import (
     encode_file_chunks,
     encode_file_end,
 )
+from motorpool.bench.vehicles.jt808.platform_messages import AttachmentRequest, FileEndResponse
+from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.jt808.frames import decode_frame, new_framer
-from motorpool.codecs.devices.jt808.platform_messages import AttachmentRequest, FileEndResponse
-from motorpool.codecs.devices.jt808.terminal import Terminal, encode_location
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 SU = b"T1".ljust(7, b"\0") + bytes.fromhex("260305200000020300")

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.codecs.devices.jt808 import platform_messages
+from motorpool.bench.vehicles.jt808 import platform_messages
 from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, encode_frame, new_framer
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.errors import Truncated

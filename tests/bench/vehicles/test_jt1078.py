@@ -1,8 +1,8 @@
 import pytest
 
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
-from motorpool.codecs.media.jt1078.sender import Jt1078Sender
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 
 
