@@ -8,10 +8,10 @@ import msgspec
 import trio
 
 from motorpool.bench.target import Target
+from motorpool.bench.traffic_recording import Closed, Entry, Opened, Received, Sent, TrafficRecordingReader
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.jt1078 import MEDIA_PORTS
-from motorpool.codecs.traffic_recording import Closed, Entry, Opened, Received, Sent, TrafficRecordingReader
 
 READ_BYTES = 256 * 1024
 HANG_UP_SECONDS = 5.0

@@ -1,4 +1,9 @@
-"""Records the traffic of devices to a file (`serve --record FILE`), for `simulate --replay`."""
+"""Records the traffic of devices to a file (`serve --record FILE`), for `simulate --replay`.
+
+The file is a stream of MessagePack maps, one for each event of a connection. Every map holds `c` (number of
+the connection), `t` (seconds of a clock with any origin) and one of `o` (opened: the peer's host), `d` (bytes
+from the device) and `e` (true: closed); the first two also hold `p` (the port's name: "jt1078-live").
+"""
 
 import contextlib
 from pathlib import Path
@@ -7,7 +12,6 @@ from typing import BinaryIO
 import msgspec
 import trio
 
-from motorpool.codecs import traffic_recording
 from motorpool.runtime import Actor, ChildSpec, Kind, NodeLocal, Ref
 
 FLUSH_SECONDS = 1.0
@@ -34,20 +38,18 @@ class Tap:
         self._recorder = recorder
         self._connection = connection
         self._protocol = protocol
-        self._offer(traffic_recording.encode_opened(connection, protocol, trio.current_time(), peer))
+        self._offer({"c": connection, "p": protocol, "t": trio.current_time(), "o": peer})
 
     def received(self, data: bytes) -> None:
         """Record bytes that the device sent."""
-        self._offer(
-            traffic_recording.encode_received(self._connection, self._protocol, trio.current_time(), data)
-        )
+        self._offer({"c": self._connection, "p": self._protocol, "t": trio.current_time(), "d": data})
 
     def closed(self) -> None:
         """Record the end of the connection."""
-        self._offer(traffic_recording.encode_closed(self._connection, trio.current_time()))
+        self._offer({"c": self._connection, "t": trio.current_time(), "e": True})
 
-    def _offer(self, packed: bytes) -> None:
-        self._recorder.offer(Chunk(packed))  # dropped if the mailbox is full
+    def _offer(self, event: dict[str, int | float | str | bytes]) -> None:
+        self._recorder.offer(Chunk(msgspec.msgpack.encode(event)))  # dropped if the mailbox is full
 
 
 class Recorder(Actor[Chunk]):

@@ -2,14 +2,19 @@
 
 from pathlib import Path
 
+import msgpack
 import pytest
 import trio
 
 from motorpool.bench.replay import replay
 from motorpool.bench.target import Target
-from motorpool.codecs import traffic_recording
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.errors import CodecError
+
+
+def pack(**event: object) -> bytes:
+    """Pack an event of a recording."""
+    return msgpack.packb(event)
 
 
 async def played(path: Path, nursery: trio.Nursery, speed: float = 1000.0) -> tuple[list[bytes], object]:
@@ -42,14 +47,14 @@ async def test_each_connection_is_made_again_with_its_own_bytes(
 ) -> None:
     path = tmp_path / "traffic"
     path.write_bytes(
-        traffic_recording.encode_opened(1, "jt808", 100.0, "10.0.0.1")
-        + traffic_recording.encode_received(1, "jt808", 100.1, b"~one")
-        + traffic_recording.encode_opened(2, "jt808", 100.2, "10.0.0.2")
-        + traffic_recording.encode_sent(1, "jt808", 100.3, b"~answer~")
-        + traffic_recording.encode_received(2, "jt808", 100.4, b"~two~")
-        + traffic_recording.encode_received(1, "jt808", 100.5, b"~more~")
-        + traffic_recording.encode_closed(2, 100.6)
-        + traffic_recording.encode_closed(1, 101.0)
+        pack(c=1, p="jt808", t=100.0, o="10.0.0.1")
+        + pack(c=1, p="jt808", t=100.1, d=b"~one")
+        + pack(c=2, p="jt808", t=100.2, o="10.0.0.2")
+        + pack(c=1, p="jt808", t=100.3, s=b"~answer~")
+        + pack(c=2, p="jt808", t=100.4, d=b"~two~")
+        + pack(c=1, p="jt808", t=100.5, d=b"~more~")
+        + pack(c=2, t=100.6, e=True)
+        + pack(c=1, t=101.0, e=True)
     )
     heard, result = await played(path, nursery)
     assert sorted(heard) == [b"~one~more~", b"~two~"]
@@ -61,10 +66,10 @@ async def test_a_recording_that_was_gone_on_with_replays_both_runs(
 ) -> None:
     path = tmp_path / "traffic"
     run = [
-        traffic_recording.encode_opened(1, "jt808", 50.0, "10.0.0.1"),
-        traffic_recording.encode_received(1, "jt808", 50.1, b"first"),
-        traffic_recording.encode_opened(1, "jt808", 3.0, "10.0.0.1"),
-        traffic_recording.encode_received(1, "jt808", 3.1, b"second"),
+        pack(c=1, p="jt808", t=50.0, o="10.0.0.1"),
+        pack(c=1, p="jt808", t=50.1, d=b"first"),
+        pack(c=1, p="jt808", t=3.0, o="10.0.0.1"),
+        pack(c=1, p="jt808", t=3.1, d=b"second"),
     ]
     path.write_bytes(b"".join(run))
     heard, _ = await played(path, nursery)
@@ -75,9 +80,7 @@ async def test_pauses_between_chunks_are_kept_at_the_speed_asked_for(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     path = tmp_path / "traffic"
-    path.write_bytes(
-        traffic_recording.encode_opened(1, "elsewhere", 7.0, "x") + traffic_recording.encode_closed(1, 3607.0)
-    )
+    path.write_bytes(pack(c=1, p="elsewhere", t=7.0, o="x") + pack(c=1, t=3607.0, e=True))
     begun = trio.current_time()
     await replay(path, Target(host="127.0.0.1"), speed=2.0)
     assert trio.current_time() - begun == pytest.approx(1800, abs=1)
@@ -86,9 +89,9 @@ async def test_pauses_between_chunks_are_kept_at_the_speed_asked_for(
 async def test_a_server_that_is_not_there_costs_the_connection_only(tmp_path: Path) -> None:
     path = tmp_path / "traffic"
     path.write_bytes(
-        traffic_recording.encode_opened(1, "jt808", 0.0, "x")
-        + traffic_recording.encode_received(1, "jt808", 0.0, b"lost")
-        + traffic_recording.encode_closed(1, 0.001)
+        pack(c=1, p="jt808", t=0.0, o="x")
+        + pack(c=1, p="jt808", t=0.0, d=b"lost")
+        + pack(c=1, t=0.001, e=True)
     )
     # Port 1 is nobody's.
     result = await replay(path, Target(host="127.0.0.1", port_offset=1 - Jt808.port))

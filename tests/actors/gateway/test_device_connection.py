@@ -41,13 +41,13 @@ from motorpool.actors.messages.uplink import (
     PositionReported,
     RecordingListReceived,
 )
+from motorpool.bench import traffic_recording
 from motorpool.bench.vehicles.jt808.platform_messages import (
     GeneralResponse,
     RecordingListQuery,
     RegistrationResponse,
 )
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
-from motorpool.codecs import traffic_recording
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd

@@ -22,7 +22,7 @@ from motorpool.actors.gateway.port_guard import (
 from motorpool.actors.gateway.recorder import RECORDER
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.work.connection_limits import ConnectionLimits
-from motorpool.codecs.traffic_recording import Opened, TrafficRecordingReader
+from motorpool.bench.traffic_recording import Opened, TrafficRecordingReader
 from motorpool.runtime import Actor, ActorFailed, ChildSpec
 from motorpool.runtime.testing import Probe
 

@@ -12,7 +12,7 @@ from motorpool.actors.messages.counters import PROXY_HEADERS_REJECTED
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.actors.work.networks import Networks
-from motorpool.codecs.traffic_recording import Opened, Received, TrafficRecordingReader
+from motorpool.bench.traffic_recording import Opened, Received, TrafficRecordingReader
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.runtime.testing import Probe
 

@@ -1,12 +1,14 @@
 """What devices send, kept in a file."""
 
+import io
 from pathlib import Path
 
+import msgpack
 import trio
 
 from motorpool.actors.gateway import recorder as recorder_file
 from motorpool.actors.gateway.recorder import RECORDER, Tap, recorder_spec
-from motorpool.codecs.traffic_recording import Closed, Opened, Received, TrafficRecordingReader
+from motorpool.bench.traffic_recording import Closed, Opened, Received, TrafficRecordingReader
 
 
 def entries(path):
@@ -32,6 +34,20 @@ async def test_each_connection_is_kept_with_its_times(tree, tmp_path, time):
         Received(2, "osmand", begun + 2.5, b"\x00\xff"),
         Closed(1, begun + 2.75),
         Closed(2, begun + 2.75),
+    ]
+
+
+async def test_each_event_is_one_map_with_short_keys(tree, tmp_path, time):
+    path = tmp_path / "traffic"
+    async with tree(recorder_spec(path)) as system:
+        begun = trio.current_time()
+        tap = Tap(system.ref(RECORDER), 1, "jt808", "10.0.0.7")
+        tap.received(b"~\x00~")
+        tap.closed()
+    assert list(msgpack.Unpacker(io.BytesIO(path.read_bytes()))) == [
+        {"c": 1, "p": "jt808", "t": begun, "o": "10.0.0.7"},
+        {"c": 1, "p": "jt808", "t": begun, "d": b"~\x00~"},
+        {"c": 1, "t": begun, "e": True},
     ]
 
 

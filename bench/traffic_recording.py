@@ -1,10 +1,7 @@
-"""Recordings of device traffic: a stream of MessagePack maps, one for each event of a connection.
+"""Reads the recordings of device traffic that `serve --record FILE` writes.
 
-`serve --record FILE` writes one, `simulate --replay FILE` plays one back. Every map holds `c` (connection
-number), `t` (seconds of a clock with any origin) and one of `o` (opened: the peer's host), `d` (bytes from
-the device), `s` (bytes from the server) and `e` (true: closed); all but the last also hold `p` (protocol). In
-a file to which a later run of the server was appended connection numbers repeat, and the clock may start
-again.
+Their format stands in actors/gateway/recorder.py; a map may also hold `s`, bytes from the server. In a file
+to which a later run of the server was appended connection numbers repeat, and the clock may start again.
 """
 
 from collections.abc import Iterable
@@ -57,31 +54,6 @@ class Closed(msgspec.Struct, frozen=True):
 
 
 Entry = Opened | Received | Sent | Closed
-
-
-def encode_opened(connection: int, protocol: str, seconds: float, host: str) -> bytes:
-    """Encode `Opened`."""
-    return _pack({"c": connection, "p": protocol, "t": seconds, "o": host})
-
-
-def encode_received(connection: int, protocol: str, seconds: float, content: bytes) -> bytes:
-    """Encode `Received`."""
-    return _pack({"c": connection, "p": protocol, "t": seconds, "d": content})
-
-
-def encode_sent(connection: int, protocol: str, seconds: float, content: bytes) -> bytes:
-    """Encode `Sent`."""
-    return _pack({"c": connection, "p": protocol, "t": seconds, "s": content})
-
-
-def encode_closed(connection: int, seconds: float) -> bytes:
-    """Encode `Closed`."""
-    return _pack({"c": connection, "t": seconds, "e": True})
-
-
-def _pack(fields: dict[str, int | str | float | bytes]) -> bytes:
-    packed: bytes = msgpack.packb(fields)
-    return packed
 
 
 class TrafficRecordingReader:
