@@ -15,6 +15,7 @@ from time import perf_counter
 import av
 import pytest
 import trio
+from tests.runtime.actor_testing import Probe, TestClock, open_tree
 from trio.testing import wait_all_tasks_blocked
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER
@@ -31,7 +32,6 @@ from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import ChildSpec, DynamicSpec, Failure, MailboxFull, Restart
-from motorpool.runtime.testing import Probe, TestClock, open_tree
 from motorpool.storage.devices import devices
 from motorpool.storage.records import Device
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.runtime.actor_testing import Broken, Probe
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.forwarding.settings import ForwardSettings
@@ -15,7 +16,6 @@ from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
 from motorpool.codecs.devices import CODECS
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec, SupervisorSpec, TaskSpec, open_system
-from motorpool.runtime.testing import Broken, Probe
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "supervision.md"
 ROW = re.compile(r"\| `(\w+)` \| (.*?) \|")

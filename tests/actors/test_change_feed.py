@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 import trio
+from tests.runtime.actor_testing import Probe, open_tree
 
 from motorpool.actors import change_feed
 from motorpool.actors.change_feed import FOLLOWERS, publish_changes
@@ -43,7 +44,6 @@ from motorpool.actors.messages.rule_cache import RULE_CACHE
 from motorpool.actors.messages.scheduling import REPORT_TIMETABLE, TIMETABLE
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes
 from motorpool.runtime import ChildSpec, DynamicSpec
-from motorpool.runtime.testing import Probe, open_tree
 from motorpool.storage.records import Device
 
 EVERY_FACT = (

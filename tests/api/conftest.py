@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.runtime.actor_testing import TestClock
 from werkzeug.routing import Map
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
@@ -31,7 +32,6 @@ from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.settings import Settings
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import System, open_system
-from motorpool.runtime.testing import TestClock
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position

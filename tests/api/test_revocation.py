@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import trio
+from tests.runtime.actor_testing import Probe
 from trio_websocket import ConnectionClosed, open_websocket_url
 
 from motorpool.actors.messages.downlink import CONNECTION, StopServing, Transmit, Transmitted
 from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
 from motorpool.actors.messages.uplink import DEVICE, AttachConnection, Connected, GetCommandTypes
-from motorpool.runtime.testing import Probe
 
 EVENINGS = (
     b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//a//b//EN\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20260501T000000Z\r\n"

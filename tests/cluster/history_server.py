@@ -8,6 +8,7 @@ from functools import partial
 import trio
 from tests.cluster.notices import Notices
 from tests.cluster.statement_scheduler import Pace, PacedDatabase, StatementScheduler
+from tests.runtime.actor_testing import open_tree
 
 from motorpool.actors.cluster.change_relay import change_relay_spec
 from motorpool.actors.cluster.duties import Duties
@@ -15,7 +16,6 @@ from motorpool.actors.cluster.homes import homes_spec
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere, DeviceMessage
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, System
-from motorpool.runtime.testing import open_tree
 from motorpool.storage.cluster.membership import open_membership
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Broken, Probe, TestClock, open_tree, run_actor
 from trio.testing import MockClock
 
 from motorpool.runtime import Actor, ActorStopped, ChildSpec, Context, DynamicSpec, Kind, TopicName
-from motorpool.runtime.testing import Broken, Probe, TestClock, open_tree, run_actor
 
 DEVICE: Kind[str, Any] = Kind("device")
 WRITER: Kind[None, Any] = Kind("writer")

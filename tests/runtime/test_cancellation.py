@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Probe, open_tree
 from trio.testing import MockClock
 
 from motorpool.runtime import Actor, ActorState, DynamicSpec, Kind, Request, Restart, System, TopicName
-from motorpool.runtime.testing import Probe, open_tree
 
 SLOW: Kind[int, Any] = Kind("slow")
 CONNECTION: Kind[int, Any] = Kind("connection")

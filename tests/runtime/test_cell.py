@@ -4,9 +4,9 @@ from typing import Any
 
 import trio
 import trio.testing
+from tests.runtime.actor_testing import open_tree
 
 from motorpool.runtime import Actor, DynamicSpec, Kind, Ref, System
-from motorpool.runtime.testing import open_tree
 
 DEVICE: Kind[int, Any] = Kind("device")
 

@@ -2,11 +2,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import trio
+from tests.runtime.actor_testing import EPOCH, TestClock
 from trio.testing import MockClock
 
 from motorpool.runtime import SystemClock
 from motorpool.runtime import clock as clock_module
-from motorpool.runtime.testing import EPOCH, TestClock
 
 
 async def test_the_system_clock_has_trios_seconds_and_an_aware_wall(mock_clock: MockClock) -> None:

@@ -1,5 +1,6 @@
+from tests.runtime.actor_testing import EPOCH, TestClock
+
 from motorpool.runtime.dead_letters import REMEMBERED, DeadLetter, DeadLetters
-from motorpool.runtime.testing import EPOCH, TestClock
 
 
 async def test_all_are_counted_and_the_last_few_remembered_without_their_content() -> None:

@@ -7,6 +7,16 @@ import trio
 import trio.testing
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.runtime.actor_testing import (
+    STEADY,
+    Broken,
+    FailsInInit,
+    FailsInRun,
+    FailsInStart,
+    Probe,
+    Staged,
+    open_tree,
+)
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -23,16 +33,6 @@ from motorpool.runtime import (
 )
 from motorpool.runtime.clock import SystemClock
 from motorpool.runtime.dynamic import SLICE
-from motorpool.runtime.testing import (
-    STEADY,
-    Broken,
-    FailsInInit,
-    FailsInRun,
-    FailsInStart,
-    Probe,
-    Staged,
-    open_tree,
-)
 
 DEVICE: Kind[Any, Any] = Kind("device")
 WRITER: Kind[None, Any] = Kind("writer")

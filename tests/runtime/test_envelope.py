@@ -1,9 +1,9 @@
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Broken
 
 from motorpool.runtime.deferred import Envelope
-from motorpool.runtime.testing import Broken
 
 
 def test_the_first_outcome_counts() -> None:

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 import trio
+from tests.runtime.actor_testing import Broken
 
 from motorpool.runtime.guard import CrashGuard
-from motorpool.runtime.testing import Broken
 
 
 class Crashes:

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.runtime.actor_testing import STEADY
 
 from motorpool.runtime.intensity import RestartHistory
-from motorpool.runtime.testing import STEADY
 
 
 def permitted(crashes: list[float], intensity: int, period: float) -> list[float]:

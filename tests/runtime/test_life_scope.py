@@ -1,6 +1,7 @@
+from tests.runtime.actor_testing import Broken
+
 from motorpool.runtime.deferred import Envelope
 from motorpool.runtime.life_scope import LifeScope
-from motorpool.runtime.testing import Broken
 from motorpool.runtime.timer_heap import Timer, TimerHeap
 
 

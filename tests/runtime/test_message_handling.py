@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Broken, Probe, open_tree, run_actor
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -18,7 +19,6 @@ from motorpool.runtime import (
 )
 from motorpool.runtime import cell as cell_module
 from motorpool.runtime.cell import INLINE_DEPTH, INLINE_TURNS, SLICE_CHECK_MESSAGES, SLICE_SECONDS
-from motorpool.runtime.testing import Broken, Probe, open_tree, run_actor
 
 HOP: Kind[int, Any] = Kind("hop")
 NEXT: Kind[None, Any] = Kind("next")

@@ -1,10 +1,10 @@
 from typing import Any
 
 import trio
+from tests.runtime.actor_testing import Broken, open_tree, run_actor
 from trio.testing import MockClock
 
 from motorpool.runtime import Actor, DynamicSpec, Kind
-from motorpool.runtime.testing import Broken, open_tree, run_actor
 
 DEVICE: Kind[int, Any] = Kind("device")
 

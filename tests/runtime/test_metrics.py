@@ -1,11 +1,11 @@
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
+from tests.runtime.actor_testing import Broken, Probe, open_tree
 from trio.testing import MockClock
 
 from motorpool.runtime import DynamicSpec, Kind, TopicName
 from motorpool.runtime.metrics import SystemCollector
-from motorpool.runtime.testing import Broken, Probe, open_tree
 
 DEVICE: Kind[int, Any] = Kind("device")
 POSITIONS: TopicName[int] = TopicName("positions")

@@ -2,9 +2,9 @@
 
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Broken, open_tree
 
 from motorpool.runtime import Actor, ActorFailed, ChildSpec, DynamicSpec, Kind, Restart
-from motorpool.runtime.testing import Broken, open_tree
 
 WORKER: Kind[int, str] = Kind("worker")
 SINGLE: Kind[None, str] = Kind("single")

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Broken, FailsInHandle, Probe, open_tree, run_actor
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -21,7 +22,6 @@ from motorpool.runtime import (
     Request,
     UnknownKind,
 )
-from motorpool.runtime.testing import Broken, FailsInHandle, Probe, open_tree, run_actor
 
 DEVICE: Kind[int, Any] = Kind("device")
 CAMERA: Kind[int, Any] = Kind("camera")

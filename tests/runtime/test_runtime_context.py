@@ -1,9 +1,9 @@
 import contextvars
 
 import trio
+from tests.runtime.actor_testing import TestClock
 
 from motorpool.runtime.runtime_context import RuntimeContext
-from motorpool.runtime.testing import TestClock
 
 who: contextvars.ContextVar[str] = contextvars.ContextVar("who", default="nobody")
 

@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Broken, Probe, open_tree
 from trio.testing import MockClock
 
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, Kind, System
-from motorpool.runtime.testing import Broken, Probe, open_tree
 
 EARLY: Kind[None, Any] = Kind("early")
 LATE: Kind[None, Any] = Kind("late")

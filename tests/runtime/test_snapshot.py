@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Broken, Probe, open_tree
 from trio.testing import MockClock
 
 from motorpool.runtime import ActorState, ChildSpec, DynamicSpec, Kind, KindTotals, SupervisorSpec
-from motorpool.runtime.testing import Broken, Probe, open_tree
 
 WRITER: Kind[None, Any] = Kind("writer")
 DEVICE: Kind[int, Any] = Kind("device")

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.runtime.actor_testing import Probe
 
 from motorpool.runtime import BackOff, ChildSpec, DynamicSpec, Kind, Restart, SupervisorSpec
-from motorpool.runtime.testing import Probe
 
 DEVICE: Kind[int, Any] = Kind("device")
 WRITER: Kind[None, Any] = Kind("writer")

@@ -3,6 +3,16 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import (
+    STEADY,
+    Broken,
+    FailsInInit,
+    FailsInStart,
+    FailsInStop,
+    Probe,
+    Staged,
+    open_tree,
+)
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -18,16 +28,6 @@ from motorpool.runtime import (
     Strategy,
     SupervisorSpec,
     System,
-)
-from motorpool.runtime.testing import (
-    STEADY,
-    Broken,
-    FailsInInit,
-    FailsInStart,
-    FailsInStop,
-    Probe,
-    Staged,
-    open_tree,
 )
 
 KINDS: list[Kind[None, Any]] = [Kind(name) for name in "abcd"]

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Broken, Probe, Staged, TestClock, open_tree
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -16,7 +17,6 @@ from motorpool.runtime import (
     TopicName,
     open_system,
 )
-from motorpool.runtime.testing import Broken, Probe, Staged, TestClock, open_tree
 
 A: Kind[None, Any] = Kind("a")
 B: Kind[None, Any] = Kind("b")

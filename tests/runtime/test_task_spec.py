@@ -6,11 +6,11 @@ from typing import Never
 import pytest
 import trio
 from prometheus_client import CollectorRegistry
+from tests.runtime.actor_testing import Broken, open_tree
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from motorpool.runtime import Actor, Kind, SupervisorSpec, TaskSpec, UnknownKind, open_system
 from motorpool.runtime.metrics import SystemCollector
-from motorpool.runtime.testing import Broken, open_tree
 
 
 class Task(Actor[Never]):

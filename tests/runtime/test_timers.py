@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 import trio
+from tests.runtime.actor_testing import TestClock
 from trio.testing import MockClock
 
 from motorpool.runtime import Timers
-from motorpool.runtime.testing import TestClock
 from motorpool.runtime.timers import RECHECK_SECONDS
 
 

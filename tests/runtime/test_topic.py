@@ -6,6 +6,7 @@ import trio.testing
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.runtime.actor_testing import Broken, Probe, open_tree
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -18,7 +19,6 @@ from motorpool.runtime import (
     TopicName,
     TopicStatistics,
 )
-from motorpool.runtime.testing import Broken, Probe, open_tree
 
 DEVICE: Kind[int, Any] = Kind("device")
 NEWS: TopicName[int] = TopicName("news")

@@ -3,6 +3,7 @@
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.cluster.homes import homes_spec
@@ -10,7 +11,6 @@ from motorpool.actors.messages.changes import LOCAL_CHANGES, DeviceMoved, Everyt
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere
 from motorpool.runtime import DynamicSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage.cluster import homes
 from motorpool.storage.database import nodes
 

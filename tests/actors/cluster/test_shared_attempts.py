@@ -5,9 +5,9 @@ from math import inf
 
 import pytest
 import trio
+from tests.runtime.actor_testing import TestClock
 
 from motorpool.actors.cluster.shared_attempts import MAX_BLOCKS, SharedAttempts, SharedRate, SharedRates
-from motorpool.runtime.testing import TestClock
 from motorpool.storage.errors import StorageUnavailable
 
 HOUR = 3600.0

@@ -5,6 +5,7 @@ from functools import partial
 from itertools import count
 
 import pytest
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
@@ -21,7 +22,6 @@ from motorpool.actors.messages.tickets import TICKET_COMMANDS
 from motorpool.actors.messages.uplink import DEVICE, Connected, SendCommand
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import ChildSpec, DynamicSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage.devices import commands, position_rows, positions
 from motorpool.storage.records import Position
 

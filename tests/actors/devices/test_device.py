@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 import trio
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.device_session import REASON
 from motorpool.actors.devices.position_writer import POSITION_WRITER
@@ -66,7 +67,6 @@ from motorpool.codecs.reports import (
     RecordingList,
 )
 from motorpool.runtime import Actor, ChildSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
 from motorpool.storage.devices import commands, device_states, devices, groups, position_rows, positions
 from motorpool.storage.errors import StatementRejected

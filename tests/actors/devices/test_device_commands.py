@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import trio
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.command_queue import FORBIDDEN
 from motorpool.actors.messages.changes import DeviceChanged
@@ -32,7 +33,6 @@ from motorpool.actors.messages.uplink import (
 )
 from motorpool.codecs.reports import CommandResult, PositionReport
 from motorpool.runtime import Actor
-from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
 from motorpool.storage.devices import commands, devices
 from motorpool.storage.errors import StorageUnavailable

@@ -4,6 +4,7 @@ import base64
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.deliveries import MailSettings, OutgoingServices, SmsSettings
@@ -22,7 +23,6 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.runtime import ChildSpec, DynamicSpec, Restart
-from motorpool.runtime.testing import Probe
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.deliveries import receivers

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from tests.actors.helpdesk.clock.test_ticket_captures import Directory, Source, show
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.footage.footage_requests import footage_requests_spec
@@ -16,7 +17,6 @@ from motorpool.actors.video.capture import CAPTURE, capture_spec
 from motorpool.actors.video.capture_records import SERVER_ENDED, capture_records_spec
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.runtime import ChildSpec, DynamicSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
 from motorpool.storage.records import User
 from motorpool.storage.video import footage_requests

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.gateway import connection_devices
@@ -53,7 +54,6 @@ from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.reports import DeviceCommand, PositionReport, Recording
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
 from motorpool.storage.devices import devices
 from motorpool.storage.records import User

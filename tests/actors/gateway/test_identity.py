@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import trio
+from tests.runtime.actor_testing import open_tree
 
 from motorpool.actors.devices.eligibility import may_report
 from motorpool.actors.gateway.identity import IDENTIFICATION, Identify, identification_spec
 from motorpool.actors.gateway.settings import RegisterSettings
 from motorpool.actors.messages.changes import CHANGES, DeviceChanged
 from motorpool.actors.work.batching import BATCH
-from motorpool.runtime.testing import open_tree
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.database import open_database
 from motorpool.storage.devices import devices

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 import trio
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.gateway import port_guard
 from motorpool.actors.gateway.listener import MAX_FAILURES, DevicePort, Listener, listener_spec
@@ -24,7 +25,6 @@ from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.bench.traffic_recording import Opened, TrafficRecordingReader
 from motorpool.runtime import Actor, ActorFailed, ChildSpec
-from motorpool.runtime.testing import Probe
 
 
 class Holding(Actor):

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 import trio
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.media_connection import MediaConnection
@@ -37,7 +38,6 @@ from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.codecs.reports import DeviceCommand
 from motorpool.runtime import Actor, DynamicSpec, Failure
-from motorpool.runtime.testing import Probe
 from motorpool.storage.errors import StorageUnavailable
 
 PHONE = "13912345678"

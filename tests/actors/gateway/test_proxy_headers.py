@@ -3,6 +3,7 @@
 import socket
 
 import pytest
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.gateway.listener import DevicePort, listener_spec
 from motorpool.actors.gateway.port_guard import PortGuard
@@ -14,7 +15,6 @@ from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.actors.work.networks import Networks
 from motorpool.bench.traffic_recording import Opened, Received, TrafficRecordingReader
 from motorpool.runtime import Actor, ChildSpec
-from motorpool.runtime.testing import Probe
 
 PROXY = "127.0.0.9"
 LOCAL = bytes.fromhex("0D0A0D0A000D0A515549540A 20 00 0000")

@@ -2,11 +2,11 @@ from functools import partial
 
 import msgspec
 import pytest
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.deliveries import MailSettings, OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.runtime import ChildSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User

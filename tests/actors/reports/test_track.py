@@ -11,13 +11,13 @@ import pytest
 import trio
 from tests.actors.reports.brute_force import intervals
 from tests.api.resources.reports.reporting import week
+from tests.runtime.actor_testing import TestClock
 
 from motorpool.actors.reports import track
 from motorpool.actors.reports.periods import find_periods
 from motorpool.actors.reports.sources import Sources
 from motorpool.actors.reports.track import find_segments
 from motorpool.actors.rules.trip_detection import TripSettings
-from motorpool.runtime.testing import TestClock
 from motorpool.storage.devices import devices, position_rows, positions, report_days
 from motorpool.storage.devices.position_rows import copy_data
 from motorpool.storage.errors import VersionFound

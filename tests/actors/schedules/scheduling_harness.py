@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import trio
+from tests.runtime.actor_testing import TestClock, open_tree
 
 from motorpool.actors.devices.device import device_spec
 from motorpool.actors.devices.device_loader import device_loader_spec
@@ -24,7 +25,6 @@ from motorpool.actors.tree import schedule_spec
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import Actor, ChildSpec, Deferred, DynamicSpec, Kind, Restart
-from motorpool.runtime.testing import TestClock, open_tree
 from motorpool.storage.database.database import open_database
 from motorpool.storage.database.statements import Statements
 from motorpool.storage.devices import devices

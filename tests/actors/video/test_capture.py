@@ -9,6 +9,7 @@ import av
 import pytest
 import trio
 from msgspec.structs import replace
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.live_stream import (
@@ -39,7 +40,6 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec, Failure
-from motorpool.runtime.testing import Probe
 from motorpool.storage.devices import devices
 from motorpool.storage.video import captures as storage
 

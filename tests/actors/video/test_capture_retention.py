@@ -6,6 +6,7 @@ import av
 import pytest
 from tests.actors.capture_at import CaptureAt
 from tests.actors.conftest import NOW
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.files.file_locks import create_locked
 from motorpool.actors.files.media_store import MediaStore
@@ -20,7 +21,6 @@ from motorpool.actors.video.capture_records import (
 )
 from motorpool.actors.video.capture_retention import capture_retention_spec
 from motorpool.runtime import DynamicSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage.database import nodes
 from motorpool.storage.helpdesk import ticket_files
 from motorpool.storage.helpdesk.ticket_files import FileFacts

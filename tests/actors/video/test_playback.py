@@ -7,6 +7,7 @@ import av
 import m3u8
 import pytest
 import trio
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.messages.downlink import Close
 from motorpool.actors.messages.playback import (
@@ -35,7 +36,6 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.muxer import MPEG_TS, mux
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import DynamicSpec, Kind
-from motorpool.runtime.testing import Probe
 
 TAKER = Kind("taker")
 PAUSE, STOP, FORWARD, SEEK = 1, 2, 3, 5

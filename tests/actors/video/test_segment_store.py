@@ -3,6 +3,7 @@
 import errno
 
 import pytest
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.files.file_locks import create_locked
 from motorpool.actors.messages.playback import (
@@ -18,7 +19,6 @@ from motorpool.actors.video.segment_store import (
 )
 from motorpool.codecs.media.muxer import MPEG_TS
 from motorpool.runtime import DynamicSpec, Kind
-from motorpool.runtime.testing import Probe
 
 OWNER = Kind("owner")
 

@@ -8,6 +8,7 @@ import av
 import m3u8
 import pytest
 import trio
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.messages.downlink import Close
 from motorpool.actors.messages.live_stream import (
@@ -39,7 +40,6 @@ from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import Actor, DynamicSpec, Kind
-from motorpool.runtime.testing import Probe
 
 TAKER = Kind("taker")
 

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 import trio
+from tests.runtime.actor_testing import open_tree
 
 from motorpool.actors.work.batching import BATCH, BatchingActor
 from motorpool.runtime import ChildSpec, Kind, Request
-from motorpool.runtime.testing import open_tree
 from motorpool.storage.errors import StatementRejected, StorageUnavailable
 
 

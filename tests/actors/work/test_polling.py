@@ -3,11 +3,11 @@
 import logging
 
 import trio
+from tests.runtime.actor_testing import open_tree
 from trio.testing import wait_all_tasks_blocked
 
 from motorpool.actors.work.polling import PollingActor
 from motorpool.runtime import ActorStopped, ChildSpec, Kind
-from motorpool.runtime.testing import open_tree
 from motorpool.storage.errors import StorageUnavailable
 
 POLLER: Kind[None, str] = Kind("poller")

@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.runtime.actor_testing import Probe, TestClock, open_tree
 
 from motorpool.actors.deliveries import MailSettings, OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
@@ -14,7 +15,6 @@ from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, read
 from motorpool.api.program.settings import Settings
 from motorpool.runtime import ChildSpec
-from motorpool.runtime.testing import Probe, TestClock, open_tree
 from motorpool.storage.accounts import users
 from motorpool.storage.accounts.signing_keys import SigningKey
 from motorpool.storage.records import User

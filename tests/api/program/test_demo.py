@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import trio
+from tests.runtime.actor_testing import run_actor
 
 from motorpool.api.program import demo
 from motorpool.api.program.demo import FleetProgram, load_or_create_credentials, simulate_command
-from motorpool.runtime.testing import run_actor
 
 
 def test_the_login_is_made_once_and_only_its_owner_may_read_it(tmp_path):

@@ -1,9 +1,10 @@
 import json
 
+from tests.runtime.actor_testing import Probe
+
 from motorpool.actors.deliveries import SmsSettings
 from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, GetCommandTypes
-from motorpool.runtime.testing import Probe
 
 
 async def known_device(served, number, **fields):

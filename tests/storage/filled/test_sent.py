@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 import trio
 import trio.testing
+from tests.runtime.actor_testing import TestClock, open_tree
 from tests.storage.filled.loading import contents, pending_messages_of_0a24c499
 from tests.storage.filled.migrating import bring_up_to_date, open_session
 
@@ -17,7 +18,6 @@ from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
 from motorpool.actors.deliveries.outbox import outbox_spec
 from motorpool.actors.deliveries.webhook import sign
 from motorpool.actors.helpdesk.webhook_sender import webhook_sender_spec
-from motorpool.runtime.testing import TestClock, open_tree
 from motorpool.storage.database.database import open_database
 from motorpool.storage.database.migrations import load
 from motorpool.storage.settings import DatabaseSettings

@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 from tests.actors.helpdesk.clock.world import World
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX
@@ -19,7 +20,6 @@ from motorpool.actors.messages.tickets import (
     WEBHOOK_SENDER,
 )
 from motorpool.runtime import ChildSpec
-from motorpool.runtime.testing import Probe
 
 NEIGHBOURS = (OUTBOX, WEBHOOK_SENDER, TICKET_RECALCULATIONS, TICKET_CLOCK, TICKET_PICTURES, TICKET_CAPTURES)
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from tests.actors.capture_at import CaptureAt
 from tests.actors.helpdesk.clock.test_rule_follower import alarms, rules_spec, set_rules, store
+from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.files.file_retention import DeviceQuota
@@ -37,7 +38,6 @@ from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import ChildSpec, DynamicSpec
-from motorpool.runtime.testing import Probe
 from motorpool.storage.accounts import users
 from motorpool.storage.helpdesk import tickets
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture, add

@@ -3,10 +3,18 @@ from typing import Any
 
 import pytest
 import trio
+from tests.runtime.actor_testing import (
+    Broken,
+    FailsInHandle,
+    FailsInRun,
+    FailsInStop,
+    Probe,
+    Staged,
+    run_actor,
+)
 from trio.testing import MockClock
 
 from motorpool.runtime import ActorFailed, ChildSpec, Kind, Request
-from motorpool.runtime.testing import Broken, FailsInHandle, FailsInRun, FailsInStop, Probe, Staged, run_actor
 
 HELPER: Kind[None, Any] = Kind("other")
 
