@@ -60,8 +60,8 @@ class ChildSpec(ActorSpec, Generic[M]):
 
     kind: Kind[None, M]
     factory: Callable[[], Actor[M]]
-    resident: bool = True
-    """Its own task drains the mailbox, in batches; otherwise messages to an idle actor are handled at once,
+    resident: bool = False
+    """Its own task drains the mailbox, in batches. Otherwise messages to an idle actor are handled at once,
     in the sender's task."""
 
 
@@ -75,7 +75,6 @@ class TaskSpec(ChildSpec[Never]):
     name: str
     kind: Kind[None, Never] = field(init=False)
     mailbox_size: int = field(default=0, init=False)
-    resident: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", Kind(self.name))

@@ -122,4 +122,4 @@ class Access(Actor[AccessMessage]):
 
 def access_spec(database: Database) -> ChildSpec[AccessMessage]:
     """Return the child spec of the one access actor."""
-    return ChildSpec(kind=ACCESS, factory=lambda: Access(database), resident=False, mailbox_size=10_000)
+    return ChildSpec(kind=ACCESS, factory=lambda: Access(database), mailbox_size=10_000)

@@ -135,7 +135,7 @@ class Duties:
         """Return the child spec of the actor that takes duties, above all that have one; none if alone."""
         if self._node is None:
             return ()
-        return (ChildSpec(kind=DUTY_KEEPER, factory=lambda: DutyKeeper(self), resident=False),)
+        return (ChildSpec(kind=DUTY_KEEPER, factory=lambda: DutyKeeper(self)),)
 
     def look_now(self) -> None:
         """Have the rows read without delay."""

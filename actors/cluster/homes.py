@@ -109,4 +109,4 @@ class Homes(Actor[HomesMessage]):
 
 def homes_spec(database: Database, node: int) -> ChildSpec[HomesMessage]:
     """Return the child spec; `node` is the number of this server."""
-    return ChildSpec(kind=HOMES, factory=lambda: Homes(database, node), resident=False, mailbox_size=100_000)
+    return ChildSpec(kind=HOMES, factory=lambda: Homes(database, node), mailbox_size=100_000)

@@ -83,6 +83,4 @@ def outbox_spec(
     """Return the child spec of the outbox."""
     # The same after a restart of the actor, which so keeps its leases.
     holder = secrets.token_hex(8)
-    return ChildSpec(
-        kind=OUTBOX, factory=lambda: Outbox(database, outgoing, give_up_days, holder), resident=False
-    )
+    return ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, give_up_days, holder))

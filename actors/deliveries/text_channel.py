@@ -103,4 +103,4 @@ class TextChannel(Actor[SendText]):
 
 def text_channel_spec(sms: Sms) -> ChildSpec[SendText]:
     """Return the child spec of the text channel."""
-    return ChildSpec(kind=TEXT_CHANNEL, factory=lambda: TextChannel(sms), resident=False, mailbox_size=1_000)
+    return ChildSpec(kind=TEXT_CHANNEL, factory=lambda: TextChannel(sms))

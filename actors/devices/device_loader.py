@@ -108,6 +108,4 @@ def device_loader_spec(database: Database, rule_cache: RuleCache) -> ChildSpec[L
     return ChildSpec(
         kind=DEVICE_LOADER,
         factory=lambda: DeviceLoader(database, rule_cache),
-        resident=False,
-        mailbox_size=1_000,
     )

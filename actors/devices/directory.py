@@ -284,6 +284,5 @@ def directory_spec(
     return ChildSpec(
         kind=DIRECTORY,
         factory=lambda: Directory(database, table, cluster_statuses),
-        resident=False,
         mailbox_size=10_000,
     )

@@ -262,7 +262,6 @@ def position_writer_spec(database: Database, *, is_urgent: bool = False) -> Chil
     return ChildSpec(
         kind=POSITION_WRITER,
         factory=lambda: PositionWriter(database.urgent() if is_urgent else database),
-        resident=False,
         mailbox_size=256,
         shutdown_seconds=5.0,
     )

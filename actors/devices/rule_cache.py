@@ -255,6 +255,4 @@ def rule_cache_spec(rule_cache: RuleCache, database: Database) -> ChildSpec[Rule
     return ChildSpec(
         kind=RULE_CACHE,
         factory=lambda: RuleCacheActor(rule_cache, database),
-        resident=False,
-        mailbox_size=1_000,
     )

@@ -204,4 +204,4 @@ def footage_requests_spec(database: Database) -> ChildSpec[FootageRequestsChange
     """Return the child spec."""
     # The same after a restart of the actor, which so keeps what it fetches.
     holder = secrets.token_hex(8)
-    return ChildSpec(kind=FOOTAGE_REQUESTS, factory=lambda: FootageRequests(database, holder), resident=False)
+    return ChildSpec(kind=FOOTAGE_REQUESTS, factory=lambda: FootageRequests(database, holder))

@@ -95,6 +95,4 @@ def identification_spec(database: Database, settings: RegisterSettings) -> Child
     return ChildSpec(
         kind=IDENTIFICATION,
         factory=lambda: Identification(database, settings),
-        resident=False,
-        mailbox_size=1_000,
     )

@@ -115,4 +115,4 @@ class Recorder(Actor[Chunk]):
 
 def recorder_spec(path: Path) -> ChildSpec[Chunk]:
     """Return the child spec of the recorder, which runs only with `--record`."""
-    return ChildSpec(kind=RECORDER, factory=lambda: Recorder(path), resident=False, mailbox_size=10_000)
+    return ChildSpec(kind=RECORDER, factory=lambda: Recorder(path), mailbox_size=10_000)

@@ -124,6 +124,4 @@ def ticket_recalculations_spec(database: Database, batches: TicketBatches) -> Ch
     return ChildSpec(
         kind=TICKET_RECALCULATIONS,
         factory=lambda: TicketRecalculations(database, batches),
-        resident=False,
-        mailbox_size=1_000,
     )

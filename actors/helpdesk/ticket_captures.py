@@ -239,5 +239,4 @@ def ticket_captures_spec(
     return ChildSpec(
         kind=TICKET_CAPTURES,
         factory=lambda: TicketCaptures(database, store, holder, calendars, mails),
-        resident=False,
     )

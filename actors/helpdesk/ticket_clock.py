@@ -129,6 +129,4 @@ def ticket_clock_spec(database: Database, batches: TicketBatches) -> ChildSpec[W
     return ChildSpec(
         kind=TICKET_CLOCK,
         factory=lambda: TicketClock(database, batches),
-        resident=False,
-        mailbox_size=1_000,
     )

@@ -126,4 +126,4 @@ def ticket_commands_spec(
     database: Database, batches: TicketBatches
 ) -> ChildSpec[TicketCommandAnswered | TicketCommandsChanged]:
     """Return the child spec."""
-    return ChildSpec(kind=TICKET_COMMANDS, factory=lambda: TicketCommands(database, batches), resident=False)
+    return ChildSpec(kind=TICKET_COMMANDS, factory=lambda: TicketCommands(database, batches))

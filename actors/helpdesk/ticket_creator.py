@@ -187,6 +187,5 @@ def ticket_creator_spec(
     return ChildSpec(
         kind=TICKET_CREATOR,
         factory=lambda: TicketCreator(database, calendars, mails, most_per_hour),
-        resident=False,
         mailbox_size=MAX_WAITING,
     )

@@ -151,5 +151,4 @@ def ticket_pictures_spec(
     return ChildSpec(
         kind=TICKET_PICTURES,
         factory=lambda: TicketPictures(database, files, calendars, mails),
-        resident=False,
     )

@@ -81,5 +81,4 @@ def webhook_sender_spec(
     return ChildSpec(
         kind=WEBHOOK_SENDER,
         factory=lambda: WebhookSender(database, outgoing, holder, log_days),
-        resident=False,
     )

@@ -137,6 +137,5 @@ def scheduled_report_mails_spec(
     return ChildSpec(
         kind=SCHEDULED_REPORT_MAILS,
         factory=lambda: ScheduledReportMails(database, outgoing, console_url),
-        resident=False,
         mailbox_size=MAILBOX,
     )

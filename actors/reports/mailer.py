@@ -197,5 +197,4 @@ def report_mailer_spec(
     return ChildSpec(
         kind=REPORT_MAILER,
         factory=lambda: ReportMailer(database, outgoing, settings or ReportSettings()),
-        resident=False,
     )

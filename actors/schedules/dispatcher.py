@@ -385,7 +385,5 @@ def dispatcher_spec(
     return ChildSpec(
         kind=DISPATCHER,
         factory=lambda: Dispatcher(database, reconnect_grace_seconds, status_seconds, node, duty),
-        resident=False,
-        mailbox_size=1_000,
         shutdown_seconds=STOP_SECONDS + 2.0,
     )

@@ -330,6 +330,4 @@ def timetable_spec(
     return ChildSpec(
         kind=kind.timetable,
         factory=lambda: Timetable(database, kind),
-        resident=False,
-        mailbox_size=1_000,
     )

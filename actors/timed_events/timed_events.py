@@ -154,6 +154,4 @@ def timed_events_spec(
     return ChildSpec(
         kind=TIMED_EVENTS,
         factory=lambda: TimedEvents(database, configuration, clustered=clustered),
-        resident=False,
-        mailbox_size=1_000,
     )

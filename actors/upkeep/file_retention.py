@@ -95,5 +95,4 @@ def file_retention_spec(
     return ChildSpec(
         kind=FILE_RETENTION,
         factory=lambda: FileRetention(database, files, quota_bytes, days),
-        resident=False,
     )

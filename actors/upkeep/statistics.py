@@ -261,6 +261,4 @@ class DayStatistics(Actor[StatisticsMessage]):
 
 def statistics_spec(database: Database, zone: tzinfo | None = None) -> ChildSpec[StatisticsMessage]:
     """Return the child spec of the statistics. Days begin in `zone`; None is the time zone of the machine."""
-    return ChildSpec(
-        kind=STATISTICS, factory=lambda: DayStatistics(database, zone), resident=False, mailbox_size=10_000
-    )
+    return ChildSpec(kind=STATISTICS, factory=lambda: DayStatistics(database, zone), mailbox_size=10_000)

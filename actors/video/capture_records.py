@@ -240,6 +240,5 @@ def capture_records_spec(
     return ChildSpec(
         kind=CAPTURE_RECORDS,
         factory=lambda: CaptureRecords(database, per_device, node=node, clustered=clustered),
-        resident=False,
         mailbox_size=10_000,
     )

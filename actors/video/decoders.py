@@ -134,6 +134,5 @@ def decoders_spec(command: Sequence[str] = COMMAND) -> ChildSpec[DecoderMessage]
     return ChildSpec(
         kind=DECODERS,
         factory=lambda: Decoders(command),
-        resident=False,
         mailbox_size=WAITING_REQUESTS,
     )

@@ -167,4 +167,4 @@ def _same_ending(sim: str, unique_id: str) -> bool:
 
 def media_requests_spec(database: Database) -> ChildSpec[MediaRequestsMessage]:
     """Return the child spec of the media requests."""
-    return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: MediaRequests(database), resident=False)
+    return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: MediaRequests(database))

@@ -214,6 +214,5 @@ def segment_store_spec(
     return ChildSpec(
         kind=SEGMENT_STORE,
         factory=lambda: SegmentStore(data, lock, quota_bytes, reserve_bytes),
-        resident=False,
         mailbox_size=100,
     )

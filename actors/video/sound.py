@@ -158,6 +158,4 @@ class SoundTranscoder:
 
 def sound_spec(command: Sequence[str] = COMMAND) -> ChildSpec[TranscodeAudio]:
     """Return the child spec, which stands above streams, playbacks and captures."""
-    return ChildSpec(
-        kind=SOUND, factory=lambda: Sound(command), resident=False, mailbox_size=WAITING_REQUESTS
-    )
+    return ChildSpec(kind=SOUND, factory=lambda: Sound(command), mailbox_size=WAITING_REQUESTS)

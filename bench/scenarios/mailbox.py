@@ -59,7 +59,7 @@ class Counter(Actor[Message]):
 TREE = SupervisorSpec(
     name="bench",
     children=(
-        ChildSpec(kind=RESIDENT, factory=Counter),
+        ChildSpec(kind=RESIDENT, factory=Counter, resident=True),
         DynamicSpec(kind=ON_DEMAND, factory=lambda _: Counter(), name="demand", idle_seconds=None),
     ),
 )

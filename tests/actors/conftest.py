@@ -235,23 +235,23 @@ class Neighbours:
 
     @property
     def writer_spec(self):
-        return ChildSpec(kind=POSITION_WRITER, factory=lambda: self.writer, resident=False)
+        return ChildSpec(kind=POSITION_WRITER, factory=lambda: self.writer)
 
     @property
     def directory_spec(self):
-        return ChildSpec(kind=DIRECTORY, factory=lambda: self.directory, resident=False)
+        return ChildSpec(kind=DIRECTORY, factory=lambda: self.directory)
 
     @property
     def media_requests_spec(self):
-        return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: self.media_requests, resident=False)
+        return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: self.media_requests)
 
     @property
     def decoders_spec(self):
-        return ChildSpec(kind=DECODERS, factory=lambda: self.decoders, resident=False)
+        return ChildSpec(kind=DECODERS, factory=lambda: self.decoders)
 
     @property
     def sound_spec(self):
-        return ChildSpec(kind=SOUND, factory=lambda: self.sound, resident=False)
+        return ChildSpec(kind=SOUND, factory=lambda: self.sound)
 
     @property
     def devices_spec(self):

@@ -109,7 +109,7 @@ class HistoryServer:
             assert duty.holding is not None
             return _Edges(database, self.began, duty.holding.epoch)
 
-        return ChildSpec(kind=_EDGES, factory=make, resident=False)
+        return ChildSpec(kind=_EDGES, factory=make)
 
     def stop(self) -> None:
         """End in order."""

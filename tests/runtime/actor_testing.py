@@ -218,7 +218,7 @@ async def run_actor(
     restart: Restart = Restart.PERMANENT,
     mailbox_size: int = 1000,
     shutdown_seconds: float = 5.0,
-    resident: bool = True,
+    resident: bool = False,
     intensity: int = 5,
 ) -> AsyncIterator[Running[M]]:
     """Run one actor by itself, and `others` that it needs, which are started before it."""

@@ -107,7 +107,7 @@ async def test_timers_end_with_the_life_that_set_them(end: str, autojump_clock: 
                 return None
             return super().handle(message)
 
-    async with run_actor(Setting, resident=False) as running:
+    async with run_actor(Setting) as running:
         running.actor.context.after(10, "late")
         running.actor.context.every(1, "tick")
         running.actor.context.at(running.system.clock.now() + timedelta(seconds=3), "instant")
@@ -144,7 +144,7 @@ async def test_a_single_timer_is_delivered_to_a_full_mailbox_and_a_repeated_one_
 async def test_what_is_left_of_an_old_life_can_neither_set_timers_nor_leave(
     autojump_clock: MockClock,
 ) -> None:
-    async with run_actor(Probe[Any], resident=False) as running:
+    async with run_actor(Probe[Any]) as running:
         old: Context[Any] = running.actor.context
         await running.ref.tell(Broken("the old one"))
         await trio.sleep(1)

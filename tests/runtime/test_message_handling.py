@@ -78,7 +78,7 @@ async def test_what_an_actor_tells_itself_is_handled_after_the_present_message_a
                 self.context.ref.tell_nowait("third")
             order.append(f"{message} ends")
 
-    async with run_actor(Planner, resident=False) as running:
+    async with run_actor(Planner) as running:
         await running.ref.tell("first")
         assert order == [f"{n} {what}" for n in ("first", "second", "third") for what in ("begins", "ends")]
 
@@ -93,7 +93,7 @@ async def test_a_sender_does_not_work_off_a_long_queue_for_others() -> None:
                 for number in range(-message):
                     self.context.ref.tell_nowait(number)
 
-    async with run_actor(Splitter, resident=False) as running:
+    async with run_actor(Splitter) as running:
         await running.ref.tell(-100)
         assert len(handled) == INLINE_TURNS
         await running.ref.tell(1000)
@@ -105,7 +105,7 @@ async def test_a_long_batch_lets_other_tasks_run_in_between(monkeypatch: pytest.
     # Each look at the clock finds the time of a slice spent.
     monkeypatch.setattr(cell_module, "perf_counter", itertools.count(step=2 * SLICE_SECONDS).__next__)
     passes = 0
-    async with run_actor(Busy, mailbox_size=2000) as running, trio.open_nursery() as nursery:
+    async with run_actor(Busy, mailbox_size=2000, resident=True) as running, trio.open_nursery() as nursery:
 
         async def count() -> None:
             nonlocal passes
@@ -149,7 +149,7 @@ async def test_a_handler_that_waits_keeps_what_follows_waiting() -> None:
             order.append("slow")
             return "slow, done"
 
-    async with run_actor(Mixed, resident=False) as running:
+    async with run_actor(Mixed) as running:
         await running.ref.tell("slow")
         await running.ref.tell("quick")
         await trio.testing.wait_all_tasks_blocked()
@@ -167,7 +167,7 @@ async def test_an_awaited_handlers_value_answers_the_ask() -> None:
             await trio.lowlevel.checkpoint()
             return 42
 
-    async with run_actor(Slow, resident=False) as running:
+    async with run_actor(Slow) as running:
         assert await running.ref.ask(Ask()) == 42
     async with run_actor(Slow) as running:
         assert await running.ref.ask(Ask()) == 42
@@ -182,7 +182,7 @@ async def test_cancelling_the_sender_does_not_touch_a_handler_that_waits() -> No
             await gate.wait()
             finished.append(message)
 
-    async with run_actor(Slow, resident=False) as running:
+    async with run_actor(Slow) as running:
         with trio.CancelScope() as scope:
             await running.ref.tell("kept")
             scope.cancel()
@@ -238,7 +238,7 @@ async def test_a_failure_during_cancellation_is_a_crash_and_the_cancellation_goe
 
 
 async def test_a_keyboard_interrupt_in_a_handler_is_the_senders_and_leaves_the_actor_usable() -> None:
-    async with run_actor(Probe, resident=False) as running:
+    async with run_actor(Probe) as running:
         with pytest.raises(KeyboardInterrupt):
             await running.ref.tell(KeyboardInterrupt())
         await trio.testing.wait_all_tasks_blocked()
@@ -249,7 +249,7 @@ async def test_a_keyboard_interrupt_in_a_handler_is_the_senders_and_leaves_the_a
 
 async def test_a_keyboard_interrupt_in_an_actors_task_ends_the_system() -> None:
     async def serve() -> None:
-        async with run_actor(Probe) as running:
+        async with run_actor(Probe, resident=True) as running:
             await running.ref.tell(KeyboardInterrupt())
             await trio.sleep_forever()
 
@@ -283,7 +283,7 @@ async def test_a_refs_actor_may_be_a_plain_child_on_demand() -> None:
         def handle(self, message: Any) -> None:
             received.append(message)
 
-    child = ChildSpec(kind=NEXT, factory=lambda: First([]), resident=False)
+    child = ChildSpec(kind=NEXT, factory=lambda: First([]))
     async with open_tree(child) as system:
         system.ref(NEXT).tell_nowait("at once")
         assert received == ["at once"]

@@ -100,7 +100,7 @@ async def test_an_ask_is_answered_with_what_the_handler_returns(resident: bool) 
 
 
 async def test_a_tell_with_room_is_no_checkpoint_and_reaches_an_idle_actor_at_once() -> None:
-    async with run_actor(Probe, resident=False) as running:
+    async with run_actor(Probe) as running:
         with trio.CancelScope() as scope:
             scope.cancel()
             await running.ref.tell("now")
@@ -192,7 +192,7 @@ async def test_a_fatal_request_fails_in_the_asker_without_harm(
 
 
 async def test_a_fatal_message_is_the_actors_trouble_and_not_the_tellers(autojump_clock: MockClock) -> None:
-    async with run_actor(Probe, resident=False) as running:
+    async with run_actor(Probe) as running:
         await running.ref.tell(Broken("by a message"))
         running.ref.tell_nowait("after it")
         assert running.ref.statistics().depth == 1

@@ -136,7 +136,7 @@ async def test_two_that_fail_together_are_restarted_in_one_go_if_one_leans_on_th
     autojump_clock: MockClock,
 ) -> None:
     stations: list[str] = []
-    children = [staged(kind, stations, resident=False) for kind in KINDS]
+    children = [staged(kind, stations) for kind in KINDS]
     async with open_tree(*children, strategy=Strategy.REST_FOR_ONE) as system:
         stations.clear()
         await system.ref(A).tell(Broken("a"))

@@ -92,7 +92,7 @@ async def test_cancelling_while_the_tree_starts_ends_what_had_started() -> None:
 
 async def test_an_error_of_the_body_and_one_of_an_actors_task_come_out_together() -> None:
     async def serve() -> None:
-        async with open_tree(ChildSpec(kind=A, factory=Probe)) as system:
+        async with open_tree(ChildSpec(kind=A, factory=Probe, resident=True)) as system:
             await system.ref(A).tell(KeyboardInterrupt())
             try:
                 await trio.sleep_forever()
@@ -145,7 +145,7 @@ async def test_actors_run_in_the_context_the_system_was_opened_in_and_not_in_the
             seen.append(who.get())
 
     who.set("the opener")
-    async with open_tree(ChildSpec(kind=A, factory=Curious, resident=False)) as system:
+    async with open_tree(ChildSpec(kind=A, factory=Curious)) as system:
         who.set("a sender")
         await system.ref(A).tell("hello")
         await trio.testing.wait_all_tasks_blocked()

@@ -81,7 +81,7 @@ class Server:
     @property
     def specs(self):
         def make(database):
-            return ChildSpec(kind=Ticks.kind, factory=lambda: Ticks(database, self), resident=False)
+            return ChildSpec(kind=Ticks.kind, factory=lambda: Ticks(database, self))
 
         return (*self.duties.keeper_specs(), self.duties.only("ticks", make))
 

@@ -148,9 +148,9 @@ def device_harness(database, neighbours, tree, tmp_path):
             DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),
             neighbours.connections_spec,
-            ChildSpec(kind=TEXT_CHANNEL, factory=lambda: texts, resident=False),
-            ChildSpec(kind=HOMES, factory=Probe, resident=False),
-            ChildSpec(kind=TICKET_COMMANDS, factory=lambda: ticket_commands, resident=False),
+            ChildSpec(kind=TEXT_CHANNEL, factory=lambda: texts),
+            ChildSpec(kind=HOMES, factory=Probe),
+            ChildSpec(kind=TICKET_COMMANDS, factory=lambda: ticket_commands),
         )
         around = {
             "database": database,

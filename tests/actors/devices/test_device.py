@@ -255,7 +255,7 @@ class TestPositions:
                 await free.wait()
                 written.append(message.receipt)
 
-        busy = ChildSpec(kind=POSITION_WRITER, factory=Busy, resident=False, mailbox_size=2)
+        busy = ChildSpec(kind=POSITION_WRITER, factory=Busy, mailbox_size=2)
         async with device_harness(writer=busy) as running:
             connection, _ = await running.connect(row)
             await time.settle()

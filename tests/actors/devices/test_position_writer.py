@@ -49,7 +49,7 @@ def writing(database, neighbours, tree):
             built.append(PositionWriter(database, **arguments))
             return built[-1]
 
-        spec = ChildSpec(kind=POSITION_WRITER, factory=build, resident=False, mailbox_size=mailbox_size)
+        spec = ChildSpec(kind=POSITION_WRITER, factory=build, mailbox_size=mailbox_size)
         async with tree(spec, neighbours.connections_spec) as system:
             yield system, system.ref(POSITION_WRITER), built
 

@@ -84,7 +84,7 @@ def mails(database):
 
 def notifying(database, outgoing):
     """The notifier, and an outbox that sends nothing."""
-    silent = ChildSpec(kind=OUTBOX, factory=Probe, resident=False)
+    silent = ChildSpec(kind=OUTBOX, factory=Probe)
     return silent, notifier_spec(database, outgoing)
 
 

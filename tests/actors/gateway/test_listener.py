@@ -86,7 +86,7 @@ def listening(tree, neighbours, own_port):
             return Holding(device_socket)
 
         async def __aenter__(self):
-            recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder, resident=False)
+            recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder)
             self.running = tree(recorder, neighbours.connections_spec, self.spec)
             system = await self.running.__aenter__()
             found = Port(system, self.port, self.wires)

@@ -90,7 +90,7 @@ def listening(tree, neighbours, free_port):
             return self.connections[-1]
 
         async def __aenter__(self):
-            recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder, resident=False)
+            recorder = ChildSpec(kind=RECORDER, factory=lambda: self.recorder)
             self.running = tree(recorder, neighbours.connections_spec, self.spec)
             system = await self.running.__aenter__()
             self.port = Port(system, self.number, self.guard, self.connections, self.recorder)

@@ -23,7 +23,7 @@ def outgoing():
 @pytest.fixture
 def tree(tree):
     """`tree` with an actor of the outbox, which sends nothing."""
-    return partial(tree, ChildSpec(kind=OUTBOX, factory=lambda: Probe({OutboxFilled: None}), resident=False))
+    return partial(tree, ChildSpec(kind=OUTBOX, factory=lambda: Probe({OutboxFilled: None})))
 
 
 @pytest.fixture

@@ -145,7 +145,7 @@ class ServerRun:
         rule_cache = RuleCache(database)
         ignoring = (POSITION_WRITER, DIRECTORY, MEDIA_REQUESTS)
         tree = open_tree(
-            *(ChildSpec(kind=kind, factory=IgnoringActor, resident=False) for kind in ignoring),
+            *(ChildSpec(kind=kind, factory=IgnoringActor) for kind in ignoring),
             device_loader_spec(database, rule_cache),
             device_spec(
                 database,

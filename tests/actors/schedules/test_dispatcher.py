@@ -283,7 +283,7 @@ class TestSteps:
         await harness.rows()
         schedule = await harness.schedule(0, 5)
         dispatcher = module.Dispatcher(harness.database)
-        spec = ChildSpec(kind=DISPATCHER, factory=lambda: dispatcher, resident=False)
+        spec = ChildSpec(kind=DISPATCHER, factory=lambda: dispatcher)
         async with harness.open(spec) as system:
             await system.ref(DISPATCHER).tell(harness.edge(schedule))
             await time.settle()
@@ -466,7 +466,6 @@ class TestFullQueues:
         return ChildSpec(
             kind=DISPATCHER,
             factory=lambda: module.Dispatcher(harness.database),
-            resident=False,
             mailbox_size=4,
         )
 

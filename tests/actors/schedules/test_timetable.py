@@ -49,9 +49,7 @@ class Followers:
 
     @property
     def spec(self):
-        return ChildSpec(
-            kind=DISPATCHER, factory=lambda: RecordingDispatcher(self), resident=False, mailbox_size=1
-        )
+        return ChildSpec(kind=DISPATCHER, factory=lambda: RecordingDispatcher(self), mailbox_size=1)
 
     def told(self, number):
         return [

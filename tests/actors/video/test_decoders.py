@@ -41,7 +41,7 @@ def opened(tree):
             made.append(Decoders(command))
             return made[-1]
 
-        spec = ChildSpec(kind=DECODERS, factory=build, resident=False, mailbox_size=WAITING_REQUESTS)
+        spec = ChildSpec(kind=DECODERS, factory=build, mailbox_size=WAITING_REQUESTS)
         async with tree(spec) as system:
             yield system.ref(DECODERS), made[-1]
         assert made[-1].processes == {}

@@ -55,7 +55,7 @@ def opened(tree):
                 self.made.append(Sound(command))
                 return self.made[-1]
 
-            self.running = tree(ChildSpec(kind=SOUND, factory=build, resident=False))
+            self.running = tree(ChildSpec(kind=SOUND, factory=build))
 
         async def __aenter__(self):
             return await self.running.__aenter__(), self.made[-1]

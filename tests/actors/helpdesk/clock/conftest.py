@@ -31,7 +31,7 @@ def tree(tree):
     def running(*specs):
         given = {spec.kind.name for spec in specs}
         probes = [
-            ChildSpec(kind=kind, factory=lambda: Probe({ApplyChanges: None}), resident=False)
+            ChildSpec(kind=kind, factory=lambda: Probe({ApplyChanges: None}))
             for kind in NEIGHBOURS
             if kind.name not in given
         ]

@@ -86,13 +86,11 @@ class Server:
         self.sources = {}
         mails = TicketMails(OutgoingServices().mail)
         self.specs = (
-            ChildSpec(kind=ACCESS, factory=self._access, resident=False),
+            ChildSpec(kind=ACCESS, factory=self._access),
             neighbours.devices_spec,
             neighbours.decoders_spec,
             neighbours.sound_spec,
-            ChildSpec(
-                kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online), resident=False
-            ),
+            ChildSpec(kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online)),
             capture_records_spec(database, 8, node=node, clustered=clustered),
             capture_spec(database, MediaStore(media), CaptureSettings(start_seconds=3600, idle_seconds=3600)),
             *(
