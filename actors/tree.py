@@ -5,76 +5,93 @@ on which no others depend are in supervisors that never give up (`intensity=None
 nothing else and never ends the program (docs/supervision.md).
 """
 
+import secrets
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from motorpool.actors.accounts.access import access_spec
-from motorpool.actors.cluster.change_relay import change_relay_spec
+from motorpool.actors.accounts.access import Access
+from motorpool.actors.cluster.change_relay import ChangeRelay
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.cluster.duties import Duties
-from motorpool.actors.cluster.homes import homes_spec
-from motorpool.actors.cluster.live_relay import live_relay_spec
+from motorpool.actors.cluster.homes import Homes
+from motorpool.actors.cluster.live_relay import LiveRelay
 from motorpool.actors.deliveries import OutgoingServices
-from motorpool.actors.deliveries.outbox import outbox_spec
-from motorpool.actors.deliveries.text_channel import text_channel_spec
+from motorpool.actors.deliveries.outbox import OUTBOX, Outbox
+from motorpool.actors.deliveries.text_channel import TextChannel
 from motorpool.actors.devices.device import device_spec
-from motorpool.actors.devices.device_loader import device_loader_spec
-from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.devices.device_loader import DEVICE_LOADER, DeviceLoader
+from motorpool.actors.devices.directory import Directory
 from motorpool.actors.devices.options import DeviceOptions
-from motorpool.actors.devices.position_writer import position_writer_spec
+from motorpool.actors.devices.position_writer import POSITION_WRITER, PositionWriter
 from motorpool.actors.devices.protocol_attributes import read_assignments
-from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
-from motorpool.actors.events.notifier import notifier_spec
+from motorpool.actors.devices.rule_cache import RuleCache, RuleCacheActor
+from motorpool.actors.events.notifier import Notifier
 from motorpool.actors.files.media_files import MediaFiles, open_media_files
 from motorpool.actors.files.uploads import UploadStorage
-from motorpool.actors.footage.footage_requests import footage_requests_spec
-from motorpool.actors.forwarding.forwarder import forwarder_spec
-from motorpool.actors.gateway.datagram_listener import datagram_listener_spec
+from motorpool.actors.footage.footage_requests import FootageRequests
+from motorpool.actors.forwarding.forwarder import Forwarder
+from motorpool.actors.gateway.datagram_listener import DatagramListener
 from motorpool.actors.gateway.device_connection import DeviceConnection
-from motorpool.actors.gateway.hub import Hub, hub_spec, open_hub
-from motorpool.actors.gateway.identity import identification_spec
-from motorpool.actors.gateway.listener import DevicePort, listener_spec
+from motorpool.actors.gateway.hub import Hub, HubActor, open_hub
+from motorpool.actors.gateway.identity import IDENTIFICATION, Identification
+from motorpool.actors.gateway.listener import DevicePort, Listener
 from motorpool.actors.gateway.media_connection import MediaConnection
 from motorpool.actors.gateway.port_guard import datagram_guard, device_guard, media_guard
-from motorpool.actors.gateway.recorder import recorder_spec
-from motorpool.actors.geocoding.position_addresses import position_addresses_spec
+from motorpool.actors.gateway.recorder import RECORDER, Recorder
+from motorpool.actors.geocoding.position_addresses import PositionAddresses
 from motorpool.actors.helpdesk.batches import TicketBatches
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.recalculations import ticket_recalculations_spec
-from motorpool.actors.helpdesk.rule_follower import ticket_rules_spec
+from motorpool.actors.helpdesk.recalculations import TicketRecalculations
+from motorpool.actors.helpdesk.rule_follower import RuleFollower
 from motorpool.actors.helpdesk.rule_tickets import RuleTickets
-from motorpool.actors.helpdesk.ticket_captures import ticket_captures_spec
-from motorpool.actors.helpdesk.ticket_clock import ticket_clock_spec
-from motorpool.actors.helpdesk.ticket_commands import ticket_commands_spec
-from motorpool.actors.helpdesk.ticket_creator import ticket_creator_spec
-from motorpool.actors.helpdesk.ticket_pictures import ticket_pictures_spec
-from motorpool.actors.helpdesk.webhook_sender import webhook_sender_spec
-from motorpool.actors.helpdesk.zone_follower import ticket_zones_spec
-from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
-from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
+from motorpool.actors.helpdesk.ticket_captures import TicketCaptures
+from motorpool.actors.helpdesk.ticket_clock import TicketClock
+from motorpool.actors.helpdesk.ticket_commands import TicketCommands
+from motorpool.actors.helpdesk.ticket_creator import TICKET_CREATOR, TicketCreator
+from motorpool.actors.helpdesk.ticket_pictures import TicketPictures
+from motorpool.actors.helpdesk.webhook_sender import WebhookSender
+from motorpool.actors.helpdesk.zone_follower import ZoneFollower
+from motorpool.actors.mailings.expiry_mails import ExpiryMails
+from motorpool.actors.mailings.scheduled_report_mails import ScheduledReportMails
 from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.actors.messages.access import ACCESS
+from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.downlink import CONNECTION
-from motorpool.actors.reports.mailer import report_mailer_spec
-from motorpool.actors.schedules.dispatcher import dispatcher_spec
-from motorpool.actors.schedules.timetable import timetable_spec
+from motorpool.actors.messages.footage import FOOTAGE_REQUESTS
+from motorpool.actors.messages.homes import HOMES
+from motorpool.actors.messages.rule_cache import RULE_CACHE
+from motorpool.actors.messages.scheduling import DISPATCHER, SCHEDULED_REPORT_MAILS, TIMETABLE
+from motorpool.actors.messages.text_channel import TEXT_CHANNEL
+from motorpool.actors.messages.tickets import (
+    TICKET_CAPTURES,
+    TICKET_CLOCK,
+    TICKET_COMMANDS,
+    TICKET_PICTURES,
+    TICKET_RECALCULATIONS,
+    WEBHOOK_SENDER,
+)
+from motorpool.actors.messages.timed_events import TIMED_EVENTS
+from motorpool.actors.reports.mailer import REPORT_MAILER, ReportMailer
+from motorpool.actors.schedules.dispatcher import Dispatcher
+from motorpool.actors.schedules.timetable import Timetable
 from motorpool.actors.schedules.timetable_kinds import SCHEDULED_REPORTS
 from motorpool.actors.settings import FleetSettings
-from motorpool.actors.timed_events.timed_events import timed_events_spec
-from motorpool.actors.upkeep.file_retention import file_retention_spec
-from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
-from motorpool.actors.upkeep.statistics import statistics_spec
+from motorpool.actors.timed_events.timed_events import TimedEvents
+from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FileRetention
+from motorpool.actors.upkeep.retention import Retention, RetentionDays
+from motorpool.actors.upkeep.statistics import STATISTICS, DayStatistics
 from motorpool.actors.video.capture import capture_spec
-from motorpool.actors.video.capture_records import capture_records_spec
-from motorpool.actors.video.capture_retention import capture_retention_spec
-from motorpool.actors.video.decoders import decoders_spec
-from motorpool.actors.video.media_requests import media_requests_spec
+from motorpool.actors.video.capture_records import CAPTURE_RECORDS, CaptureRecords
+from motorpool.actors.video.capture_retention import CaptureRetention
+from motorpool.actors.video.decoders import DECODERS, Decoders
+from motorpool.actors.video.media_requests import MEDIA_REQUESTS, MediaRequests
 from motorpool.actors.video.playback import playback_spec
 from motorpool.actors.video.segment_store import segment_store_spec
-from motorpool.actors.video.snapshot import snapshot_spec
-from motorpool.actors.video.sound import sound_spec
+from motorpool.actors.video.snapshot import SNAPSHOT, Snapshot
+from motorpool.actors.video.sound import SOUND, Sound
 from motorpool.actors.video.stream import stream_spec
 from motorpool.actors.work.networks import Networks
 from motorpool.codecs.devices import CODECS
@@ -127,14 +144,30 @@ def fleet_tree(
     )
     files = files or open_media_files(settings.data)
     outgoing = outgoing or OutgoingServices()
+    geocoder = outgoing.geocoder
     hub = open_hub()
     rule_cache = RuleCache(database, settings.rules, read_assignments(settings.device.protocol_attributes))
     latest: dict[int, Position | None] = {}
     cluster_statuses = ClusterStatuses() if clustered else None
+    device_options = DeviceOptions(
+        media=media,
+        files=files,
+        status_timeout_seconds=settings.device.status_seconds,
+        requests_alarm_files=settings.video.alarm_attachments,
+        text_channel=outgoing.sms.enabled,
+        latest=latest,
+        node=node,
+        cluster_statuses=cluster_statuses,
+    )
     business_calendars = BusinessCalendars(timedelta(days=settings.tickets.horizon_days))
     ticket_mails = TicketMails(outgoing.mail, console_url)
     ticket_batches = TicketBatches(business_calendars, ticket_mails)
+    rule_tickets = RuleTickets(
+        business_calendars, ticket_mails, timedelta(hours=settings.tickets.capture_wait_hours)
+    )
     duties = Duties(database, node if clustered else None)
+    # This server in its leases; the same after a restart of an actor, which so keeps what it has.
+    holder = secrets.token_hex(8)
     retention_days = RetentionDays(
         positions=settings.positions.retention_days or 0,
         events=settings.events.retention_days or 0,
@@ -151,67 +184,88 @@ def fleet_tree(
                 name="upkeep",
                 intensity=None,
                 children=(
-                    *((recorder_spec(record),) if record else ()),
-                    *duties.keeper_specs(),
-                    duties.only("retention", lambda held: retention_spec(held, retention_days)),
-                    statistics_spec(database),
                     *(
-                        (forwarder_spec(database, outgoing.http, settings.forward),)
+                        (ChildSpec(kind=RECORDER, factory=lambda: Recorder(record), mailbox_size=10_000),)
+                        if record is not None
+                        else ()
+                    ),
+                    *duties.keeper_specs(),
+                    duties.only(
+                        "retention",
+                        lambda held: TaskSpec(
+                            name="retention", factory=lambda: Retention(held, retention_days)
+                        ),
+                    ),
+                    ChildSpec(kind=STATISTICS, factory=lambda: DayStatistics(database), mailbox_size=10_000),
+                    *(
+                        (
+                            TaskSpec(
+                                name="forwarder",
+                                factory=lambda: Forwarder(database, outgoing.http, settings.forward),
+                            ),
+                        )
                         if settings.forward.url is not None or settings.forward.device_urls
                         else ()
                     ),
                 ),
             ),
-            position_writer_spec(database, is_urgent=True),
-            directory_spec(database, latest, cluster_statuses),
-            access_spec(database),
-            media_requests_spec(database),
-            rule_cache_spec(rule_cache, database),
-            device_loader_spec(database, rule_cache),
-            *((homes_spec(database, node),) if clustered else ()),
-            device_spec(
-                database,
-                DeviceOptions(
-                    media=media,
-                    files=files,
-                    status_timeout_seconds=settings.device.status_seconds,
-                    requests_alarm_files=settings.video.alarm_attachments,
-                    text_channel=outgoing.sms.enabled,
-                    latest=latest,
-                    node=node,
-                    cluster_statuses=cluster_statuses,
-                ),
-                rule_cache,
+            ChildSpec(
+                kind=POSITION_WRITER, factory=lambda: PositionWriter(database.urgent()), mailbox_size=256
             ),
-            SupervisorSpec(name="decoding", intensity=None, children=(decoders_spec(), sound_spec())),
+            ChildSpec(
+                kind=DIRECTORY,
+                factory=lambda: Directory(database, latest, cluster_statuses),
+                mailbox_size=10_000,
+            ),
+            ChildSpec(kind=ACCESS, factory=lambda: Access(database), mailbox_size=10_000),
+            ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: MediaRequests(database)),
+            ChildSpec(kind=RULE_CACHE, factory=lambda: RuleCacheActor(rule_cache, database)),
+            ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, rule_cache)),
+            *(
+                (ChildSpec(kind=HOMES, factory=lambda: Homes(database, node), mailbox_size=100_000),)
+                if clustered
+                else ()
+            ),
+            device_spec(database, device_options, rule_cache),
+            SupervisorSpec(
+                name="decoding",
+                intensity=None,
+                children=(
+                    ChildSpec(kind=DECODERS, factory=Decoders, mailbox_size=100),
+                    ChildSpec(kind=SOUND, factory=Sound),
+                ),
+            ),
             # Above streams and playbacks, which hand over their last fragments when they stop.
             SupervisorSpec(
                 name="recording",
                 strategy=Strategy.REST_FOR_ONE,
                 intensity=None,
                 children=(
-                    capture_records_spec(
-                        database, settings.captures.per_device, node=node, clustered=clustered
+                    ChildSpec(
+                        kind=CAPTURE_RECORDS,
+                        factory=lambda: CaptureRecords(
+                            database, settings.captures.per_device, node=node, clustered=clustered
+                        ),
+                        mailbox_size=10_000,
                     ),
                     capture_spec(database, files.store, settings.captures),
                 ),
             ),
             stream_spec(database, settings.video, clustered=clustered),
-            snapshot_spec(),
+            DynamicSpec(
+                kind=SNAPSHOT,
+                name="snapshots",
+                factory=lambda _: Snapshot(),
+                mailbox_size=200,
+                idle_seconds=60.0,
+            ),
             segment_store_spec(
                 settings.data, settings.video.playback_quota_bytes, settings.files.reserve_bytes
             ),
             playback_spec(database, settings.video),
-            identification_spec(database, settings.register),
-            *((hub_spec(hub),) if hub is not None else ()),
-            DynamicSpec(
-                kind=CONNECTION,
-                name="connections",
-                factory=None,
-                restart=Restart.TEMPORARY,
-                mailbox_size=1_000,
-                idle_seconds=None,
-            ),
+            ChildSpec(kind=IDENTIFICATION, factory=lambda: Identification(database, settings.register)),
+            *((TaskSpec(name="hub", factory=lambda: HubActor(hub)),) if hub is not None else ()),
+            DynamicSpec(kind=CONNECTION, name="connections", restart=Restart.TEMPORARY),
             SupervisorSpec(
                 name="listeners",
                 intensity=None,
@@ -225,30 +279,60 @@ def fleet_tree(
                 name="background",
                 intensity=None,
                 children=(
-                    *((change_relay_spec(database),) if clustered else ()),
                     *(
-                        (live_relay_spec(database, node, cluster_statuses, files.store),)
+                        (
+                            TaskSpec(name="change_relay", factory=lambda: ChangeRelay(database)),
+                            TaskSpec(
+                                name="live_relay",
+                                factory=lambda: LiveRelay(database, node, cluster_statuses, files.store),
+                            ),
+                        )
                         if cluster_statuses is not None
                         else ()
                     ),
-                    capture_retention_spec(
-                        database,
-                        files.store,
-                        settings.captures.quota_bytes or 0,
-                        settings.captures.retention_days or 0,
-                        node=node,
-                        clustered=clustered,
+                    TaskSpec(
+                        name="capture_retention",
+                        factory=lambda: CaptureRetention(
+                            database,
+                            files.store,
+                            settings.captures.quota_bytes or 0,
+                            settings.captures.retention_days or 0,
+                            node=node,
+                            clustered=clustered,
+                        ),
                     ),
-                    file_retention_spec(
-                        database, files, settings.files.quota_bytes or 0, settings.files.retention_days or 0
+                    ChildSpec(
+                        kind=FILE_RETENTION,
+                        factory=lambda: FileRetention(
+                            database,
+                            files,
+                            settings.files.quota_bytes or 0,
+                            settings.files.retention_days or 0,
+                        ),
                     ),
-                    outbox_spec(database, outgoing, settings.outbox.give_up_days),
-                    notifier_spec(database, outgoing, settings.notifications.max_age_seconds, console_url),
-                    report_mailer_spec(database, outgoing, settings.reports),
-                    text_channel_spec(outgoing.sms),
+                    ChildSpec(
+                        kind=OUTBOX,
+                        factory=lambda: Outbox(database, outgoing, settings.outbox.give_up_days, holder),
+                    ),
+                    TaskSpec(
+                        name="notifier",
+                        factory=lambda: Notifier(
+                            database, outgoing, settings.notifications.max_age_seconds, console_url
+                        ),
+                    ),
+                    ChildSpec(
+                        kind=REPORT_MAILER,
+                        factory=lambda: ReportMailer(database, outgoing, settings.reports),
+                    ),
+                    ChildSpec(kind=TEXT_CHANNEL, factory=lambda: TextChannel(outgoing.sms)),
                     *(
-                        (position_addresses_spec(database, outgoing.geocoder),)
-                        if outgoing.geocoder is not None and outgoing.geocoder.service.positions
+                        (
+                            TaskSpec(
+                                name="position_addresses",
+                                factory=lambda: PositionAddresses(database, geocoder),
+                            ),
+                        )
+                        if geocoder is not None and geocoder.service.positions
                         else ()
                     ),
                     schedule_spec(
@@ -262,43 +346,65 @@ def fleet_tree(
                         name="scheduled_reports",
                         strategy=Strategy.REST_FOR_ONE,
                         children=(
-                            scheduled_report_mails_spec(database, outgoing, console_url),
+                            ChildSpec(
+                                kind=SCHEDULED_REPORT_MAILS,
+                                factory=lambda: ScheduledReportMails(database, outgoing, console_url),
+                                mailbox_size=100,
+                            ),
                             duties.only(
-                                "scheduled_reports", lambda held: timetable_spec(held, SCHEDULED_REPORTS)
+                                "scheduled_reports",
+                                lambda held: ChildSpec(
+                                    kind=SCHEDULED_REPORTS.timetable,
+                                    factory=lambda: Timetable(held, SCHEDULED_REPORTS),
+                                ),
                             ),
                         ),
                     ),
                     duties.only(
-                        "expiry_mails", lambda held: expiry_mails_spec(held, outgoing, settings.expirations)
-                    ),
-                    webhook_sender_spec(database, outgoing, settings.tickets.webhook_log_days),
-                    duties.only(
-                        "timed_events",
-                        lambda held: timed_events_spec(held, settings.rules, clustered=clustered),
-                    ),
-                    ticket_creator_spec(
-                        database, business_calendars, ticket_mails, settings.tickets.created_per_hour
-                    ),
-                    ticket_clock_spec(database, ticket_batches),
-                    ticket_recalculations_spec(database, ticket_batches),
-                    ticket_pictures_spec(
-                        database,
-                        files,
-                        business_calendars,
-                        ticket_mails,
-                    ),
-                    ticket_zones_spec(database, ticket_batches),
-                    ticket_commands_spec(database, ticket_batches),
-                    ticket_captures_spec(database, files.store, business_calendars, ticket_mails),
-                    footage_requests_spec(database),
-                    ticket_rules_spec(
-                        database,
-                        RuleTickets(
-                            business_calendars,
-                            ticket_mails,
-                            timedelta(hours=settings.tickets.capture_wait_hours),
+                        "expiry_mails",
+                        lambda held: TaskSpec(
+                            name="expiry_mails",
+                            factory=lambda: ExpiryMails(held, outgoing, settings.expirations),
                         ),
                     ),
+                    ChildSpec(
+                        kind=WEBHOOK_SENDER,
+                        factory=lambda: WebhookSender(
+                            database, outgoing, holder, settings.tickets.webhook_log_days
+                        ),
+                    ),
+                    duties.only(
+                        "timed_events",
+                        lambda held: ChildSpec(
+                            kind=TIMED_EVENTS,
+                            factory=lambda: TimedEvents(held, settings.rules, clustered=clustered),
+                        ),
+                    ),
+                    ChildSpec(
+                        kind=TICKET_CREATOR,
+                        factory=lambda: TicketCreator(
+                            database, business_calendars, ticket_mails, settings.tickets.created_per_hour
+                        ),
+                    ),
+                    ChildSpec(kind=TICKET_CLOCK, factory=lambda: TicketClock(database, ticket_batches)),
+                    ChildSpec(
+                        kind=TICKET_RECALCULATIONS,
+                        factory=lambda: TicketRecalculations(database, ticket_batches),
+                    ),
+                    ChildSpec(
+                        kind=TICKET_PICTURES,
+                        factory=lambda: TicketPictures(database, files, business_calendars, ticket_mails),
+                    ),
+                    TaskSpec(name="ticket_zones", factory=lambda: ZoneFollower(database, ticket_batches)),
+                    ChildSpec(kind=TICKET_COMMANDS, factory=lambda: TicketCommands(database, ticket_batches)),
+                    ChildSpec(
+                        kind=TICKET_CAPTURES,
+                        factory=lambda: TicketCaptures(
+                            database, files.store, holder, business_calendars, ticket_mails
+                        ),
+                    ),
+                    ChildSpec(kind=FOOTAGE_REQUESTS, factory=lambda: FootageRequests(database, holder)),
+                    TaskSpec(name="ticket_rules", factory=lambda: RuleFollower(database, rule_tickets)),
                 ),
             ),
             *((SupervisorSpec(name="services", intensity=None, children=services),) if services else ()),
@@ -320,14 +426,16 @@ def schedule_spec(
         name="schedule",
         strategy=Strategy.REST_FOR_ONE,
         children=(
-            dispatcher_spec(
-                database,
-                reconnect_grace_seconds=reconnect_grace_seconds,
-                status_seconds=status_seconds,
-                node=node,
-                duty=duties.duty("schedule"),
+            ChildSpec(
+                kind=DISPATCHER,
+                factory=lambda: Dispatcher(
+                    database, reconnect_grace_seconds, status_seconds, node, duties.duty("schedule")
+                ),
             ),
-            duties.only("schedule", timetable_spec),
+            duties.only(
+                "schedule",
+                lambda held: ChildSpec(kind=TIMETABLE, factory=lambda: Timetable(held)),
+            ),
         ),
     )
 
@@ -380,12 +488,17 @@ def _listeners(
             hub=hub,
             proxies=proxies,
         )
-        specs.append(listener_spec(port))
+        specs.append(_listener(port))
         if codec.udp:
-            specs.append(datagram_listener_spec(codec, replace(port, guard=datagrams)))
+            specs.append(
+                TaskSpec(
+                    name=f"listener:{name}-udp",
+                    factory=partial(DatagramListener, codec, replace(port, guard=datagrams)),
+                )
+            )
     if "jt1078" in protocols:
         specs += [
-            listener_spec(
+            _listener(
                 DevicePort(
                     name=f"jt1078-{kind}",
                     host=settings.device.host,
@@ -405,3 +518,7 @@ def _listeners(
             for kind, number in MEDIA_PORTS.items()
         ]
     return specs
+
+
+def _listener(port: DevicePort) -> TaskSpec:
+    return TaskSpec(name=f"listener:{port.name}", factory=lambda: Listener(port))

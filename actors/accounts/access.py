@@ -13,7 +13,6 @@ from typing import TypeVar, assert_never
 
 from motorpool.actors.accounts.access_graph import AccessGraph
 from motorpool.actors.messages.access import (
-    ACCESS,
     AccessMessage,
     CoversGuest,
     GetMembers,
@@ -30,7 +29,7 @@ from motorpool.actors.messages.changes import (
     LinkChanged,
     UserChanged,
 )
-from motorpool.runtime import Actor, ChildSpec, Failure
+from motorpool.runtime import Actor, Failure
 from motorpool.storage.accounts import access
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
@@ -118,8 +117,3 @@ class Access(Actor[AccessMessage]):
         except StorageError as error:
             self.context.log.warning("links not read again, discarding the cache: %s", error)
             self._graph = None
-
-
-def access_spec(database: Database) -> ChildSpec[AccessMessage]:
-    """Return the child spec of the one access actor."""
-    return ChildSpec(kind=ACCESS, factory=lambda: Access(database), mailbox_size=10_000)

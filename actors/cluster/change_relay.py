@@ -14,7 +14,7 @@ from motorpool.actors.change_feed import apply_changes
 from motorpool.actors.cluster.broadcasts import serve_broadcast
 from motorpool.actors.messages.changes import LOCAL_CHANGES, Change, EverythingChanged
 from motorpool.actors.messages.homes import LIVING_SERVERS, LivingServers
-from motorpool.runtime import Actor, Signal, TaskSpec
+from motorpool.runtime import Actor, Signal
 from motorpool.storage.cluster.broadcast import MAX_BYTES, BroadcastChannel, arrays
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
@@ -96,8 +96,3 @@ class ChangeRelay(Actor[Never]):
 
     async def _apply(self, *changes: Change) -> None:
         await apply_changes(self.context.system, *changes)
-
-
-def change_relay_spec(database: Database) -> TaskSpec:
-    """Return the child spec of the relay."""
-    return TaskSpec(name="change_relay", factory=lambda: ChangeRelay(database))

@@ -12,9 +12,9 @@ import trio
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, DeviceMoved, EverythingChanged
-from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected, HomesMessage
+from motorpool.actors.messages.homes import DeviceConnected, DeviceDisconnected, HomesMessage
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere
-from motorpool.runtime import Actor, ChildSpec, Signal
+from motorpool.runtime import Actor, Signal
 from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
@@ -105,8 +105,3 @@ class Homes(Actor[HomesMessage]):
         except StorageError:
             self._moved |= moved
             raise
-
-
-def homes_spec(database: Database, node: int) -> ChildSpec[HomesMessage]:
-    """Return the child spec; `node` is the number of this server."""
-    return ChildSpec(kind=HOMES, factory=lambda: Homes(database, node), mailbox_size=100_000)

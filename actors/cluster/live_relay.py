@@ -36,7 +36,7 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.messages.uplink import DEVICE, StoredElsewhere
 from motorpool.actors.rules.fold import is_latest
-from motorpool.runtime import Actor, Signal, TaskSpec
+from motorpool.runtime import Actor, Signal
 from motorpool.storage.cluster.broadcast import BroadcastChannel
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
@@ -62,6 +62,9 @@ class LiveRelay(Actor[Never]):
     def __init__(
         self, database: Database, server: int, cluster_statuses: ClusterStatuses, store: MediaStore
     ) -> None:
+        """`server` is the number of this one. `cluster_statuses` is the table of the directory, `store` keeps
+        the files of devices.
+        """
         self._database = database
         self._server = server
         self._cluster_statuses = cluster_statuses
@@ -283,17 +286,3 @@ class LiveRelay(Actor[Never]):
 
 def _batches(device_ids: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     return (device_ids[start : start + BATCH] for start in range(0, len(device_ids), BATCH))
-
-
-def live_relay_spec(
-    database: Database, server: int, cluster_statuses: ClusterStatuses, store: MediaStore
-) -> TaskSpec:
-    """Return the child spec; `server` is the number of this one.
-
-    `cluster_statuses` is the table of the directory, `store` keeps the files of devices.
-    """
-    return TaskSpec(
-        name="live_relay",
-        factory=lambda: LiveRelay(database, server, cluster_statuses, store),
-        shutdown_seconds=STOP_SECONDS + 1.0,
-    )

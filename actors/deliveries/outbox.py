@@ -3,7 +3,6 @@
 There is a lane for each notificator; failures do not affect other lanes (`actors/deliveries/lane_sender.py`).
 """
 
-import secrets
 from datetime import timedelta
 
 import msgspec
@@ -11,9 +10,8 @@ import trio
 
 from motorpool.actors.deliveries.lane_sender import LaneSender
 from motorpool.actors.deliveries.services import OutgoingServices
-from motorpool.actors.deliveries.settings import OutboxSettings
 from motorpool.actors.deliveries.turn import report_given_up
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, Kind
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import queue, receivers
 from motorpool.storage.errors import StorageError
@@ -75,12 +73,3 @@ class Outbox(Actor[OutboxFilled]):
             except StorageError as error:
                 self.context.log.warning("cannot delete expired messages, retrying later: %s", error)
             await trio.sleep(CLEAN_SECONDS)
-
-
-def outbox_spec(
-    database: Database, outgoing: OutgoingServices, give_up_days: float = OutboxSettings.give_up_days
-) -> ChildSpec[OutboxFilled]:
-    """Return the child spec of the outbox."""
-    # The same after a restart of the actor, which so keeps its leases.
-    holder = secrets.token_hex(8)
-    return ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, give_up_days, holder))

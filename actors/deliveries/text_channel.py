@@ -13,9 +13,9 @@ import trio
 from motorpool.actors.deliveries.notificator import Envelope
 from motorpool.actors.deliveries.notificators.sms import Sms
 from motorpool.actors.http.errors import LimitExceeded, OutgoingError
-from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
+from motorpool.actors.messages.text_channel import SendText
 from motorpool.actors.messages.uplink import CommandOutcome, CommandRefused, CommandSent
-from motorpool.runtime import Actor, ChildSpec, Signal
+from motorpool.runtime import Actor, Signal
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 
 MAX_CONCURRENT = 8
@@ -99,8 +99,3 @@ class TextChannel(Actor[SendText]):
             self.context.log.exception("a text message cannot be sent")
             return CommandRefused(f"the text message cannot be sent: {type(error).__name__}", uncertain=True)
         return CommandSent()
-
-
-def text_channel_spec(sms: Sms) -> ChildSpec[SendText]:
-    """Return the child spec of the text channel."""
-    return ChildSpec(kind=TEXT_CHANNEL, factory=lambda: TextChannel(sms))

@@ -47,7 +47,7 @@ from motorpool.actors.messages.uplink import (
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
-from motorpool.runtime import Actor, DynamicSpec, Restart
+from motorpool.runtime import Actor, DynamicSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -309,7 +309,6 @@ def device_spec(
         kind=DEVICE,
         name="devices",
         factory=lambda device_id: DeviceActor(device_id, database, options, rule_cache),
-        restart=Restart.TRANSIENT,
         mailbox_size=256,
         idle_seconds=idle_seconds,
     )

@@ -9,7 +9,7 @@ from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
 from motorpool.actors.rules.rebuild import MAX_LOOK_BACK, rebuild_state, window_start
 from motorpool.actors.work.batching import BatchingActor
-from motorpool.runtime import ChildSpec, Kind, NodeLocal, Request
+from motorpool.runtime import Kind, NodeLocal, Request
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import commands, device_states, devices, positions
 from motorpool.storage.records import Device
@@ -101,11 +101,3 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice]):
             )
             for device_id in rows
         }
-
-
-def device_loader_spec(database: Database, rule_cache: RuleCache) -> ChildSpec[LoadDevice]:
-    """Return the child spec of the loader, which the actors of devices need when they start."""
-    return ChildSpec(
-        kind=DEVICE_LOADER,
-        factory=lambda: DeviceLoader(database, rule_cache),
-    )

@@ -12,7 +12,6 @@ from typing import assert_never
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses, apply_updates
 from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.directory import (
-    DIRECTORY,
     DeviceStatusChanged,
     DirectoryMessage,
     GetDeviceStatuses,
@@ -34,7 +33,7 @@ from motorpool.actors.messages.topics import (
     DeviceStatus,
 )
 from motorpool.actors.rules.fold import is_latest
-from motorpool.runtime import Actor, ChildSpec, Failure
+from motorpool.runtime import Actor, Failure
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import device_states, positions
 from motorpool.storage.errors import StorageError
@@ -50,6 +49,10 @@ class Directory(Actor[DirectoryMessage]):
     def __init__(
         self, database: Database, latest: dict[int, Position | None], cluster_statuses: ClusterStatuses | None
     ) -> None:
+        """`latest` is where it keeps the latest positions by device id, of those devices that were requested;
+        others may read it at any time. `cluster_statuses` is where it keeps the status of devices at other
+        servers of the cluster; None: there are none.
+        """
         self._database = database
         self._cluster_statuses = cluster_statuses
         self._status: dict[int, str] = {}
@@ -267,22 +270,3 @@ class Directory(Actor[DirectoryMessage]):
             self.context.log.warning("cannot save the last updates, will retry: %s", error)
         else:
             self._unsaved.difference_update(unsaved)
-
-
-def directory_spec(
-    database: Database,
-    latest: dict[int, Position | None] | None = None,
-    cluster_statuses: ClusterStatuses | None = None,
-) -> ChildSpec[DirectoryMessage]:
-    """Return the child spec of the directory.
-
-    `latest` is where it keeps the latest positions by device id, of those devices that were requested; others
-    may read it at any time. None: in a table of its own. `cluster_statuses` is where it keeps the status of
-    devices at other servers of the cluster; None: there are none.
-    """
-    table: dict[int, Position | None] = {} if latest is None else latest
-    return ChildSpec(
-        kind=DIRECTORY,
-        factory=lambda: Directory(database, table, cluster_statuses),
-        mailbox_size=10_000,
-    )

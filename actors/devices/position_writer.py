@@ -19,7 +19,7 @@ from motorpool.actors.messages.topics import EVENTS, POSITIONS, UNMATCHED_EVENTS
 from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.codecs.reports import Receipt
-from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Ref, Signal
+from motorpool.runtime import Actor, Deferred, Kind, NodeLocal, Ref, Signal
 from motorpool.storage.database.cleaning import json_bytes
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import position_rows, positions
@@ -252,16 +252,3 @@ def assign_id(row: Append, position_id: int) -> None:
         for event, point in row.dated_back:
             # Rows are stored in the order of their positions: the point has its id by now.
             msgspec.structs.force_setattr(event, "position_id", point.position_id)
-
-
-def position_writer_spec(database: Database, *, is_urgent: bool = False) -> ChildSpec[WriterMessage]:
-    """Return the child spec of the position writer, which starts before the devices and stops after them.
-
-    `is_urgent` says whether it uses the connection that the pool keeps for it (`Database.urgent`).
-    """
-    return ChildSpec(
-        kind=POSITION_WRITER,
-        factory=lambda: PositionWriter(database.urgent() if is_urgent else database),
-        mailbox_size=256,
-        shutdown_seconds=5.0,
-    )

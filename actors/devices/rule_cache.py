@@ -29,11 +29,11 @@ from motorpool.actors.messages.changes import (
     RowChanged,
     ServerChanged,
 )
-from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules, ReloadRules, RuleCacheMessage
+from motorpool.actors.messages.rule_cache import GetRules, ReloadRules, RuleCacheMessage
 from motorpool.actors.rules.computed import Failure as ComputationFailure
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
-from motorpool.runtime import Actor, ChildSpec, Failure
+from motorpool.runtime import Actor, Failure
 from motorpool.storage.accounts import server
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.database.database import Database
@@ -248,11 +248,3 @@ class RuleCacheActor(Actor[RuleCacheMessage]):
         rows = await devices.TABLE.fetch_many(self._database, device_ids)
         await self._rule_cache.require(rows, now)
         return {row.id: self._rule_cache.rules_of(row) for row in rows}
-
-
-def rule_cache_spec(rule_cache: RuleCache, database: Database) -> ChildSpec[RuleCacheMessage]:
-    """Return the child spec of the actor that keeps `rule_cache` up to date."""
-    return ChildSpec(
-        kind=RULE_CACHE,
-        factory=lambda: RuleCacheActor(rule_cache, database),
-    )

@@ -19,7 +19,6 @@ from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.events.batch_renderer import BatchRenderer
 from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_batch
 from motorpool.actors.events.rendering import reader_of, render
-from motorpool.actors.events.settings import NotificationSettings
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
 from motorpool.actors.messages.topics import (
     RECEIVERS_PAUSED,
@@ -33,7 +32,7 @@ from motorpool.actors.messages.topics import (
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.stored_calendars import StoredCalendars
-from motorpool.runtime import Actor, ActorError, Lagged, TaskSpec, TopicName
+from motorpool.runtime import Actor, ActorError, Lagged, TopicName
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -75,6 +74,7 @@ class Notifier(Actor[Never]):
     def __init__(
         self, database: Database, outgoing: OutgoingServices, max_age_seconds: float, link: str
     ) -> None:
+        """`link` is the URL of the console, without a slash at its end; or empty."""
         self._database = database
         self._outgoing = outgoing
         self._max_age = timedelta(seconds=max_age_seconds)
@@ -265,13 +265,3 @@ class Notifier(Actor[Never]):
                 outcome = CommandRefused(str(error))
             if isinstance(outcome, CommandRefused):
                 self.context.log.warning("a command for device %d not sent: %s", device_id, outcome.reason)
-
-
-def notifier_spec(
-    database: Database,
-    outgoing: OutgoingServices,
-    max_age_seconds: float = NotificationSettings.max_age_seconds,
-    link: str = "",
-) -> TaskSpec:
-    """Return the child spec; `link` is the URL of the console, without a slash at its end."""
-    return TaskSpec(name="notifier", factory=lambda: Notifier(database, outgoing, max_age_seconds, link))

@@ -5,7 +5,6 @@ it, by comparison, and leases what it fetches; a request whose server is gone is
 (docs/decisions/0231).
 """
 
-import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -15,7 +14,7 @@ import trio
 from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
-from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
+from motorpool.actors.messages.footage import FootageRequestsChanged
 from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures
 from motorpool.actors.video.recording_capture import (
@@ -24,7 +23,7 @@ from motorpool.actors.video.recording_capture import (
     end_capture,
     is_playing,
 )
-from motorpool.runtime import ActorError, ChildSpec
+from motorpool.runtime import ActorError
 from motorpool.storage.accounts import audit, server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
@@ -198,10 +197,3 @@ def _audited(request: FootageRequest, file_name: str, now: datetime) -> AuditAct
             "footageRequestId": request.id,
         },
     )
-
-
-def footage_requests_spec(database: Database) -> ChildSpec[FootageRequestsChanged]:
-    """Return the child spec."""
-    # The same after a restart of the actor, which so keeps what it fetches.
-    holder = secrets.token_hex(8)
-    return ChildSpec(kind=FOOTAGE_REQUESTS, factory=lambda: FootageRequests(database, holder))

@@ -30,7 +30,7 @@ from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, DeviceStatus
 from motorpool.actors.words.record_json import encode
 from motorpool.actors.work.row_cache import RowCache
-from motorpool.runtime import Actor, ActorError, Signal, TaskSpec
+from motorpool.runtime import Actor, ActorError, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices, positions
 from motorpool.storage.errors import StorageError
@@ -216,13 +216,4 @@ def _with_status(row: Device, statuses: Mapping[int, DeviceStatus]) -> Device:
         return row
     return msgspec.structs.replace(
         row, status=live.status, last_update=live.last_update, position_id=live.position_id
-    )
-
-
-def forwarder_spec(database: Database, http: OutgoingHttp, settings: ForwardSettings) -> TaskSpec:
-    """Return the child spec of the forwarder, which starts before the position writer and stops after it."""
-    return TaskSpec(
-        name="forwarder",
-        factory=lambda: Forwarder(database, http, settings),
-        shutdown_seconds=STOP_SECONDS + 1.0,
     )

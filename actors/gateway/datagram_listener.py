@@ -19,7 +19,7 @@ from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import Login
-from motorpool.runtime import Actor, TaskSpec
+from motorpool.runtime import Actor
 
 MAX_DATAGRAM_BYTES = 65_535
 TURN_DATAGRAMS = 128
@@ -134,8 +134,3 @@ class DatagramListener(Actor[Never]):
         self._port.guard.connections.release(peer.peer)
         if peer.reason == NOT_KNOWN and len(self._ignored) < MAX_IGNORED:
             self._ignored[peer.address] = self.context.clock.monotonic() + IGNORED_SECONDS
-
-
-def datagram_listener_spec(codec_type: type[DeviceCodec], port: DevicePort) -> TaskSpec:
-    """Return the child spec of a listener for datagrams; the guard of its port limits the addresses."""
-    return TaskSpec(name=f"listener:{port.name}-udp", factory=lambda: DatagramListener(codec_type, port))

@@ -15,7 +15,7 @@ from typing import Final, Never, Protocol
 
 import trio
 
-from motorpool.runtime import Actor, TaskSpec
+from motorpool.runtime import Actor
 
 TURN_SOCKETS: Final = 128
 """Sockets served in one turn before other tasks run, which takes some milliseconds."""
@@ -130,8 +130,3 @@ class HubActor(Actor[Never]):
 def open_hub() -> Hub | None:
     """Return a new hub, or None if the platform has no epoll."""
     return Hub() if sys.platform == "linux" else None
-
-
-def hub_spec(hub: Hub) -> TaskSpec:
-    """Return the child spec of the hub; it must precede the connections, which need it."""
-    return TaskSpec(name="hub", factory=lambda: HubActor(hub))

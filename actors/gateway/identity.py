@@ -14,7 +14,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.gateway.settings import RegisterSettings
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.work.batching import BatchingActor
-from motorpool.runtime import ChildSpec, Kind, Request
+from motorpool.runtime import Kind, Request
 from motorpool.storage.accounts import users
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
@@ -88,11 +88,3 @@ class Identification(BatchingActor[Identify, Device | None]):
                 self._settings.max_devices,
             )
         self._is_full = is_full
-
-
-def identification_spec(database: Database, settings: RegisterSettings) -> ChildSpec[Identify]:
-    """Return the child spec of the actor that identifies devices."""
-    return ChildSpec(
-        kind=IDENTIFICATION,
-        factory=lambda: Identification(database, settings),
-    )

@@ -26,7 +26,7 @@ from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.actors.work.networks import Networks
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
-from motorpool.runtime import Actor, System, TaskSpec
+from motorpool.runtime import Actor, System
 
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
@@ -220,8 +220,3 @@ class Listener(Actor[Never]):
             local_host=(header and header.server) or "",
         )
         await start_connection(self.context.system, port, device_socket)
-
-
-def listener_spec(port: DevicePort) -> TaskSpec:
-    """Return the child spec of a listener."""
-    return TaskSpec(name=f"listener:{port.name}", factory=lambda: Listener(port))

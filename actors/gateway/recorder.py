@@ -12,7 +12,7 @@ from typing import BinaryIO
 import msgspec
 import trio
 
-from motorpool.runtime import Actor, ChildSpec, Kind, NodeLocal, Ref
+from motorpool.runtime import Actor, Kind, NodeLocal, Ref
 
 FLUSH_SECONDS = 1.0
 """Time between two writes."""
@@ -111,8 +111,3 @@ class Recorder(Actor[Chunk]):
                 await trio.to_thread.run_sync(write)
             except OSError as error:
                 self.context.log.error("the recording lost %d chunks: %s", len(chunks), error)
-
-
-def recorder_spec(path: Path) -> ChildSpec[Chunk]:
-    """Return the child spec of the recorder, which runs only with `--record`."""
-    return ChildSpec(kind=RECORDER, factory=lambda: Recorder(path), mailbox_size=10_000)

@@ -15,7 +15,7 @@ from motorpool.actors.http.errors import DeliveryRefused, OutgoingError
 from motorpool.actors.messages.counters import ADDRESSES_SKIPPED
 from motorpool.actors.messages.topics import ADDRESSED_POSITIONS, POSITIONS
 from motorpool.actors.rules.distance import great_circle
-from motorpool.runtime import Actor, Signal, TaskSpec
+from motorpool.runtime import Actor, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import positions
 from motorpool.storage.errors import StatementRejected, StorageError
@@ -143,8 +143,3 @@ class PositionAddresses(Actor[Never]):
             if addressed:
                 self.context.system.topic(ADDRESSED_POSITIONS).publish(addressed)
             await trio.sleep(WRITE_SECONDS)
-
-
-def position_addresses_spec(database: Database, geocoder: Geocoder) -> TaskSpec:
-    """Return the child spec of the actor."""
-    return TaskSpec(name="position_addresses", factory=lambda: PositionAddresses(database, geocoder))

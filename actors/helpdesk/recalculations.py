@@ -18,10 +18,9 @@ from motorpool.actors.messages.changes import (
     CompanyChanged,
 )
 from motorpool.actors.messages.counters import TICKETS_FAILED, TICKETS_RECALCULATED
-from motorpool.actors.messages.tickets import TICKET_CLOCK, TICKET_RECALCULATIONS, WakeTicketClock
+from motorpool.actors.messages.tickets import TICKET_CLOCK, WakeTicketClock
 from motorpool.actors.work.polling import PollingActor
 from motorpool.codecs.calendars.time_zones import tz_database_version
-from motorpool.runtime import ChildSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import ticket_clock, ticket_recalculations
 
@@ -117,11 +116,3 @@ class TicketRecalculations(PollingActor[ApplyChanges]):
         for ticket_id, error in outcome.failed.items():
             self.context.log.error("the due times of ticket %d cannot be computed", ticket_id, exc_info=error)
         await announce(self.context.system, outcome.changes)
-
-
-def ticket_recalculations_spec(database: Database, batches: TicketBatches) -> ChildSpec[ApplyChanges]:
-    """Return the child spec of the actor."""
-    return ChildSpec(
-        kind=TICKET_RECALCULATIONS,
-        factory=lambda: TicketRecalculations(database, batches),
-    )

@@ -21,7 +21,7 @@ from motorpool.actors.messages.tickets import (
 from motorpool.actors.messages.topics import EVENTS
 from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.stored_calendars import StoredCalendars
-from motorpool.runtime import Actor, TaskSpec
+from motorpool.runtime import Actor
 from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import ticket_rules
 from motorpool.storage.records import Event
@@ -94,8 +94,3 @@ class RuleFollower(Actor[Never]):
                 await ticket_rules.remove(transaction, [event.id])
                 RULE_EVENTS_DISCARDED.inc()
                 self.context.log.error("no ticket is made of event %d", event.id)
-
-
-def ticket_rules_spec(database: Database, tickets: RuleTickets) -> TaskSpec:
-    """Return the child spec."""
-    return TaskSpec(name="ticket_rules", factory=lambda: RuleFollower(database, tickets))

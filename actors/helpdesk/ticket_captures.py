@@ -5,7 +5,6 @@ devices that are connected to it, by comparison: two servers never capture the s
 is leased; when the lease has ended, the server that has the file takes the row over (docs/decisions/0221).
 """
 
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,13 +22,13 @@ from motorpool.actors.helpdesk.facts import Change
 from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_writer import announce, write
 from motorpool.actors.mailings.ticket_mails import TicketMails
-from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
+from motorpool.actors.messages.tickets import TicketCapturesWaiting
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.capture_files import repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures
 from motorpool.actors.video.recording_capture import NotCaptured, end_capture
-from motorpool.runtime import ActorError, ChildSpec
+from motorpool.runtime import ActorError
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -228,15 +227,3 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
             outcome = add_evidence(facts, author_of(capture), now, attributes, internal=capture.internal)
             changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
         await announce(self.context.system, changes)
-
-
-def ticket_captures_spec(
-    database: Database, store: MediaStore, calendars: BusinessCalendars, mails: TicketMails
-) -> ChildSpec[TicketCapturesWaiting]:
-    """Return the child spec."""
-    # The same after a restart of the actor, which so keeps its captures.
-    holder = secrets.token_hex(8)
-    return ChildSpec(
-        kind=TICKET_CAPTURES,
-        factory=lambda: TicketCaptures(database, store, holder, calendars, mails),
-    )

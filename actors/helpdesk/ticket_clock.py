@@ -15,9 +15,8 @@ from motorpool.actors.helpdesk.facts import Outcome, TicketFacts
 from motorpool.actors.helpdesk.settle import settle
 from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.messages.counters import TICKETS_FAILED, TICKETS_OVERDUE, TICKETS_SETTLED
-from motorpool.actors.messages.tickets import TICKET_CLOCK, WakeTicketClock
+from motorpool.actors.messages.tickets import WakeTicketClock
 from motorpool.actors.work.polling import PollingActor
-from motorpool.runtime import ChildSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import ticket_clock
@@ -122,11 +121,3 @@ def settle_in_full(facts: TicketFacts, now: datetime) -> Outcome:
     if outcome.next_clock_at is not None and outcome.next_clock_at <= now:
         raise ValueError(f"settled at {now}, it is due at {outcome.next_clock_at}")
     return outcome
-
-
-def ticket_clock_spec(database: Database, batches: TicketBatches) -> ChildSpec[WakeTicketClock]:
-    """Return the child spec of the ticket clock."""
-    return ChildSpec(
-        kind=TICKET_CLOCK,
-        factory=lambda: TicketClock(database, batches),
-    )

@@ -14,10 +14,9 @@ from motorpool.actors.helpdesk.draft import to_milliseconds
 from motorpool.actors.helpdesk.evidence import add_evidence
 from motorpool.actors.helpdesk.facts import Author, Outcome, TicketFacts
 from motorpool.actors.helpdesk.ticket_writer import announce
-from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandAnswered, TicketCommandsChanged
+from motorpool.actors.messages.tickets import TicketCommandAnswered, TicketCommandsChanged
 from motorpool.actors.words.record_json import format_time
 from motorpool.actors.work.polling import PollingActor
-from motorpool.runtime import ChildSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import ticket_commands
 from motorpool.storage.helpdesk.ticket_commands import CommandUpdate
@@ -120,10 +119,3 @@ def _enter(found: Mapping[int, CommandUpdate], facts: TicketFacts, now: datetime
             kind="user", user_id=update.user_id, attributes={"userName": attributes.pop("userName", "")}
         )
     return add_evidence(facts, author, now, attributes)
-
-
-def ticket_commands_spec(
-    database: Database, batches: TicketBatches
-) -> ChildSpec[TicketCommandAnswered | TicketCommandsChanged]:
-    """Return the child spec."""
-    return ChildSpec(kind=TICKET_COMMANDS, factory=lambda: TicketCommands(database, batches))

@@ -17,7 +17,7 @@ from motorpool.actors.helpdesk.facts import Change, TicketRefused
 from motorpool.actors.helpdesk.ticket_creation import CreateTicket, create_tickets
 from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.mailings.ticket_mails import TicketMails
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Signal
+from motorpool.runtime import Actor, Deferred, Failure, Kind, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import LockNotAvailable, StorageUnavailable
 
@@ -178,14 +178,3 @@ class TicketCreator(Actor[CreateTicket]):
 
 def _changes(results: Sequence[Change | TicketRefused | None]) -> Iterator[Change]:
     return (result for result in results if isinstance(result, Change))
-
-
-def ticket_creator_spec(
-    database: Database, calendars: BusinessCalendars, mails: TicketMails, most_per_hour: int = 0
-) -> ChildSpec[CreateTicket]:
-    """Return the child spec of the creator; `most_per_hour` is how many tickets a company may get."""
-    return ChildSpec(
-        kind=TICKET_CREATOR,
-        factory=lambda: TicketCreator(database, calendars, mails, most_per_hour),
-        mailbox_size=MAX_WAITING,
-    )

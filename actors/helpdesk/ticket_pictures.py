@@ -20,11 +20,11 @@ from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_writer import announce, write
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.live_stream import STREAM
-from motorpool.actors.messages.tickets import TICKET_PICTURES, AttachPicture
+from motorpool.actors.messages.tickets import AttachPicture
 from motorpool.actors.video.snapshot import SnapshotImage, read_snapshot
 from motorpool.actors.words.record_json import format_time
 from motorpool.codecs.reports import MediaFile
-from motorpool.runtime import Actor, ActorError, ChildSpec
+from motorpool.runtime import Actor, ActorError
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -142,13 +142,3 @@ class TicketPictures(Actor[AttachPicture]):
 def _picture(device: Device, file: FileFacts, taken_at: datetime, channel: int = 0) -> _Picture:
     attributes = {**file_attributes(device, file), "time": format_time(taken_at)}
     return _Picture(file, {**attributes, "channel": channel} if channel else attributes)
-
-
-def ticket_pictures_spec(
-    database: Database, files: MediaFiles, calendars: BusinessCalendars, mails: TicketMails
-) -> ChildSpec[AttachPicture]:
-    """Return the child spec."""
-    return ChildSpec(
-        kind=TICKET_PICTURES,
-        factory=lambda: TicketPictures(database, files, calendars, mails),
-    )

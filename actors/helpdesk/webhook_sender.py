@@ -1,6 +1,5 @@
 """Sends the messages to the webhooks of companies, at least once (docs/ticket-webhooks.md)."""
 
-import secrets
 from datetime import timedelta
 
 import trio
@@ -8,8 +7,8 @@ import trio
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.lane_sender import LaneSender
 from motorpool.actors.helpdesk.webhook_lane import TicketWebhookLane
-from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.actors.messages.tickets import TicketMessagesWaiting
+from motorpool.runtime import Actor
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import ticket_log
 from motorpool.storage.errors import StorageError
@@ -27,7 +26,7 @@ class WebhookSender(Actor[TicketMessagesWaiting]):
     """The lane of tickets, and its log."""
 
     def __init__(self, database: Database, outgoing: OutgoingServices, holder: str, log_days: int) -> None:
-        """`holder` tells this server from others."""
+        """`holder` tells this server from others; `log_days` is how long attempts are kept."""
         self._database = database
         self._lane = TicketWebhookLane(outgoing.ticket_webhooks)
         self._log_kept = timedelta(days=log_days)
@@ -70,15 +69,3 @@ class WebhookSender(Actor[TicketMessagesWaiting]):
             except StorageError as error:
                 self.context.log.warning("cannot delete old messages to webhooks, retrying later: %s", error)
             await trio.sleep(CLEAN_SECONDS)
-
-
-def webhook_sender_spec(
-    database: Database, outgoing: OutgoingServices, log_days: int = 30
-) -> ChildSpec[TicketMessagesWaiting]:
-    """Return the child spec of the sender; `log_days` is how long attempts are kept."""
-    # The same after a restart of the actor, which so keeps its leases.
-    holder = secrets.token_hex(8)
-    return ChildSpec(
-        kind=WEBHOOK_SENDER,
-        factory=lambda: WebhookSender(database, outgoing, holder, log_days),
-    )

@@ -20,7 +20,6 @@ from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.helpdesk.zone_pause import MAX_FIX_AGE, is_outside, set_outside
 from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence
 from motorpool.actors.work.polling import PollingActor
-from motorpool.runtime import TaskSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.database.database import Database
 from motorpool.storage.helpdesk import zone_pauses
@@ -132,8 +131,3 @@ def follow_zone(facts: TicketFacts, author: Author, now: datetime, *, is_outside
     settle_first(draft)
     set_outside(draft, is_outside=is_outside)
     return draft.finish()
-
-
-def ticket_zones_spec(database: Database, batches: TicketBatches) -> TaskSpec:
-    """Return the child spec of the actor."""
-    return TaskSpec(name="ticket_zones", factory=lambda: ZoneFollower(database, batches))

@@ -13,7 +13,7 @@ from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.settings import ExpirationSettings
 from motorpool.actors.mailings.texts import local_time, mail_to
 from motorpool.actors.words.preferences import preferences_for
-from motorpool.runtime import Actor, TaskSpec
+from motorpool.runtime import Actor
 from motorpool.storage.accounts import access, expirations, server, users
 from motorpool.storage.accounts.expirations import Expiration
 from motorpool.storage.database.database import Database
@@ -125,10 +125,3 @@ class ExpiryMails(Actor[Never]):
             preferences,
             {"name": name, "time": local_time(due.expires, preferences)},
         )
-
-
-def expiry_mails_spec(
-    database: Database, outgoing: OutgoingServices, settings: ExpirationSettings
-) -> TaskSpec:
-    """Return the child spec of the mailer of expirations."""
-    return TaskSpec(name="expiry_mails", factory=lambda: ExpiryMails(database, outgoing, settings))

@@ -12,9 +12,9 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, mail_to
-from motorpool.actors.messages.scheduling import SCHEDULED_REPORT_MAILS, EventsEnded
+from motorpool.actors.messages.scheduling import EventsEnded
 from motorpool.actors.words.preferences import preferences_for
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import Actor
 from motorpool.storage.accounts import audit, links, server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -23,7 +23,6 @@ from motorpool.storage.errors import StorageError
 from motorpool.storage.records import AuditAction, ScheduledReport, User
 from motorpool.storage.reports import scheduled_reports
 
-MAILBOX = 100
 MAX_LINK_LENGTH = 2000
 """Longer links are cut by some programs: such a one is about all devices, and the page can choose."""
 
@@ -127,15 +126,4 @@ def _action(
             "groups": str(targets[1]),
             "scheduled": True,
         },
-    )
-
-
-def scheduled_report_mails_spec(
-    database: Database, outgoing: OutgoingServices, console_url: str
-) -> ChildSpec[EventsEnded]:
-    """Return the child spec of the mailer of scheduled reports."""
-    return ChildSpec(
-        kind=SCHEDULED_REPORT_MAILS,
-        factory=lambda: ScheduledReportMails(database, outgoing, console_url),
-        mailbox_size=MAILBOX,
     )

@@ -19,7 +19,7 @@ from motorpool.actors.reports.visibility import select_devices, visible_of
 from motorpool.actors.reports.workbook import TooManySheets
 from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.actors.work.polling import PollingActor
-from motorpool.runtime import ChildSpec, Kind
+from motorpool.runtime import Kind
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import outbox
@@ -186,15 +186,3 @@ class ReportMailer(PollingActor[ReportMailRequested]):
         ):
             raise _RightEnded
         return user, settings
-
-
-def report_mailer_spec(
-    database: Database,
-    outgoing: OutgoingServices,
-    settings: ReportSettings | None = None,
-) -> ChildSpec[ReportMailRequested]:
-    """Return the child spec of the actor that mails reports."""
-    return ChildSpec(
-        kind=REPORT_MAILER,
-        factory=lambda: ReportMailer(database, outgoing, settings or ReportSettings()),
-    )

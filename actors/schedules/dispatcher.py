@@ -20,7 +20,6 @@ import trio
 
 from motorpool.actors.cluster.duties import Duty
 from motorpool.actors.messages.scheduling import (
-    DISPATCHER,
     CheckDue,
     DispatcherMessage,
     EdgeReached,
@@ -41,7 +40,7 @@ from motorpool.actors.schedules.step_recovery import (
 )
 from motorpool.actors.schedules.step_sender import StepSender
 from motorpool.actors.work.storage_retry import StorageRetry
-from motorpool.runtime import Actor, ChildSpec, Failure, Signal, Timer
+from motorpool.runtime import Actor, Failure, Signal, Timer
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -371,19 +370,3 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     def _on_dropped(self, item: object, error: Exception) -> None:
         self.context.log.error("dropped what cannot be stored: %s: %r", error, item)
-
-
-def dispatcher_spec(
-    database: Database,
-    *,
-    reconnect_grace_seconds: float = 0.0,
-    status_seconds: float = 0.0,
-    node: int = 0,
-    duty: Duty | None = None,
-) -> ChildSpec[DispatcherMessage]:
-    """Return the child spec of the dispatcher."""
-    return ChildSpec(
-        kind=DISPATCHER,
-        factory=lambda: Dispatcher(database, reconnect_grace_seconds, status_seconds, node, duty),
-        shutdown_seconds=STOP_SECONDS + 2.0,
-    )

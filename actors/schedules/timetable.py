@@ -28,7 +28,7 @@ from motorpool.actors.work.storage_retry import StorageRetry
 from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import Calendar
 from motorpool.codecs.calendars.content_lines import CalendarError
-from motorpool.runtime import Actor, ChildSpec, Signal, Timer
+from motorpool.runtime import Actor, Signal, Timer
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
@@ -321,13 +321,3 @@ class Timetable(Actor[TimetableMessage]):
             passed.append(edge)
             reported = edge.at
         return passed, edge
-
-
-def timetable_spec(
-    database: Database, kind: TimetableKind = SCHEDULED_COMMANDS
-) -> ChildSpec[TimetableMessage]:
-    """Return the child spec of the timetable of scheduled commands, or of other rows."""
-    return ChildSpec(
-        kind=kind.timetable,
-        factory=lambda: Timetable(database, kind),
-    )

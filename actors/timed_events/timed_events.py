@@ -11,7 +11,7 @@ from typing import assert_never
 import trio
 
 from motorpool.actors.messages.changes import ApplyChanges, Change
-from motorpool.actors.messages.timed_events import TIMED_EVENTS, InstantReached, ReloadDue, TimedEventsMessage
+from motorpool.actors.messages.timed_events import InstantReached, ReloadDue, TimedEventsMessage
 from motorpool.actors.messages.topics import DEVICES, EVENTS, UNMATCHED_EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.actors.timed_events.geofence_calendars import GeofenceCalendars
@@ -19,7 +19,7 @@ from motorpool.actors.timed_events.inactivity import Inactivity
 from motorpool.actors.timed_events.overdue_maintenance import OverdueMaintenance
 from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
 from motorpool.actors.work.storage_retry import BACK_OFF, StorageRetry
-from motorpool.runtime import Actor, ActorError, ChildSpec, Signal, Timer
+from motorpool.runtime import Actor, ActorError, Signal, Timer
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
@@ -35,6 +35,10 @@ class TimedEvents(Actor[TimedEventsMessage]):
     def __init__(
         self, database: Database, configuration: RuleSettings = DEFAULTS, *, clustered: bool = False
     ) -> None:
+        """`configuration` is the last place where settings are looked up.
+
+        `clustered` says that devices may be connected to other servers.
+        """
         self._database = database
         self._configuration = configuration
         self._clustered = clustered
@@ -142,16 +146,3 @@ class TimedEvents(Actor[TimedEventsMessage]):
         instants = [instant for rule in self._rules if (instant := rule.instants.first()) is not None]
         if instants:
             self._timer = self.context.at(min(instants), InstantReached())
-
-
-def timed_events_spec(
-    database: Database, configuration: RuleSettings = DEFAULTS, *, clustered: bool = False
-) -> ChildSpec[TimedEventsMessage]:
-    """Return the child spec of the actor; `configuration` is the last place where settings are looked up.
-
-    `clustered` says that devices may be connected to other servers.
-    """
-    return ChildSpec(
-        kind=TIMED_EVENTS,
-        factory=lambda: TimedEvents(database, configuration, clustered=clustered),
-    )

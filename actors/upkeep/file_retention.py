@@ -15,7 +15,7 @@ import trio
 from motorpool.actors.files.file_retention import MEDIA_NAMES, sweep
 from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, Kind
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import ticket_files
@@ -43,6 +43,10 @@ class FileRetention(Actor[FilesHeld]):
         quota_bytes: int,
         days: int,
     ) -> None:
+        """`quota_bytes` and `days`: 0 is no quota, and no limit of age.
+
+        The quota of `files` learns which files are evidence of tickets.
+        """
         self._database = database
         self._device_quota = files.quota
         self._store = files.store
@@ -83,16 +87,3 @@ class FileRetention(Actor[FilesHeld]):
             self.context.log.info(
                 "removed %d photos and files of alarms, past the quota or the retention", len(swept.removed)
             )
-
-
-def file_retention_spec(
-    database: Database, files: MediaFiles, quota_bytes: int, days: int
-) -> ChildSpec[FilesHeld]:
-    """Return the child spec; 0 is no quota and no limit of age.
-
-    The quota of `files` learns which files are evidence of tickets.
-    """
-    return ChildSpec(
-        kind=FILE_RETENTION,
-        factory=lambda: FileRetention(database, files, quota_bytes, days),
-    )

@@ -9,7 +9,7 @@ import trio
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
-from motorpool.runtime import Actor, TaskSpec
+from motorpool.runtime import Actor
 from motorpool.storage.accounts import known_addresses, sessions, signing_keys, tokens
 from motorpool.storage.database import partitions
 from motorpool.storage.database.database import Database
@@ -109,8 +109,3 @@ class Retention(Actor[Never]):
     def _report(self, deleted: int, what: str, days: int) -> None:
         if deleted:
             self.context.log.info("deleted %d %s older than %d days", deleted, what, days)
-
-
-def retention_spec(database: Database, days: RetentionDays) -> TaskSpec:
-    """Return the child spec."""
-    return TaskSpec(name="retention", factory=lambda: Retention(database, days))

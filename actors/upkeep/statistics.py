@@ -16,7 +16,7 @@ import trio
 
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS, MAIL_SENT, MESSAGES_RECEIVED, SMS_SENT
 from motorpool.actors.messages.topics import POSITIONS
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request, Signal
+from motorpool.runtime import Actor, Deferred, Failure, Kind, Request, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Position
@@ -119,7 +119,8 @@ class Day:
 class DayStatistics(Actor[StatisticsMessage]):
     """Counts in memory, and saves once a minute and on request."""
 
-    def __init__(self, database: Database, zone: tzinfo | None) -> None:
+    def __init__(self, database: Database, zone: tzinfo | None = None) -> None:
+        """Days begin in `zone`; None is the time zone of the machine."""
         self._database = database
         self._zone = zone
         self._unsaved: list[Day] = []
@@ -257,8 +258,3 @@ class DayStatistics(Actor[StatisticsMessage]):
             raise
         day.new_users -= users
         day.new_devices -= devices
-
-
-def statistics_spec(database: Database, zone: tzinfo | None = None) -> ChildSpec[StatisticsMessage]:
-    """Return the child spec of the statistics. Days begin in `zone`; None is the time zone of the machine."""
-    return ChildSpec(kind=STATISTICS, factory=lambda: DayStatistics(database, zone), mailbox_size=10_000)

@@ -40,7 +40,7 @@ from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.video_codec import PictureFormat
-from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request, Restart
+from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -348,8 +348,6 @@ def capture_spec(
         kind=CAPTURE,
         name="captures",
         factory=lambda capture_id: Capture(capture_id, settings, database, store),
-        restart=Restart.TRANSIENT,
         mailbox_size=WAITING_MESSAGES,
-        idle_seconds=None,
         start_on_message=False,
     )

@@ -16,7 +16,7 @@ import trio
 
 from motorpool.actors.video.capture_files import new_file_name
 from motorpool.actors.work.storage_retry import BACK_OFF
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, Request, Signal
+from motorpool.runtime import Actor, Deferred, Failure, Kind, Request, Signal
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video import captures
@@ -96,6 +96,10 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
     """Writes the rows of one server."""
 
     def __init__(self, database: Database, per_device: int, *, node: int, clustered: bool) -> None:
+        """`per_device` captures of one device may be open at once.
+
+        `node` is the number of this server, and `clustered` says that there may be others.
+        """
         self._database = database
         self._per_device = per_device
         self._node = node
@@ -226,19 +230,4 @@ def _merge(earlier: CaptureChange, later: CaptureChange) -> CaptureChange:
         later,
         size=earlier.size if later.size is None else later.size,
         span=later.span or earlier.span,
-    )
-
-
-def capture_records_spec(
-    database: Database, per_device: int, *, node: int = 0, clustered: bool = False
-) -> ChildSpec[CaptureRecordsMessage]:
-    """Return the child spec of what writes the rows of captures.
-
-    `per_device` captures of one device may be open at once; `node` is the number of this server, and
-    `clustered` says that there may be others.
-    """
-    return ChildSpec(
-        kind=CAPTURE_RECORDS,
-        factory=lambda: CaptureRecords(database, per_device, node=node, clustered=clustered),
-        mailbox_size=10_000,
     )

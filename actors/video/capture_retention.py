@@ -16,7 +16,7 @@ from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED
-from motorpool.runtime import Actor, ActorError, TaskSpec
+from motorpool.runtime import Actor, ActorError
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -43,6 +43,10 @@ class CaptureRetention(Actor[Never]):
         node: int,
         clustered: bool,
     ) -> None:
+        """`quota_bytes` and `days`: 0 is no quota, and no limit of age.
+
+        `node` is the number of this server, and `clustered` says that there may be others.
+        """
         self._database = database
         self._store = store
         self._quota_bytes = quota_bytes
@@ -137,22 +141,3 @@ class CaptureRetention(Actor[Never]):
         quota = [f"the quota of {self._quota_bytes} bytes"] if self._quota_bytes else []
         days = [f"{self._days} days"] if self._days else []
         return "past " + " or ".join(quota + days)
-
-
-def capture_retention_spec(
-    database: Database,
-    store: MediaStore,
-    quota_bytes: int,
-    days: int,
-    *,
-    node: int = 0,
-    clustered: bool = False,
-) -> TaskSpec:
-    """Return the child spec of the retention of captures; 0 is no quota, and no limit of age.
-
-    `node` is the number of this server, and `clustered` says that there may be others.
-    """
-    return TaskSpec(
-        name="capture_retention",
-        factory=lambda: CaptureRetention(database, store, quota_bytes, days, node=node, clustered=clustered),
-    )

@@ -14,7 +14,7 @@ from motorpool.actors.video.media_worker import DecodeRequest, FormatFound, Jpeg
 from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, WorkerProcess, WorkerProcesses
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
-from motorpool.runtime import Actor, ChildSpec, Deferred, Failure, Kind, NodeLocal, Request
+from motorpool.runtime import Actor, Deferred, Failure, Kind, NodeLocal, Request
 
 PROCESSES = 2
 """Processes at most: pictures for many channels must not take the processor from live video."""
@@ -127,12 +127,3 @@ async def _decode(process: WorkerProcess, message: DecoderMessage) -> JpegEncode
 
 def _content(reply: JpegEncoded | FormatFound) -> bytes | PictureFormat:
     return reply.content if isinstance(reply, JpegEncoded) else reply.format
-
-
-def decoders_spec(command: Sequence[str] = COMMAND) -> ChildSpec[DecoderMessage]:
-    """Return the child spec of the decoders, which start before snapshots and captures."""
-    return ChildSpec(
-        kind=DECODERS,
-        factory=lambda: Decoders(command),
-        mailbox_size=WAITING_REQUESTS,
-    )

@@ -14,7 +14,7 @@ import msgspec
 
 from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.errors import CodecError
-from motorpool.runtime import Actor, ChildSpec, Failure, Kind, Request
+from motorpool.runtime import Actor, Failure, Kind, Request
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
@@ -163,8 +163,3 @@ def _same_ending(sim: str, unique_id: str) -> bool:
     digits = unique_id.lstrip("0")
     length = min(len(sim), len(digits))
     return length >= SUFFIX_DIGITS and sim[-length:] == digits[-length:]
-
-
-def media_requests_spec(database: Database) -> ChildSpec[MediaRequestsMessage]:
-    """Return the child spec of the media requests."""
-    return ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: MediaRequests(database))

@@ -42,7 +42,7 @@ from motorpool.actors.video.settings import VideoSettings
 from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.actors.video.subscribers import Subscribers
 from motorpool.codecs.media.fragments import MediaFragment
-from motorpool.runtime import Actor, ActorError, DynamicSpec, Ref, Restart
+from motorpool.runtime import Actor, ActorError, DynamicSpec, Ref
 from motorpool.storage.database.database import Database
 
 CHECK_SECONDS = 1.0
@@ -343,7 +343,6 @@ def playback_spec(
         kind=PLAYBACK,
         name="playbacks",
         factory=lambda key: Playback(key, database, settings),
-        restart=Restart.TRANSIENT,
         mailbox_size=WAITING_MESSAGES,
         idle_seconds=300.0,
     )

@@ -12,7 +12,7 @@ import msgspec
 from motorpool.actors.messages.live_stream import STREAM, ReadKeyframe, StreamKeyframe
 from motorpool.actors.video.decoders import DECODERS, REQUEST_SECONDS, EncodeJpeg
 from motorpool.codecs.errors import CodecError
-from motorpool.runtime import Actor, ActorError, DynamicSpec, Kind, NodeLocal, Request, Restart, System
+from motorpool.runtime import Actor, ActorError, Kind, NodeLocal, Request, System
 
 
 class SnapshotImage(msgspec.Struct, frozen=True, gc=False):
@@ -90,15 +90,3 @@ async def read_snapshot(
     if keyframe is None:
         return None
     return await system.ref(SNAPSHOT, key).ask(DecodeSnapshot(keyframe), REQUEST_SECONDS)
-
-
-def snapshot_spec() -> DynamicSpec[tuple[int, int], SnapshotMessage]:
-    """Return the spec of the snapshots: an actor for each channel, started by the first reader."""
-    return DynamicSpec(
-        kind=SNAPSHOT,
-        name="snapshots",
-        factory=lambda _: Snapshot(),
-        restart=Restart.TRANSIENT,
-        mailbox_size=200,
-        idle_seconds=60.0,
-    )

@@ -20,7 +20,6 @@ from motorpool.codecs.media.units import AudioCoding
 from motorpool.runtime import (
     Actor,
     ActorError,
-    ChildSpec,
     Deferred,
     Failure,
     Kind,
@@ -154,8 +153,3 @@ class SoundTranscoder:
             was_open = fragment.audio_frames[-1].coding is not AudioCoding.AAC
         self._is_open = was_open and not fragment.last
         return with_audio(fragment, frames)
-
-
-def sound_spec(command: Sequence[str] = COMMAND) -> ChildSpec[TranscodeAudio]:
-    """Return the child spec, which stands above streams, playbacks and captures."""
-    return ChildSpec(kind=SOUND, factory=lambda: Sound(command), mailbox_size=WAITING_REQUESTS)

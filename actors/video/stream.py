@@ -48,7 +48,7 @@ from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.muxer import Segment
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.runtime import Actor, Clock, DynamicSpec, Ref, Restart
+from motorpool.runtime import Actor, Clock, DynamicSpec, Ref
 from motorpool.storage.database.database import Database
 
 CLOSE_SECONDS = 5.0
@@ -378,7 +378,5 @@ def stream_spec(
         kind=STREAM,
         name="streams",
         factory=lambda key: Stream(key, database, settings, clustered=clustered),
-        restart=Restart.TRANSIENT,
-        mailbox_size=1_000,
         idle_seconds=300.0,
     )

@@ -16,16 +16,13 @@ from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.program.settings import Settings
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, Kind
 from motorpool.storage.accounts import users
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import outbox
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import User
-
-WAITING = 1000
-"""Requests that may wait; further ones are dropped, and users ask again."""
 
 
 class PasswordResetRequested(msgspec.Struct, frozen=True):
@@ -38,7 +35,9 @@ PASSWORD_RESETS: Kind[None, PasswordResetRequested] = Kind("password_resets")
 
 
 class PasswordResets(Actor[PasswordResetRequested]):
-    """Mails links to users who may log in, at a limited rate."""
+    """Mails links to users who may log in, at a limited rate. Requests that the mailbox has no room for are
+    dropped, and users ask again.
+    """
 
     def __init__(
         self,
@@ -113,19 +112,4 @@ def _reset_mail(user: User, link: str, minutes: int) -> OutgoingMessage:
         text=f"Hello,\n\n{asked}\n{within}\n\n{link}\n\n{otherwise}\n",
         html=f"<p>Hello,</p><p>{asked}<br>{within}</p>"
         f'<p><a href="{shown}">Set a new password</a></p><p>{shown}</p><p>{otherwise}</p>',
-    )
-
-
-def password_resets_spec(
-    database: Database,
-    mail: Mail,
-    token_keys: SigningKeys,
-    settings: Settings,
-    shared: SharedAttempts | None = None,
-) -> ChildSpec[PasswordResetRequested]:
-    """Return the child spec of the actor that mails password resets; `shared` counts for all servers."""
-    return ChildSpec(
-        kind=PASSWORD_RESETS,
-        factory=lambda: PasswordResets(database, mail, token_keys, settings, shared),
-        mailbox_size=WAITING,
     )

@@ -12,7 +12,7 @@ import trio
 
 from motorpool.api.cluster.answer_cache import Answer, AnswerCache
 from motorpool.api.http.node_gate import CALLER_HEADER, CLIENT_HEADER, KEY_HEADER, Sender
-from motorpool.runtime import Actor, ChildSpec, Deferred, Kind, NodeLocal, Request, Signal
+from motorpool.runtime import Actor, Deferred, Kind, NodeLocal, Request, Signal
 from motorpool.storage.cluster.homes import Home
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
@@ -256,8 +256,3 @@ def _limits(request: HomeRequest) -> dict[tuple[str, *tuple[int, ...]], int]:
         ("device", request.device_id): MAX_DEVICE_REQUESTS,
         ("user and device", request.user_id, request.device_id): MAX_USER_DEVICE_REQUESTS,
     }
-
-
-def home_requests_spec(database: Database) -> ChildSpec[HomeRequest]:
-    """Return the child spec of the actor that sends requests to other servers."""
-    return ChildSpec(kind=HOME_REQUESTS, factory=lambda: HomeRequests(database), mailbox_size=10_000)

@@ -30,7 +30,7 @@ from motorpool.api.http.listening_sockets import (
 from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.tcp_server import ConnectionConfig, HttpConnection
 from motorpool.api.program.settings import HttpSettings
-from motorpool.runtime import Actor, System, TaskSpec
+from motorpool.runtime import Actor, System
 
 GRACE_SECONDS = 2.0
 """How long requests in progress may take to end at shutdown before they are aborted."""
@@ -231,13 +231,3 @@ def tls_context(settings: HttpSettings) -> ssl.SSLContext | None:
             else f"they are no certificate and key in PEM ({error.reason or error})"
         )
         raise OSError(errno.EINVAL, f"[http] tls_certificate and tls_key: {files}: {wrong}") from None
-
-
-def http_spec(
-    app_factory: Callable[[System], ServedApp],
-    sockets: Sequence[socket.socket],
-    settings: HttpSettings,
-    nodes: NodeListener | None = None,
-) -> TaskSpec:
-    """Return the child spec of the HTTP server; at `nodes` other servers of the cluster are served."""
-    return TaskSpec(name="http", factory=lambda: HttpServer(app_factory, sockets, settings, nodes))

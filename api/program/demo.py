@@ -11,7 +11,7 @@ from typing import Never
 import msgspec
 import trio
 
-from motorpool.runtime import Actor, TaskSpec
+from motorpool.runtime import Actor
 from motorpool.storage.durable_files import make_folder, write_file
 
 EMAIL = "demo@motorpool.local"
@@ -114,8 +114,3 @@ class FleetProgram(Actor[Never]):
         if program.returncode is None:
             program.kill()
             await program.wait()
-
-
-def fleet_program_spec(command: list[str], environ: Mapping[str, str]) -> TaskSpec:
-    """Return the child spec of the simulated fleet, which starts after the HTTP server."""
-    return TaskSpec(name="simulated_fleet", factory=lambda: FleetProgram(command, environ))

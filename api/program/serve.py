@@ -19,22 +19,17 @@ from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
-from motorpool.api.auth.password_resets import password_resets_spec
+from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
 from motorpool.api.auth.password_rules import password_fault
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.setup import fetch_setup_token
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_finder import HomeFinder
-from motorpool.api.cluster.home_requests import home_requests_spec
+from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
 from motorpool.api.http.listening_sockets import bind
-from motorpool.api.http.server import NodeListener, ServedApp, http_spec, open_node_listener, tls_context
+from motorpool.api.http.server import HttpServer, NodeListener, ServedApp, open_node_listener, tls_context
 from motorpool.api.program.configured_database import open_configured_database
-from motorpool.api.program.demo import (
-    Credentials,
-    fleet_program_spec,
-    load_or_create_credentials,
-    simulate_command,
-)
+from motorpool.api.program.demo import Credentials, FleetProgram, load_or_create_credentials, simulate_command
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.free_memory import limit_fragmentation, return_free_memory
@@ -44,7 +39,7 @@ from motorpool.api.program.reboot import restart_process
 from motorpool.api.program.settings import Settings
 from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
-from motorpool.runtime import ChildSpec, LoopStalls, System, SystemClock, open_system
+from motorpool.runtime import ChildSpec, LoopStalls, System, SystemClock, TaskSpec, open_system
 from motorpool.storage.accounts import server, tokens, users
 from motorpool.storage.cluster.membership import open_membership
 from motorpool.storage.database import installation
@@ -154,15 +149,27 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     changes=context.lifetime.changes,
                 )
 
+            home_requests = ChildSpec(
+                kind=HOME_REQUESTS, factory=lambda: HomeRequests(database), mailbox_size=10_000
+            )
             services: list[ChildSpec[Any]] = [
-                password_resets_spec(database, outgoing.mail, token_keys, settings, shared_attempts),
-                *(() if nodes is None else (home_requests_spec(database),)),
-                http_spec(create_served_app, sockets, settings.http, nodes),
+                ChildSpec(
+                    kind=PASSWORD_RESETS,
+                    factory=lambda: PasswordResets(
+                        database, outgoing.mail, token_keys, settings, shared_attempts
+                    ),
+                ),
+                *((home_requests,) if nodes is not None else ()),
+                TaskSpec(
+                    name="http", factory=lambda: HttpServer(create_served_app, sockets, settings.http, nodes)
+                ),
             ]
             address = _address(sockets)
             if demo:
                 command = simulate_command(address, settings.port.offset, settings.data / "login.json")
-                services.append(fleet_program_spec(command, os.environ))
+                services.append(
+                    TaskSpec(name="simulated_fleet", factory=lambda: FleetProgram(command, os.environ))
+                )
             try:
                 tree = fleet_tree(
                     database,

@@ -19,19 +19,19 @@ from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.tree import fleet_tree
 from motorpool.api import app as app_module
 from motorpool.api.app import create_app
-from motorpool.api.auth.password_resets import password_resets_spec
+from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.auth.signing_keys import open_keys
 from motorpool.api.cluster.home_finder import HomeFinder
-from motorpool.api.cluster.home_requests import home_requests_spec
+from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import bind
-from motorpool.api.http.server import NodeListener, ServedApp, http_spec
+from motorpool.api.http.server import HttpServer, NodeListener, ServedApp
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.settings import Settings
 from motorpool.api.server_context import ServerContext
-from motorpool.runtime import System, open_system
+from motorpool.runtime import ChildSpec, System, TaskSpec, open_system
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.records import Position
@@ -223,11 +223,26 @@ async def start(
     outgoing = build_outgoing_services(chosen, clock, shared_attempts)
     files = open_media_files(chosen.data, reserve_bytes=chosen.files.reserve_bytes)
     sockets = bind("127.0.0.1", 0) if listen else ()
-    resets = password_resets_spec(database, outgoing.mail, keys, chosen, shared_attempts)
+    resets = ChildSpec(
+        kind=PASSWORD_RESETS,
+        factory=lambda: PasswordResets(database, outgoing.mail, keys, chosen, shared_attempts),
+    )
     services = (
         resets,
-        *((home_requests_spec(database),) if nodes is not None else ()),
-        *((http_spec(create_served_app, sockets, chosen.http, nodes),) if listen else ()),
+        *(
+            (ChildSpec(kind=HOME_REQUESTS, factory=lambda: HomeRequests(database)),)
+            if nodes is not None
+            else ()
+        ),
+        *(
+            (
+                TaskSpec(
+                    name="http", factory=lambda: HttpServer(create_served_app, sockets, chosen.http, nodes)
+                ),
+            )
+            if listen
+            else ()
+        ),
     )
     try:
         tree = fleet_tree(

@@ -10,12 +10,12 @@ from tests.cluster.notices import Notices
 from tests.cluster.statement_scheduler import Pace, PacedDatabase, StatementScheduler
 from tests.runtime.actor_testing import open_tree
 
-from motorpool.actors.cluster.change_relay import change_relay_spec
+from motorpool.actors.cluster.change_relay import ChangeRelay
 from motorpool.actors.cluster.duties import Duties
-from motorpool.actors.cluster.homes import homes_spec
+from motorpool.actors.cluster.homes import Homes
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere, DeviceMessage
-from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, System
+from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, System, TaskSpec
 from motorpool.storage.cluster.membership import open_membership
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
@@ -86,10 +86,10 @@ class HistoryServer:
                     duties = Duties(self.database, self.node)
                     async with open_tree(
                         *duties.keeper_specs(),
-                        homes_spec(self.database, self.node),
+                        ChildSpec(kind=HOMES, factory=lambda: Homes(self.database, self.node)),
                         DynamicSpec(kind=DEVICE, name="devices", factory=lambda key: _Device(self, key)),
                         ChildSpec(kind=_CONNECTIONS, factory=lambda: _Connections(self)),
-                        change_relay_spec(self.database),
+                        TaskSpec(name="change_relay", factory=lambda: ChangeRelay(self.database)),
                         duties.only(DUTY, partial(self._edges_spec, duties)),
                     ) as self._system:
                         for device in self._devices:

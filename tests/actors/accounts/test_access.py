@@ -5,9 +5,9 @@ import random
 import pytest
 import trio
 
-from motorpool.actors.accounts.access import access_spec
+from motorpool.actors.accounts.access import Access
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.devices.directory import Directory
 from motorpool.actors.messages.access import ACCESS, GetMembers, GetViewers, GetVisible, MaySee
 from motorpool.actors.messages.changes import (
     DeviceChanged,
@@ -16,6 +16,8 @@ from motorpool.actors.messages.changes import (
     LinkChanged,
     UserChanged,
 )
+from motorpool.actors.messages.directory import DIRECTORY
+from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import access, links, users
 from motorpool.storage.database.conditions import all_of
 from motorpool.storage.devices import devices, groups
@@ -25,7 +27,11 @@ from motorpool.storage.records import Device, Group, User
 
 @pytest.fixture
 def running_system(database, neighbours, tree):
-    return lambda: tree(access_spec(database), directory_spec(database), neighbours.devices_spec)
+    return lambda: tree(
+        ChildSpec(kind=ACCESS, factory=lambda: Access(database)),
+        ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database, {}, None)),
+        neighbours.devices_spec,
+    )
 
 
 async def visible_by_sql(database, user_id):

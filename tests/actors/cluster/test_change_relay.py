@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.cluster import broadcasts, change_relay
-from motorpool.actors.cluster.change_relay import change_relay_spec, texts_of
+from motorpool.actors.cluster.change_relay import ChangeRelay, texts_of
 from motorpool.actors.messages.changes import (
     COMMITTED_CHANGES,
     Change,
@@ -18,7 +18,7 @@ from motorpool.actors.messages.changes import (
     SessionEnded,
 )
 from motorpool.actors.messages.homes import LIVING_SERVERS
-from motorpool.runtime import SupervisorSpec, open_system
+from motorpool.runtime import SupervisorSpec, TaskSpec, open_system
 from motorpool.storage.cluster.broadcast import MAX_BYTES
 from motorpool.storage.database import nodes
 
@@ -54,7 +54,11 @@ async def servers(database, monkeypatch):
     monkeypatch.setattr(broadcasts, "RETRY_SECONDS", 0.05)
 
     def tree():
-        return SupervisorSpec(name="system", intensity=None, children=(change_relay_spec(database),))
+        return SupervisorSpec(
+            name="system",
+            intensity=None,
+            children=(TaskSpec(name="change_relay", factory=lambda: ChangeRelay(database)),),
+        )
 
     async with open_system(tree()) as first, open_system(tree()) as second:
         found = Server(first), Server(second)

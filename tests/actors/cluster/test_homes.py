@@ -6,11 +6,11 @@ import pytest
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.change_feed import apply_changes
-from motorpool.actors.cluster.homes import homes_spec
+from motorpool.actors.cluster.homes import Homes
 from motorpool.actors.messages.changes import LOCAL_CHANGES, DeviceMoved, EverythingChanged
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
 from motorpool.actors.messages.uplink import DEVICE, ConnectedElsewhere
-from motorpool.runtime import DynamicSpec
+from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.storage.cluster import homes
 from motorpool.storage.database import nodes
 
@@ -24,7 +24,7 @@ class Server:
         self.announced = []
         self.system = None
         self.specs = (
-            homes_spec(database, node),
+            ChildSpec(kind=HOMES, factory=lambda: Homes(database, node)),
             DynamicSpec(
                 kind=DEVICE, name="devices", factory=lambda number: self.devices.setdefault(number, Probe())
             ),

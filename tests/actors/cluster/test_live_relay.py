@@ -9,10 +9,10 @@ import pytest
 import trio
 
 from motorpool.actors.cluster import broadcasts, change_relay, live_relay
-from motorpool.actors.cluster.change_relay import change_relay_spec
+from motorpool.actors.cluster.change_relay import ChangeRelay
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
-from motorpool.actors.cluster.live_relay import live_relay_spec
-from motorpool.actors.devices.directory import directory_spec
+from motorpool.actors.cluster.live_relay import LiveRelay
+from motorpool.actors.devices.directory import Directory
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.directory import (
     DIRECTORY,
@@ -32,7 +32,7 @@ from motorpool.actors.messages.topics import (
     WebEventsLost,
 )
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes, StoredElsewhere
-from motorpool.runtime import SupervisorSpec, open_system
+from motorpool.runtime import ChildSpec, SupervisorSpec, TaskSpec, open_system
 from motorpool.storage.database import nodes
 from motorpool.storage.devices import position_rows, positions
 from motorpool.storage.records import Event, Position
@@ -123,10 +123,18 @@ async def open_server(database, monkeypatch, neighbours, tmp_path):
                     name="system",
                     intensity=None,
                     children=(
-                        directory_spec(database, None, cluster_statuses),
+                        ChildSpec(
+                            kind=DIRECTORY,
+                            factory=lambda: Directory(database, {}, cluster_statuses),
+                        ),
                         neighbours.devices_spec,
-                        change_relay_spec(database),
-                        live_relay_spec(database, node, cluster_statuses, MediaStore(self._media)),
+                        TaskSpec(name="change_relay", factory=lambda: ChangeRelay(database)),
+                        TaskSpec(
+                            name="live_relay",
+                            factory=lambda: LiveRelay(
+                                database, node, cluster_statuses, MediaStore(self._media)
+                            ),
+                        ),
                     ),
                 )
             )

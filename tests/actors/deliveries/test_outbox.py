@@ -1,13 +1,16 @@
 """What waits goes out: at least once, later where it fails, and nobody's trouble is another's."""
 
 import json
+import secrets
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import trio
 
 from motorpool.actors.deliveries import MailSettings, OutgoingServices, SmsSettings
-from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled, outbox_spec
+from motorpool.actors.deliveries.outbox import OUTBOX, Outbox, OutboxFilled
+from motorpool.actors.deliveries.settings import OutboxSettings
+from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.deliveries import outbox, queue, receivers
 from motorpool.storage.deliveries.outbox import OutgoingMessage
@@ -16,6 +19,11 @@ from motorpool.storage.records import User
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MAIL = OutgoingMessage(channel="mail", to="ann@example.org", subject="Hi", text="Hello")
 SMS = OutgoingMessage(channel="sms", to="112", text="Hello")
+
+
+def outbox_spec(database, outgoing, give_up_days=OutboxSettings.give_up_days):
+    holder = secrets.token_hex(8)
+    return ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, give_up_days, holder))
 
 
 def ways(mail=None, sms=None, seconds=30.0):

@@ -13,12 +13,17 @@ from motorpool.actors.deliveries.text_channel import (
     MAX_WAITING,
     OUTCOME_SECONDS,
     START_SECONDS,
-    text_channel_spec,
+    TextChannel,
 )
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL, SendText
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent
+from motorpool.runtime import ChildSpec
 
 IN_TIME = "the SMS gateway did not answer in time: the text message may have been sent or not"
+
+
+def text_channel_spec(sms):
+    return ChildSpec(kind=TEXT_CHANNEL, factory=lambda: TextChannel(sms))
 
 
 class Reply:

@@ -1,14 +1,17 @@
 """Messages to webhooks: in order for each user, at least once, and no receiver is another's trouble."""
 
 import json
+import secrets
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from motorpool.actors.deliveries import OutgoingServices
-from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled, outbox_spec
+from motorpool.actors.deliveries.outbox import OUTBOX, Outbox, OutboxFilled
+from motorpool.actors.deliveries.settings import OutboxSettings
 from motorpool.actors.deliveries.webhook_schedule import DELAYS_SECONDS
 from motorpool.actors.messages.topics import RECEIVERS_PAUSED
+from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.deliveries import outbox, queue, receivers
 from motorpool.storage.deliveries.outbox import OutgoingMessage
@@ -17,6 +20,11 @@ from motorpool.storage.records import User
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 TOMORROW = NOW + timedelta(days=1)
 ALLOW = OutgoingServices(allow=("127.0.0.0/8",))
+
+
+def outbox_spec(database, outgoing, give_up_days=OutboxSettings.give_up_days):
+    holder = secrets.token_hex(8)
+    return ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, give_up_days, holder))
 
 
 @pytest.fixture

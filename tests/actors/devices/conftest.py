@@ -8,15 +8,16 @@ import pytest
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.device import device_spec
-from motorpool.actors.devices.device_loader import device_loader_spec
+from motorpool.actors.devices.device_loader import DEVICE_LOADER, DeviceLoader
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import Append, AppendEvents
-from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
+from motorpool.actors.devices.rule_cache import RuleCache, RuleCacheActor
 from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.homes import HOMES
 from motorpool.actors.messages.live_stream import STREAM
 from motorpool.actors.messages.playback import PLAYBACK
+from motorpool.actors.messages.rule_cache import RULE_CACHE
 from motorpool.actors.messages.text_channel import TEXT_CHANNEL
 from motorpool.actors.messages.tickets import TICKET_COMMANDS
 from motorpool.actors.messages.uplink import DEVICE, Connected, SendCommand
@@ -142,8 +143,8 @@ def device_harness(database, neighbours, tree, tmp_path):
             writer or neighbours.writer_spec,
             neighbours.directory_spec,
             neighbours.media_requests_spec,
-            rule_cache_spec(rule_cache, database),
-            device_loader_spec(database, rule_cache),
+            ChildSpec(kind=RULE_CACHE, factory=lambda: RuleCacheActor(rule_cache, database)),
+            ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, rule_cache)),
             device_spec(database, options, rule_cache, idle_seconds=idle_seconds),
             DynamicSpec(kind=STREAM, name="streams", factory=opened_for(streams)),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=opened_for(playbacks)),

@@ -4,16 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import trio
 
-from motorpool.actors.devices.device_loader import (
-    DEVICE_LOADER,
-    LoadDevice,
-    StoredDevice,
-    device_loader_spec,
-)
+from motorpool.actors.devices.device_loader import DEVICE_LOADER, DeviceLoader, LoadDevice, StoredDevice
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState
+from motorpool.runtime import ChildSpec
 from motorpool.storage.devices import commands, device_states, position_rows, positions
 from motorpool.storage.records import Position, QueuedCommand
 
@@ -32,7 +28,9 @@ async def test_each_device_gets_its_own_rows(database, make_device, tree):
     point = TrackPoint(7, NOW, 0.0, 0.0, 0.0)
     state = FoldState(position, TripState(False, point, (point,)), NOW.toordinal())
     found = {}
-    async with tree(device_loader_spec(database, RuleCache(database))) as system:
+    async with tree(
+        ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, RuleCache(database)))
+    ) as system:
 
         async def load(device_id):
             found[device_id] = await system.ref(DEVICE_LOADER).ask(LoadDevice(device_id))
@@ -63,6 +61,8 @@ async def test_an_episode_of_speeding_goes_on(database, make_device, tree):
         for number, speed in enumerate(speeds, 1)
     ]
     await positions.store(database, [position_rows.pack_row(each) for each in stored], [1, 2, 3, 4])
-    async with tree(device_loader_spec(database, RuleCache(database))) as system:
+    async with tree(
+        ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, RuleCache(database)))
+    ) as system:
         found = await system.ref(DEVICE_LOADER).ask(LoadDevice(row.id))
     assert found.state.overspeed == OverspeedState(stored[2].fix_time, is_reported=True)

@@ -7,8 +7,8 @@ import pytest
 import trio
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.devices.directory import directory_spec
-from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, position_writer_spec
+from motorpool.actors.devices.directory import Directory
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, PositionWriter
 from motorpool.actors.messages.changes import ApplyChanges, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.directory import (
     DIRECTORY,
@@ -18,6 +18,7 @@ from motorpool.actors.messages.directory import (
 )
 from motorpool.actors.messages.topics import DEVICES, POSITIONS, DeviceStatus
 from motorpool.actors.messages.uplink import DEVICE, GetCommandTypes
+from motorpool.runtime import ChildSpec
 from motorpool.storage.devices import device_states, devices, position_rows, positions
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Position
@@ -42,7 +43,11 @@ def seen(device_id, status="online", moment=NOW):
 
 @pytest.fixture
 def directory_harness(database, neighbours, tree):
-    return lambda *above: tree(*above, directory_spec(database), neighbours.devices_spec)
+    return lambda *above: tree(
+        *above,
+        ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database, {}, None)),
+        neighbours.devices_spec,
+    )
 
 
 async def test_latest_positions_come_from_the_table_once_and_in_the_order_asked(
@@ -67,7 +72,13 @@ async def test_after_any_batches_memory_says_what_the_table_says(
     """Late, repeated, future and equal fixes of three devices, some known beforehand."""
     ids = tuple([(await make_device(str(number))).id for number in range(3)])
     chance = random.Random(20)
-    async with directory_harness(position_writer_spec(database), neighbours.connections_spec) as system:
+    async with directory_harness(
+        ChildSpec(
+            kind=POSITION_WRITER,
+            factory=lambda: PositionWriter(database.urgent() if False else database),
+        ),
+        neighbours.connections_spec,
+    ) as system:
         directory, writer = system.ref(DIRECTORY), system.ref(POSITION_WRITER)
         connection, probe = await neighbours.connect(system, 1)
         await directory.ask(GetLatestPositions(ids[:1]))

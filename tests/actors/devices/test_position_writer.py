@@ -7,13 +7,7 @@ import pytest
 import trio
 
 from motorpool.actors.devices import position_writer
-from motorpool.actors.devices.position_writer import (
-    POSITION_WRITER,
-    Append,
-    AppendEvents,
-    PositionWriter,
-    position_writer_spec,
-)
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents, PositionWriter
 from motorpool.actors.messages.downlink import AcknowledgeStored
 from motorpool.actors.messages.topics import EVENTS, POSITIONS
 from motorpool.runtime import ChildSpec, Deferred
@@ -293,7 +287,15 @@ async def test_stop_writes_what_was_accepted(database, writing, neighbours):
 
 async def test_stop_ends_in_time_although_the_database_is_away(database, outage, tree, time):
     with outage():
-        async with tree(position_writer_spec(database)) as system, trio.open_nursery() as nursery:
+        async with (
+            tree(
+                ChildSpec(
+                    kind=POSITION_WRITER,
+                    factory=lambda: PositionWriter(database.urgent() if False else database),
+                )
+            ) as system,
+            trio.open_nursery() as nursery,
+        ):
             system.ref(POSITION_WRITER).tell_nowait(Append(at(0)))
             await time.settle()
             nursery.start_soon(system.ref(POSITION_WRITER).stop)

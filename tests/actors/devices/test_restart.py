@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from motorpool.actors.devices.device_loader import DEVICE_LOADER, LoadDevice, device_loader_spec
+from motorpool.actors.devices.device_loader import DEVICE_LOADER, DeviceLoader, LoadDevice
 from motorpool.actors.devices.position_writer import Append, assign_id
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.codecs.reports import PositionReport
+from motorpool.runtime import ChildSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.devices import position_rows, positions
@@ -105,7 +106,9 @@ async def test_events_after_a_restart_are_those_of_an_unbroken_run(database, mak
     types = {event.type for events in made for event in events}
     assert {"deviceMoving", "deviceStopped", "deviceOverspeed", "geofenceEnter", "ignitionOn"} <= types
     numbers = itertools.count(1)
-    async with tree(device_loader_spec(database, rule_cache)) as system:
+    async with tree(
+        ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, rule_cache))
+    ) as system:
         for place, result in enumerate(unbroken, 1):
             if result.position is not None:
                 append = Append(

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from motorpool.actors.change_feed import concerns_rules
-from motorpool.actors.devices.rule_cache import RELOAD_SECONDS, RuleCache, rule_cache_spec
+from motorpool.actors.devices.rule_cache import RELOAD_SECONDS, RuleCache, RuleCacheActor
 from motorpool.actors.messages.changes import (
     ApplyChanges,
     AttributeChanged,
@@ -24,6 +24,7 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.runtime import ChildSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, server
 from motorpool.storage.devices import devices, groups
@@ -289,7 +290,9 @@ async def test_a_catalog_that_follows_changes_is_as_one_that_is_loaded_afresh(da
 async def test_others_ask_the_actor_and_an_outage_is_made_up_for(database, make_device, tree, outage, time):
     row = await make_device("1", attributes={"speedLimit": 5})
     rule_cache = RuleCache(database)
-    async with tree(rule_cache_spec(rule_cache, database)) as system:
+    async with tree(
+        ChildSpec(kind=RULE_CACHE, factory=lambda: RuleCacheActor(rule_cache, database))
+    ) as system:
         actor = system.ref(RULE_CACHE)
         found = await actor.ask(GetRules((row.id, 999)))
         assert {number: rules.settings.speed_limit for number, rules in found.items()} == {row.id: 5}

@@ -9,10 +9,11 @@ from tests.runtime.actor_testing import Probe
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.deliveries import MailSettings, OutgoingServices, SmsSettings
 from motorpool.actors.deliveries.outbox import OUTBOX
-from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents, position_writer_spec
+from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents, PositionWriter
 from motorpool.actors.events import batch_renderer, deliveries
 from motorpool.actors.events import notifier as notifier_module
-from motorpool.actors.events.notifier import notifier_spec
+from motorpool.actors.events.notifier import Notifier
+from motorpool.actors.events.settings import NotificationSettings
 from motorpool.actors.messages.topics import (
     EVENTS,
     RECEIVERS_PAUSED,
@@ -22,7 +23,7 @@ from motorpool.actors.messages.topics import (
     WebhookDisabled,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
-from motorpool.runtime import ChildSpec, DynamicSpec, Restart
+from motorpool.runtime import ChildSpec, DynamicSpec, Restart, TaskSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.deliveries import receivers
@@ -31,6 +32,13 @@ from motorpool.storage.events import notifications
 from motorpool.storage.records import Calendar, Command, Event, Geofence, Notification, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+
+
+def position_writer_spec(database, *, is_urgent=False):
+    return ChildSpec(
+        kind=POSITION_WRITER,
+        factory=lambda: PositionWriter(database.urgent() if is_urgent else database),
+    )
 
 
 @pytest.fixture
@@ -85,7 +93,10 @@ def mails(database):
 def notifying(database, outgoing):
     """The notifier, and an outbox that sends nothing."""
     silent = ChildSpec(kind=OUTBOX, factory=Probe)
-    return silent, notifier_spec(database, outgoing)
+    return silent, TaskSpec(
+        name="notifier",
+        factory=lambda: Notifier(database, outgoing, NotificationSettings.max_age_seconds, ""),
+    )
 
 
 async def store(system, *events):

@@ -1,5 +1,6 @@
 """Footage requests: recordings that are fetched once their vehicle is online."""
 
+import secrets
 from datetime import timedelta
 
 import pytest
@@ -7,14 +8,14 @@ from tests.actors.helpdesk.clock.test_ticket_captures import Directory, Source, 
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.files.media_store import MediaStore
-from motorpool.actors.footage.footage_requests import footage_requests_spec
+from motorpool.actors.footage.footage_requests import FootageRequests
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
 from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState, PlaybackRequested, PlaybackState
 from motorpool.actors.messages.publishing import Subscribe
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.video.capture import CAPTURE, capture_spec
-from motorpool.actors.video.capture_records import SERVER_ENDED, capture_records_spec
+from motorpool.actors.video.capture_records import CAPTURE_RECORDS, SERVER_ENDED, CaptureRecords
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.storage.accounts import users
@@ -34,16 +35,20 @@ class Server:
         self.visible = True
         self.state = None
         """What playbacks say of themselves."""
+        holder = secrets.token_hex(8)
         self.specs = (
             ChildSpec(kind=ACCESS, factory=self._access),
             neighbours.devices_spec,
             neighbours.decoders_spec,
             neighbours.sound_spec,
             ChildSpec(kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online)),
-            capture_records_spec(database, 8, node=node, clustered=clustered),
+            ChildSpec(
+                kind=CAPTURE_RECORDS,
+                factory=lambda: CaptureRecords(database, 8, node=node, clustered=clustered),
+            ),
             capture_spec(database, MediaStore(media), CaptureSettings()),
             DynamicSpec(kind=PLAYBACK, name="playbacks", factory=lambda key: self._playback()),
-            footage_requests_spec(database),
+            ChildSpec(kind=FOOTAGE_REQUESTS, factory=lambda: FootageRequests(database, holder)),
         )
 
     def _access(self):

@@ -5,21 +5,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from motorpool.actors.devices.directory import directory_spec
-from motorpool.actors.devices.position_writer import (
-    POSITION_WRITER,
-    Append,
-    AppendEvents,
-    position_writer_spec,
-)
+from motorpool.actors.devices.directory import Directory
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents, PositionWriter
 from motorpool.actors.forwarding import destinations, forwarder
-from motorpool.actors.forwarding.forwarder import forwarder_spec
+from motorpool.actors.forwarding.forwarder import Forwarder
 from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.changes import COMMITTED_CHANGES, DeviceChanged
 from motorpool.actors.messages.counters import FORWARD_DROPPED
+from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.words.record_json import encode
+from motorpool.runtime import ChildSpec, TaskSpec
 from motorpool.storage.devices import devices
 from motorpool.storage.records import Event, Position
 
@@ -38,9 +35,12 @@ def forwarding(tree, database, endpoint):
     def start(*, http=None, **settings):
         chosen = ForwardSettings(**{"url": endpoint.url, **settings})
         return tree(
-            forwarder_spec(database, http or OutgoingHttp(), chosen),
-            position_writer_spec(database),
-            directory_spec(database),
+            TaskSpec(name="forwarder", factory=lambda: Forwarder(database, http or OutgoingHttp(), chosen)),
+            ChildSpec(
+                kind=POSITION_WRITER,
+                factory=lambda: PositionWriter(database.urgent() if False else database),
+            ),
+            ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database, {}, None)),
         )
 
     return start

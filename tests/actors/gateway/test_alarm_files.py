@@ -12,7 +12,7 @@ from motorpool.actors.files.uploads import UploadStorage
 from motorpool.actors.gateway.deadlines import UPLOAD_IDLE_SECONDS, UPLOAD_SECONDS
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
-from motorpool.actors.gateway.identity import identification_spec
+from motorpool.actors.gateway.identity import IDENTIFICATION, Identification
 from motorpool.actors.gateway.settings import DeviceSettings, RegisterSettings
 from motorpool.actors.messages.downlink import CONNECTION, AcknowledgeStored
 from motorpool.actors.messages.uplink import (
@@ -36,6 +36,7 @@ from motorpool.bench.vehicles.jt808.platform_messages import (
 )
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices.jt808.codec import Jt808
+from motorpool.runtime import ChildSpec
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 PHONE = "13912345678"
@@ -91,7 +92,7 @@ def line(database, tcp, tree, neighbours, read, time, tmp_path):
             self.running = tree(
                 neighbours.directory_spec,
                 neighbours.devices_spec,
-                identification_spec(database, RegisterSettings()),
+                ChildSpec(kind=IDENTIFICATION, factory=lambda: Identification(database, RegisterSettings())),
                 neighbours.connections_spec,
             )
             system = await self.running.__aenter__()

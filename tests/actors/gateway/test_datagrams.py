@@ -5,7 +5,7 @@ import socket
 import pytest
 import trio
 
-from motorpool.actors.gateway.datagram_listener import MAX_IGNORED, datagram_listener_spec
+from motorpool.actors.gateway.datagram_listener import MAX_IGNORED, DatagramListener
 from motorpool.actors.gateway.datagram_peer import MAX_QUEUED, DatagramPeer
 from motorpool.actors.gateway.listener import DevicePort
 from motorpool.actors.gateway.port_guard import PortGuard
@@ -13,7 +13,7 @@ from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
 from motorpool.actors.messages.downlink import NOT_KNOWN
 from motorpool.actors.work.connection_limits import ConnectionLimits, MemoryBudget
 from motorpool.codecs.devices import CODECS
-from motorpool.runtime import Actor
+from motorpool.runtime import Actor, TaskSpec
 
 GPS103 = CODECS["gps103"]
 LOGIN = b"##,imei:353358017784062,A;"
@@ -69,7 +69,10 @@ def port(tree, neighbours, free_port, until):
             return self.connections[-1]
 
         async def __aenter__(self):
-            spec = datagram_listener_spec(GPS103, port_of(self.number, self.connect, self.guard))
+            spec = TaskSpec(
+                name="listener:datagrams",
+                factory=lambda: DatagramListener(GPS103, port_of(self.number, self.connect, self.guard)),
+            )
             self.running = tree(neighbours.connections_spec, spec)
             await self.running.__aenter__()
             return self
@@ -176,7 +179,10 @@ def test_datagrams_wait_while_others_are_processed_and_too_many_are_dropped(data
 
 async def test_a_port_that_is_taken_is_named(tree, neighbours, datagrams):
     taken = datagrams().getsockname()[1]
-    spec = datagram_listener_spec(GPS103, port_of(taken, None, PortGuard()))
+    spec = TaskSpec(
+        name="listener:datagrams",
+        factory=lambda: DatagramListener(GPS103, port_of(taken, None, PortGuard())),
+    )
     with pytest.raises(BaseException) as failed:
         async with tree(neighbours.connections_spec, spec):
             await trio.sleep_forever()

@@ -14,8 +14,8 @@ from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.gateway import connection_devices
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
-from motorpool.actors.gateway.hub import Hub, hub_spec
-from motorpool.actors.gateway.identity import identification_spec
+from motorpool.actors.gateway.hub import Hub, HubActor
+from motorpool.actors.gateway.identity import IDENTIFICATION, Identification
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.gateway.settings import DeviceSettings, RegisterSettings
 from motorpool.actors.messages.counters import CHECKSUM_ERRORS, MESSAGES_RECEIVED
@@ -53,7 +53,7 @@ from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.reports import DeviceCommand, PositionReport, Recording
-from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec
+from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec, TaskSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.devices import devices
 from motorpool.storage.records import User
@@ -106,8 +106,11 @@ def line(database, tcp, tree, neighbours, read, time):
                 recorder,
                 neighbours.directory_spec,
                 devices_spec or neighbours.devices_spec,
-                identification_spec(database, RegisterSettings(unknown=register_unknown)),
-                *((hub_spec(hub),) if hub is not None else ()),
+                ChildSpec(
+                    kind=IDENTIFICATION,
+                    factory=lambda: Identification(database, RegisterSettings(unknown=register_unknown)),
+                ),
+                *((TaskSpec(name="hub", factory=lambda: HubActor(hub)),) if hub is not None else ()),
                 neighbours.connections_spec,
             )
             system = await self.running.__aenter__()

@@ -7,10 +7,11 @@ import trio
 from tests.runtime.actor_testing import open_tree
 
 from motorpool.actors.devices.eligibility import may_report
-from motorpool.actors.gateway.identity import IDENTIFICATION, Identify, identification_spec
+from motorpool.actors.gateway.identity import IDENTIFICATION, Identification, Identify
 from motorpool.actors.gateway.settings import RegisterSettings
 from motorpool.actors.messages.changes import CHANGES, DeviceChanged
 from motorpool.actors.work.batching import BATCH
+from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.database import open_database
 from motorpool.storage.devices import devices
@@ -37,7 +38,9 @@ def identify(database, tree):
 
     class Running:
         def __init__(self, settings=REGISTER):
-            self._tree = tree(identification_spec(database, settings))
+            self._tree = tree(
+                ChildSpec(kind=IDENTIFICATION, factory=lambda: Identification(database, settings))
+            )
 
         async def __aenter__(self):
             self.system = await self._tree.__aenter__()
@@ -148,7 +151,9 @@ async def test_two_servers_that_register_the_same_numbers_at_once_make_each_devi
     async with open_database(settings, clock_now=lambda: NOW) as other:
 
         async def register(each):
-            async with open_tree(identification_spec(each, REGISTER)) as system:
+            async with open_tree(
+                ChildSpec(kind=IDENTIFICATION, factory=lambda: Identification(each, REGISTER))
+            ) as system:
                 identification = system.ref(IDENTIFICATION)
                 found.extend([await identification.ask(Identify(unique_ids)) for unique_ids in numbers])
 

@@ -11,7 +11,7 @@ import trio
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.gateway import port_guard
-from motorpool.actors.gateway.listener import MAX_FAILURES, DevicePort, Listener, listener_spec
+from motorpool.actors.gateway.listener import MAX_FAILURES, DevicePort, Listener
 from motorpool.actors.gateway.port_guard import (
     DEVICE_SHARE,
     HTTP_SHARE,
@@ -24,7 +24,7 @@ from motorpool.actors.gateway.recorder import RECORDER
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.bench.traffic_recording import Opened, TrafficRecordingReader
-from motorpool.runtime import Actor, ActorFailed, ChildSpec
+from motorpool.runtime import Actor, ActorFailed, ChildSpec, TaskSpec
 
 
 class Holding(Actor):
@@ -70,16 +70,15 @@ def listening(tree, neighbours, own_port):
             self.guard = guard or PortGuard(
                 ConnectionLimits(total=total, per_client=per_address, reserve=reserve)
             )
-            self.spec = listener_spec(
-                DevicePort(
-                    name="jt808",
-                    host=host,
-                    number=self.port,
-                    make_connection=self.make,
-                    guard=self.guard,
-                    is_recorded=is_recorded,
-                )
+            port = DevicePort(
+                name="jt808",
+                host=host,
+                number=self.port,
+                make_connection=self.make,
+                guard=self.guard,
+                is_recorded=is_recorded,
             )
+            self.spec = TaskSpec(name="listener:jt808", factory=lambda: Listener(port))
 
         def make(self, device_socket, tap):
             self.wires.append((device_socket, tap))

@@ -5,7 +5,7 @@ import socket
 import pytest
 from tests.runtime.actor_testing import Probe
 
-from motorpool.actors.gateway.listener import DevicePort, listener_spec
+from motorpool.actors.gateway.listener import DevicePort, Listener
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS
 from motorpool.actors.gateway.recorder import RECORDER
@@ -14,7 +14,7 @@ from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.actors.work.networks import Networks
 from motorpool.bench.traffic_recording import Opened, Received, TrafficRecordingReader
-from motorpool.runtime import Actor, ChildSpec
+from motorpool.runtime import Actor, ChildSpec, TaskSpec
 
 PROXY = "127.0.0.9"
 LOCAL = bytes.fromhex("0D0A0D0A000D0A515549540A 20 00 0000")
@@ -73,17 +73,16 @@ def listening(tree, neighbours, free_port):
             self.guard = PortGuard(ConnectionLimits(total=total, per_client=per_client))
             self.connections = []
             self.recorder = Probe()
-            self.spec = listener_spec(
-                DevicePort(
-                    name="jt808",
-                    host="127.0.0.1",
-                    number=self.number,
-                    make_connection=self.make,
-                    guard=self.guard,
-                    is_recorded=is_recorded,
-                    proxies=Networks(proxies),
-                )
+            port = DevicePort(
+                name="jt808",
+                host="127.0.0.1",
+                number=self.number,
+                make_connection=self.make,
+                guard=self.guard,
+                is_recorded=is_recorded,
+                proxies=Networks(proxies),
             )
+            self.spec = TaskSpec(name="listener:jt808", factory=lambda: Listener(port))
 
         def make(self, device_socket, tap):
             self.connections.append(Echo(device_socket, tap))

@@ -7,8 +7,13 @@ import msgpack
 import trio
 
 from motorpool.actors.gateway import recorder as recorder_file
-from motorpool.actors.gateway.recorder import RECORDER, Tap, recorder_spec
+from motorpool.actors.gateway.recorder import RECORDER, Recorder, Tap
 from motorpool.bench.traffic_recording import Closed, Opened, Received, TrafficRecordingReader
+from motorpool.runtime import ChildSpec
+
+
+def recorder_spec(path):
+    return ChildSpec(kind=RECORDER, factory=lambda: Recorder(path))
 
 
 def entries(path):

@@ -7,15 +7,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from motorpool.actors.devices.directory import directory_spec
-from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, position_writer_spec
+from motorpool.actors.devices.directory import Directory
+from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, PositionWriter
 from motorpool.actors.geocoding import position_addresses
 from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
-from motorpool.actors.geocoding.position_addresses import FAILURE_SECONDS, position_addresses_spec
+from motorpool.actors.geocoding.position_addresses import FAILURE_SECONDS, PositionAddresses
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import ADDRESSES_SKIPPED
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.topics import LATEST_POSITIONS, POSITIONS
+from motorpool.runtime import ChildSpec, TaskSpec
 from motorpool.storage.devices import positions
 from motorpool.storage.records import Position
 
@@ -52,9 +53,17 @@ def addressing(tree, database, nominatim, clock):
     def start(**fields):
         service = GeocoderService(url=nominatim.url, **{"per_second": 0, "seconds": 60.0, **fields})
         return tree(
-            position_writer_spec(database),
-            directory_spec(database),
-            position_addresses_spec(database, Geocoder(OutgoingHttp(), service, clock.monotonic)),
+            ChildSpec(
+                kind=POSITION_WRITER,
+                factory=lambda: PositionWriter(database.urgent() if False else database),
+            ),
+            ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database, {}, None)),
+            TaskSpec(
+                name="position_addresses",
+                factory=lambda: PositionAddresses(
+                    database, Geocoder(OutgoingHttp(), service, clock.monotonic)
+                ),
+            ),
         )
 
     return start

@@ -5,6 +5,7 @@ The receiver is a model: it knows the rules of docs/ticket-webhooks.md#delivery 
 
 import json
 import random
+import secrets
 from collections import Counter
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -13,11 +14,11 @@ import pytest
 import trio
 
 from motorpool.actors.deliveries import OutgoingServices, turn
-from motorpool.actors.helpdesk.webhook_sender import webhook_sender_spec
+from motorpool.actors.helpdesk.webhook_sender import WebhookSender
 from motorpool.actors.http.errors import Unreachable
 from motorpool.actors.http.http import HttpResponse
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
-from motorpool.runtime import SupervisorSpec
+from motorpool.runtime import ChildSpec, SupervisorSpec
 from motorpool.storage.deliveries import attempts as attempt_records
 from motorpool.storage.deliveries import outbox, queue, receivers
 from motorpool.storage.deliveries.outbox import TicketMessage
@@ -111,7 +112,8 @@ def put(database):
 def server(database, receiver):
     outgoing = OutgoingServices()
     outgoing.ticket_webhooks = receiver
-    return webhook_sender_spec(database, outgoing)
+    holder = secrets.token_hex(8)
+    return ChildSpec(kind=WEBHOOK_SENDER, factory=lambda: WebhookSender(database, outgoing, holder, 30))
 
 
 def everything(receiver):

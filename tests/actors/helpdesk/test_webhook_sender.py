@@ -2,6 +2,7 @@
 
 import json
 import re
+import secrets
 from collections import Counter
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -14,9 +15,10 @@ from motorpool.actors.deliveries import OutgoingServices, lane_sender
 from motorpool.actors.deliveries.webhook import sign
 from motorpool.actors.deliveries.webhook_schedule import DELAYS_SECONDS
 from motorpool.actors.helpdesk import webhook_lane, webhook_sender
-from motorpool.actors.helpdesk.webhook_sender import KEPT, webhook_sender_spec
+from motorpool.actors.helpdesk.webhook_sender import KEPT, WebhookSender
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
 from motorpool.actors.messages.topics import WEBHOOKS_DISABLED
+from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.deliveries import outbox, receivers, ticket_log
 from motorpool.storage.deliveries.outbox import TICKETS, TicketMessage
@@ -184,7 +186,8 @@ def seldom(monkeypatch):
 
 
 def sender(database):
-    return webhook_sender_spec(database, OUTGOING)
+    holder = secrets.token_hex(8)
+    return ChildSpec(kind=WEBHOOK_SENDER, factory=lambda: WebhookSender(database, OUTGOING, holder, 30))
 
 
 def bodies(server):

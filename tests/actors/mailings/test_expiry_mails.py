@@ -4,8 +4,9 @@ import msgspec
 import pytest
 from tests.actors.schedules.icalendar import NOW
 
-from motorpool.actors.mailings.expiry_mails import expiry_mails_spec
+from motorpool.actors.mailings.expiry_mails import ExpiryMails
 from motorpool.actors.mailings.settings import ExpirationSettings
+from motorpool.runtime import TaskSpec
 from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import devices, groups
 from motorpool.storage.records import Device, Group
@@ -16,7 +17,9 @@ EVERYTHING = ExpirationSettings(users=True, devices=True, reminder_days=1)
 
 @pytest.fixture
 def spec(database, outgoing):
-    return lambda settings=EVERYTHING: expiry_mails_spec(database, outgoing, settings)
+    return lambda settings=EVERYTHING: TaskSpec(
+        name="expiry_mails", factory=lambda: ExpiryMails(database, outgoing, settings)
+    )
 
 
 @pytest.fixture

@@ -8,11 +8,12 @@ import trio
 from tests.actors.schedules.icalendar import NOW, encode_calendar, minutes
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.mailings.scheduled_report_mails import scheduled_report_mails_spec
+from motorpool.actors.mailings.scheduled_report_mails import ScheduledReportMails
 from motorpool.actors.messages.changes import CalendarChanged, ScheduledReportChanged
 from motorpool.actors.messages.scheduling import SCHEDULED_REPORT_MAILS, EventsEnded
-from motorpool.actors.schedules.timetable import timetable_spec
+from motorpool.actors.schedules.timetable import Timetable
 from motorpool.actors.schedules.timetable_kinds import SCHEDULED_REPORTS
+from motorpool.runtime import ChildSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import audit, links, users
 from motorpool.storage.devices import devices, groups
@@ -25,8 +26,11 @@ URL = "https://fleet.example.org"
 @pytest.fixture
 def specs(database, outgoing):
     return (
-        scheduled_report_mails_spec(database, outgoing, URL),
-        timetable_spec(database, SCHEDULED_REPORTS),
+        ChildSpec(
+            kind=SCHEDULED_REPORT_MAILS,
+            factory=lambda: ScheduledReportMails(database, outgoing, URL),
+        ),
+        ChildSpec(kind=SCHEDULED_REPORTS.timetable, factory=lambda: Timetable(database, SCHEDULED_REPORTS)),
     )
 
 

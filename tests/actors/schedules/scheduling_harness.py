@@ -13,7 +13,7 @@ import trio
 from tests.runtime.actor_testing import TestClock, open_tree
 
 from motorpool.actors.devices.device import device_spec
-from motorpool.actors.devices.device_loader import device_loader_spec
+from motorpool.actors.devices.device_loader import DEVICE_LOADER, DeviceLoader
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.position_writer import POSITION_WRITER
 from motorpool.actors.devices.rule_cache import RuleCache
@@ -146,20 +146,20 @@ class ServerRun:
         ignoring = (POSITION_WRITER, DIRECTORY, MEDIA_REQUESTS)
         tree = open_tree(
             *(ChildSpec(kind=kind, factory=IgnoringActor) for kind in ignoring),
-            device_loader_spec(database, rule_cache),
+            ChildSpec(kind=DEVICE_LOADER, factory=lambda: DeviceLoader(database, rule_cache)),
             device_spec(
                 database,
                 DeviceOptions(
                     MediaAddress("192.0.2.1", 1, 2, 3), open_media_files(self.harness.folder), 600.0
                 ),
                 rule_cache,
+                idle_seconds=None,
             ),
             DynamicSpec(
                 kind=CONNECTION,
                 name="connections",
                 factory=None,
                 restart=Restart.TEMPORARY,
-                idle_seconds=None,
             ),
             ChildSpec(kind=CONNECTOR, factory=lambda: Connector(self, self._online)),
             schedule_spec(database),

@@ -14,7 +14,7 @@ from motorpool.actors.messages.scheduling import DISPATCHER, EdgeReached, RunNow
 from motorpool.actors.messages.uplink import DEVICE, CommandQueued, CommandRefused, CommandSent, SendCommand
 from motorpool.actors.schedules import dispatcher as module
 from motorpool.actors.schedules import edge_queue, manual_runs, step_sender
-from motorpool.actors.schedules.dispatcher import dispatcher_spec
+from motorpool.actors.schedules.dispatcher import Dispatcher
 from motorpool.actors.schedules.step_recovery import OUTCOME_UNKNOWN
 from motorpool.runtime import Actor, ChildSpec, DynamicSpec
 from motorpool.storage import plain_tables
@@ -82,7 +82,11 @@ class Harness:
         self.devices = Devices()
 
     def open(self, dispatcher=None):
-        return self.tree(self.devices.spec, dispatcher or dispatcher_spec(self.database))
+        return self.tree(
+            self.devices.spec,
+            dispatcher
+            or ChildSpec(kind=DISPATCHER, factory=lambda: Dispatcher(self.database, 0.0, 0.0, 0, None)),
+        )
 
     async def planned(self, schedule):
         """(step, seconds after NOW) that wait for their time and for no other step."""

@@ -13,12 +13,17 @@ from motorpool.actors.messages.scheduling import (
     EdgeReached,
 )
 from motorpool.actors.schedules import timetable
-from motorpool.actors.schedules.timetable import MAX_PASSED_EDGES, timetable_spec
+from motorpool.actors.schedules.timetable import MAX_PASSED_EDGES, Timetable
+from motorpool.actors.schedules.timetable_kinds import SCHEDULED_COMMANDS
 from motorpool.runtime import Actor, ChildSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import server
 from motorpool.storage.records import Calendar, ScheduledCommand
 from motorpool.storage.schedules import scheduled_commands
+
+
+def timetable_spec(database, kind=SCHEDULED_COMMANDS):
+    return ChildSpec(kind=kind.timetable, factory=lambda: Timetable(database, kind))
 
 
 class RecordingDispatcher(Actor):

@@ -7,13 +7,16 @@ import pytest
 from tests.actors.schedules.icalendar import NOW, encode_calendar, minutes
 
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.devices.directory import directory_spec
-from motorpool.actors.devices.rule_cache import RuleCache, rule_cache_spec
+from motorpool.actors.devices.directory import Directory
+from motorpool.actors.devices.rule_cache import RuleCache, RuleCacheActor
 from motorpool.actors.messages.changes import DeviceChanged, MaintenanceChanged, ServerChanged
 from motorpool.actors.messages.directory import DIRECTORY, DeviceStatusChanged
+from motorpool.actors.messages.rule_cache import RULE_CACHE
+from motorpool.actors.messages.timed_events import TIMED_EVENTS
 from motorpool.actors.messages.topics import EVENTS, DeviceStatus
 from motorpool.actors.rules.rule_settings import RuleSettings
-from motorpool.actors.timed_events.timed_events import timed_events_spec
+from motorpool.actors.timed_events.timed_events import TimedEvents
+from motorpool.runtime import ChildSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, server
 from motorpool.storage.devices import device_states, devices, groups, position_rows, positions
@@ -32,9 +35,11 @@ def running(database, tree):
         configuration = RuleSettings(**settings)
         rule_cache = RuleCache(database, configuration)
         return tree(
-            directory_spec(database),
-            rule_cache_spec(rule_cache, database),
-            timed_events_spec(database, configuration, clustered=clustered),
+            ChildSpec(kind=DIRECTORY, factory=lambda: Directory(database, {}, None)),
+            ChildSpec(kind=RULE_CACHE, factory=lambda: RuleCacheActor(rule_cache, database)),
+            ChildSpec(
+                kind=TIMED_EVENTS, factory=lambda: TimedEvents(database, configuration, clustered=clustered)
+            ),
         )
 
     return opened

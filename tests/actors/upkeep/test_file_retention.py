@@ -5,9 +5,14 @@ import os
 from motorpool.actors.files.media_files import MediaFiles, media_name
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
-from motorpool.actors.upkeep.file_retention import file_retention_spec
+from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FileRetention
+from motorpool.runtime import ChildSpec
 
 DAY = 86_400.0
+
+
+def file_retention_spec(database, files, quota_bytes, days):
+    return ChildSpec(kind=FILE_RETENTION, factory=lambda: FileRetention(database, files, quota_bytes, days))
 
 
 def kept(media, device, name, ago, size, clock):

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from motorpool.actors.upkeep.retention import RetentionDays, retention_spec
+from motorpool.actors.upkeep.retention import Retention, RetentionDays
+from motorpool.runtime import TaskSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.database import partitions
 from motorpool.storage.devices import devices, position_rows, positions
@@ -17,6 +18,10 @@ from motorpool.storage.upkeep import expired_positions, expired_rows
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
+
+
+def retention_spec(database, days):
+    return TaskSpec(name="retention", factory=lambda: Retention(database, days))
 
 
 async def store(database, device_id, *ages):

@@ -9,7 +9,8 @@ import trio.testing
 
 from motorpool.actors.messages.counters import MAIL_SENT, MESSAGES_RECEIVED
 from motorpool.actors.messages.topics import POSITIONS
-from motorpool.actors.upkeep.statistics import DAYS_KEPT, STATISTICS, RequestServed, SaveNow, statistics_spec
+from motorpool.actors.upkeep.statistics import DAYS_KEPT, STATISTICS, DayStatistics, RequestServed, SaveNow
+from motorpool.runtime import ChildSpec
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import Position
 from motorpool.storage.upkeep import statistics
@@ -20,7 +21,7 @@ ALWAYS = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 
 @pytest.fixture
 def counting(database, tree):
-    return lambda zone=UTC: tree(statistics_spec(database, zone))
+    return lambda zone=UTC: tree(ChildSpec(kind=STATISTICS, factory=lambda: DayStatistics(database, zone)))
 
 
 async def days(database):

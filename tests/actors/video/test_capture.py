@@ -26,20 +26,16 @@ from motorpool.actors.messages.publishing import (
     Subscribe,
     Unsubscribe,
 )
-from motorpool.actors.video.capture import (
-    CAPTURE,
-    EndCapture,
-    capture_spec,
-)
+from motorpool.actors.video.capture import CAPTURE, EndCapture, capture_spec
 from motorpool.actors.video.capture_files import CaptureWriter
-from motorpool.actors.video.capture_records import OpenCapture, capture_records_spec
+from motorpool.actors.video.capture_records import CAPTURE_RECORDS, CaptureRecords, OpenCapture
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.actors.video.decoders import ProbeFormat
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
-from motorpool.runtime import ActorFailed, ActorStopped, DynamicSpec, Failure
+from motorpool.runtime import ActorFailed, ActorStopped, ChildSpec, DynamicSpec, Failure
 from motorpool.storage.devices import devices
 from motorpool.storage.video import captures as storage
 
@@ -120,7 +116,10 @@ def house(database, make_device, tree, time, tmp_path, neighbours):
                 for kind, name in ((PLAYBACK, "playbacks"), (STREAM, "streams"))
             ]
             self.running = tree(
-                capture_records_spec(database, self.per_device),
+                ChildSpec(
+                    kind=CAPTURE_RECORDS,
+                    factory=lambda: CaptureRecords(database, self.per_device, node=0, clustered=False),
+                ),
                 neighbours.decoders_spec,
                 neighbours.sound_spec,
                 *specs,

@@ -12,12 +12,20 @@ from motorpool.actors.video.capture_records import (
     BeginCapture,
     CaptureEnded,
     CaptureGrew,
+    CaptureRecords,
     OpenCapture,
-    capture_records_spec,
 )
+from motorpool.runtime import ChildSpec
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureRecord
+
+
+def capture_records_spec(database, per_device, *, node=0, clustered=False):
+    return ChildSpec(
+        kind=CAPTURE_RECORDS,
+        factory=lambda: CaptureRecords(database, per_device, node=node, clustered=clustered),
+    )
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from motorpool.actors.video.capture_records import (
     SERVER_ENDED,
     BeginCapture,
     CaptureEnded,
+    CaptureRecords,
     OpenCapture,
-    capture_records_spec,
 )
-from motorpool.actors.video.capture_retention import capture_retention_spec
-from motorpool.runtime import DynamicSpec
+from motorpool.actors.video.capture_retention import CaptureRetention
+from motorpool.runtime import ChildSpec, DynamicSpec, TaskSpec
 from motorpool.storage.database import nodes
 from motorpool.storage.helpdesk import ticket_files
 from motorpool.storage.helpdesk.ticket_files import FileFacts
@@ -28,6 +28,13 @@ from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureChange, CaptureRecord
 
 DAY = 86_400.0
+
+
+def capture_retention_spec(database, store, quota_bytes, days, *, node=0, clustered=False):
+    return TaskSpec(
+        name="capture_retention",
+        factory=lambda: CaptureRetention(database, store, quota_bytes, days, node=node, clustered=clustered),
+    )
 
 
 class House:
@@ -65,7 +72,10 @@ def house(tree, tmp_path, clock, database, make_device, time):
 
         async def __aenter__(self):
             self.running = tree(
-                capture_records_spec(database, 100),
+                ChildSpec(
+                    kind=CAPTURE_RECORDS,
+                    factory=lambda: CaptureRecords(database, 100, node=0, clustered=False),
+                ),
                 DynamicSpec(kind=CAPTURE, name="captures", start_on_message=False),
                 capture_retention_spec(database, MediaStore(tmp_path), *self.settings),
             )

@@ -8,10 +8,11 @@ from motorpool.actors.video.media_requests import (
     MEDIA_REQUESTS,
     IdentifyPublisher,
     MediaRequested,
+    MediaRequests,
     PublisherDevice,
-    media_requests_spec,
 )
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE, ChannelMap
+from motorpool.runtime import ChildSpec
 from motorpool.storage.errors import StorageUnavailable
 
 HOME, ELSEWHERE = "192.0.2.7", "192.0.2.8"
@@ -19,7 +20,7 @@ HOME, ELSEWHERE = "192.0.2.7", "192.0.2.8"
 
 @pytest.fixture
 def finder(database, tree):
-    return lambda: tree(media_requests_spec(database))
+    return lambda: tree(ChildSpec(kind=MEDIA_REQUESTS, factory=lambda: MediaRequests(database)))
 
 
 def asked(device_id, unique_id, kind="live", peer=HOME):

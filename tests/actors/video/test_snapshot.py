@@ -10,16 +10,10 @@ from motorpool.actors.messages.live_stream import STREAM, StreamKeyframe
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, UnitsPublished
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
 from motorpool.actors.video.settings import VideoSettings
-from motorpool.actors.video.snapshot import (
-    SNAPSHOT,
-    DecodeSnapshot,
-    SnapshotFailed,
-    read_snapshot,
-    snapshot_spec,
-)
+from motorpool.actors.video.snapshot import SNAPSHOT, DecodeSnapshot, Snapshot, SnapshotFailed, read_snapshot
 from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.media.h264 import H264
-from motorpool.runtime import ActorStopped, Failure
+from motorpool.runtime import ActorStopped, DynamicSpec, Failure
 
 
 class House:
@@ -61,7 +55,11 @@ def house(database, make_device, tree, neighbours, time):
                 neighbours.decoders_spec,
                 neighbours.sound_spec,
                 stream_spec(database, self.limits),
-                snapshot_spec(),
+                DynamicSpec(
+                    kind=SNAPSHOT,
+                    name="snapshots",
+                    factory=lambda _: Snapshot(),
+                ),
                 neighbours.connections_spec,
             )
             return House(await self.running.__aenter__(), neighbours, (row.id, 1), time)

@@ -9,7 +9,11 @@ from tests.runtime.actor_testing import Probe, TestClock, open_tree
 from motorpool.actors.deliveries import MailSettings, OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested, password_resets_spec
+from motorpool.api.auth.password_resets import (
+    PASSWORD_RESETS,
+    PasswordResetRequested,
+    PasswordResets,
+)
 from motorpool.api.auth.settings import OpenIdSettings
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, read
@@ -30,7 +34,13 @@ async def running(database, *, account=ACCOUNT, **settings):
     outbox = Probe()
     chosen = Settings(**settings)
     mail = OutgoingServices(mail=account).mail
-    specs = ChildSpec(kind=OUTBOX, factory=lambda: outbox), password_resets_spec(database, mail, KEY, chosen)
+    specs = (
+        ChildSpec(kind=OUTBOX, factory=lambda: outbox),
+        ChildSpec(
+            kind=PASSWORD_RESETS,
+            factory=lambda: PasswordResets(database, mail, KEY, chosen, None),
+        ),
+    )
     async with open_tree(*specs, clock=TestClock(NOW)) as system:
         yield system, outbox
 

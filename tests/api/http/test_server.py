@@ -14,9 +14,9 @@ from motorpool.api.http import server as http_server
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import AbortableStream, bind
 from motorpool.api.http.request_body import BodyRequest
-from motorpool.api.http.server import HttpServer, ServedApp, http_spec
+from motorpool.api.http.server import HttpServer, ServedApp
 from motorpool.api.program.settings import HttpSettings
-from motorpool.runtime import SupervisorSpec, System, open_system
+from motorpool.runtime import SupervisorSpec, System, TaskSpec, open_system
 
 SETTINGS = HttpSettings(stall_seconds=3600)
 BIG = bytes(20_000_000)
@@ -107,7 +107,11 @@ def create_served_app(system: System) -> ServedApp:
 async def running(settings: HttpSettings = SETTINGS) -> AsyncIterator[tuple[System, int]]:
     sockets = bind("127.0.0.1", 0)
     try:
-        spec = replace(http_spec(create_served_app, sockets, settings), shutdown_seconds=STOP_SECONDS)
+        spec = TaskSpec(
+            name="http",
+            factory=lambda: HttpServer(create_served_app, sockets, settings),
+            shutdown_seconds=STOP_SECONDS,
+        )
         async with open_system(SupervisorSpec(name="system", children=(spec,))) as system:
             yield system, sockets[0].getsockname()[1]
     finally:
@@ -376,7 +380,12 @@ async def test_a_port_that_listens_already_stops_the_start() -> None:
     others = bind("127.0.0.1", sockets[0].getsockname()[1])
     try:
         others[0].listen(1)
-        tree = SupervisorSpec(name="system", children=(http_spec(create_served_app, sockets, SETTINGS),))
+        tree = SupervisorSpec(
+            name="system",
+            children=(
+                TaskSpec(name="http", factory=lambda: HttpServer(create_served_app, sockets, SETTINGS)),
+            ),
+        )
         with pytest.raises(BaseException) as caught:
             async with open_system(tree):
                 pass

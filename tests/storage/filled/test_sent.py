@@ -15,9 +15,11 @@ from tests.storage.filled.migrating import bring_up_to_date, open_session
 from motorpool.actors.deliveries import MailSettings, OutgoingServices, SmsSettings
 from motorpool.actors.deliveries.notificators.pushover import PushoverSettings
 from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
-from motorpool.actors.deliveries.outbox import outbox_spec
+from motorpool.actors.deliveries.outbox import OUTBOX, Outbox
 from motorpool.actors.deliveries.webhook import sign
-from motorpool.actors.helpdesk.webhook_sender import webhook_sender_spec
+from motorpool.actors.helpdesk.webhook_sender import WebhookSender
+from motorpool.actors.messages.tickets import WEBHOOK_SENDER
+from motorpool.runtime import ChildSpec
 from motorpool.storage.database.database import open_database
 from motorpool.storage.database.migrations import load
 from motorpool.storage.settings import DatabaseSettings
@@ -70,7 +72,10 @@ async def test_each_message_is_sent_once_in_its_order_with_its_body_id_and_signa
         pushover=PushoverSettings(token="app", url=f"{web.url}/pushover"),
     )
     clock = TestClock(THEN)
-    specs = outbox_spec(database, outgoing, give_up_days=30), webhook_sender_spec(database, outgoing)
+    specs = (
+        ChildSpec(kind=OUTBOX, factory=lambda: Outbox(database, outgoing, 30, "this server")),
+        ChildSpec(kind=WEBHOOK_SENDER, factory=lambda: WebhookSender(database, outgoing, "this server", 30)),
+    )
     async with open_tree(*specs, clock=clock):
         with trio.fail_after(120):
             while await database.fetch_value("select count(*) from deliveries where state = 'waiting'"):

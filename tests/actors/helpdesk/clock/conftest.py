@@ -8,8 +8,8 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX
 from motorpool.actors.helpdesk.batches import TicketBatches
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.recalculations import ticket_recalculations_spec
-from motorpool.actors.helpdesk.ticket_clock import ticket_clock_spec
+from motorpool.actors.helpdesk.recalculations import TicketRecalculations
+from motorpool.actors.helpdesk.ticket_clock import TicketClock
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.changes import ApplyChanges
 from motorpool.actors.messages.tickets import (
@@ -55,10 +55,12 @@ def batches():
 @pytest.fixture
 def clock_spec(database):
     """`clock_spec(other_database)`: the ticket clock of a server."""
-    return lambda of=database: ticket_clock_spec(of, batches())
+    return lambda of=database: ChildSpec(kind=TICKET_CLOCK, factory=lambda: TicketClock(of, batches()))
 
 
 @pytest.fixture
 def recalculations_spec(database):
     """`recalculations_spec(other_database)`: the recalculations of a server."""
-    return lambda of=database: ticket_recalculations_spec(of, batches())
+    return lambda of=database: ChildSpec(
+        kind=TICKET_RECALCULATIONS, factory=lambda: TicketRecalculations(of, batches())
+    )

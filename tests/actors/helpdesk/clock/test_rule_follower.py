@@ -8,10 +8,11 @@ from tests.actors.helpdesk.clock.world import HOUR, MINUTE, SECOND, instant
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.helpdesk import rule_tickets
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.rule_follower import ticket_rules_spec
+from motorpool.actors.helpdesk.rule_follower import RuleFollower
 from motorpool.actors.helpdesk.rule_tickets import RuleTickets
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.work import event_consumer
+from motorpool.runtime import TaskSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.events import events
@@ -23,7 +24,8 @@ NOW = instant("06-15 12:00")
 
 def rules_spec(database):
     calendars = BusinessCalendars(timedelta(days=1830))
-    return ticket_rules_spec(database, RuleTickets(calendars, TicketMails(OutgoingServices().mail)))
+    tickets = RuleTickets(calendars, TicketMails(OutgoingServices().mail))
+    return TaskSpec(name="ticket_rules", factory=lambda: RuleFollower(database, tickets))
 
 
 @pytest.fixture
@@ -157,5 +159,7 @@ async def test_a_long_alarm_leaves_few_entries(database, tree, time, chief, make
         await store(database, *alarms(device, 300, 1, NOW + HOUR + MINUTE))
         await time.passes(30, step=30)
     assert await made(database) == [(device.id, 100, 22)]
-    entries = await database.fetch("select attributes->'count' from ticket_events where type = 'evidence'")
+    entries = await database.fetch(
+        "select attributes->'count' from ticket_events where type = 'evidence' order by id"
+    )
     assert [row[0] for row in entries] == [2, 3, 4, 5, 6, 22]

@@ -1,6 +1,7 @@
 """Captures that ticket rules ask for, and captures whose end a ticket gets."""
 
 import hashlib
+import secrets
 from datetime import timedelta
 
 import pytest
@@ -14,7 +15,7 @@ from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.media_store import MediaKey, MediaStore
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.capture_starts import NO_RIGHT
-from motorpool.actors.helpdesk.ticket_captures import ticket_captures_spec
+from motorpool.actors.helpdesk.ticket_captures import TicketCaptures
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.directory import GetDeviceStatuses
@@ -29,10 +30,10 @@ from motorpool.actors.messages.publishing import FragmentsReady, StreamEnded, Su
 from motorpool.actors.messages.tickets import TICKET_CAPTURES, TicketCapturesWaiting
 from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.messages.uplink import CommandRefused, CommandSent, SendCommand
-from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FilesHeld, file_retention_spec
+from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FileRetention, FilesHeld
 from motorpool.actors.video.capture import CAPTURE, capture_spec
 from motorpool.actors.video.capture_files import new_file_name
-from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture, capture_records_spec
+from motorpool.actors.video.capture_records import CAPTURE_RECORDS, SERVER_ENDED, CaptureRecords, OpenCapture
 from motorpool.actors.video.capture_start import start_capture
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
@@ -85,19 +86,27 @@ class Server:
         """The states of playbacks, by device and channel."""
         self.sources = {}
         mails = TicketMails(OutgoingServices().mail)
+        calendars = BusinessCalendars(timedelta(days=1830))
+        holder = secrets.token_hex(8)
         self.specs = (
             ChildSpec(kind=ACCESS, factory=self._access),
             neighbours.devices_spec,
             neighbours.decoders_spec,
             neighbours.sound_spec,
             ChildSpec(kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online)),
-            capture_records_spec(database, 8, node=node, clustered=clustered),
+            ChildSpec(
+                kind=CAPTURE_RECORDS,
+                factory=lambda: CaptureRecords(database, 8, node=node, clustered=clustered),
+            ),
             capture_spec(database, MediaStore(media), CaptureSettings(start_seconds=3600, idle_seconds=3600)),
             *(
                 DynamicSpec(kind=kind, name=kind.name, factory=lambda key, kind=kind: self._source(kind, key))
                 for kind in (PLAYBACK, STREAM)
             ),
-            ticket_captures_spec(database, MediaStore(media), BusinessCalendars(timedelta(days=1830)), mails),
+            ChildSpec(
+                kind=TICKET_CAPTURES,
+                factory=lambda: TicketCaptures(database, MediaStore(media), holder, calendars, mails),
+            ),
         )
 
     def _access(self):
@@ -498,7 +507,11 @@ async def test_the_capture_of_a_rule_whose_server_is_killed_is_made_again_by_ano
 
 async def test_files_that_become_evidence_are_left_by_the_quota_at_once(database, tree, time, tmp_path):
     quota, store = DeviceQuota(1000), MediaStore(tmp_path)
-    async with tree(file_retention_spec(database, MediaFiles(store, quota), 0, 0)) as system:
+    async with tree(
+        ChildSpec(
+            kind=FILE_RETENTION, factory=lambda: FileRetention(database, MediaFiles(store, quota), 0, 0)
+        )
+    ) as system:
         await time.passes(1)
         await system.ref(FILE_RETENTION).tell(FilesHeld(("1-a.jpg",)))
         await time.settle()

@@ -4,13 +4,18 @@ import pytest
 from tests.actors.helpdesk.clock.conftest import batches
 
 from motorpool.actors.helpdesk import ticket_commands as actor
-from motorpool.actors.helpdesk.ticket_commands import ticket_commands_spec
+from motorpool.actors.helpdesk.ticket_commands import TicketCommands
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandAnswered, TicketCommandsChanged
+from motorpool.runtime import ChildSpec
 from motorpool.storage.devices import commands
 from motorpool.storage.helpdesk import ticket_commands, tickets
 from motorpool.storage.records import QueuedCommand
 
 SAID = {"commandType": "engineStop", "deviceId": 7}
+
+
+def ticket_commands_spec(database, batches):
+    return ChildSpec(kind=TICKET_COMMANDS, factory=lambda: TicketCommands(database, batches))
 
 
 @pytest.fixture

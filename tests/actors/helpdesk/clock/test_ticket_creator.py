@@ -14,8 +14,13 @@ from motorpool.actors.helpdesk import ticket_creator
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.facts import SYSTEM, TicketRefused
 from motorpool.actors.helpdesk.ticket_creation import CreateTicket, TooManyTickets
-from motorpool.actors.helpdesk.ticket_creator import ANSWER_SECONDS, TICKET_CREATOR, ticket_creator_spec
+from motorpool.actors.helpdesk.ticket_creator import (
+    ANSWER_SECONDS,
+    TICKET_CREATOR,
+    TicketCreator,
+)
 from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.runtime import ChildSpec
 from motorpool.storage.database.connections import Connection
 from motorpool.storage.errors import Conflict, StatementRejected, StorageUnavailable
 from motorpool.storage.helpdesk import company_tables
@@ -38,7 +43,10 @@ END:VCALENDAR
 
 def creator_spec(database, most_per_hour=0):
     mails = TicketMails(OutgoingServices().mail)
-    return ticket_creator_spec(database, BusinessCalendars(), mails, most_per_hour)
+    return ChildSpec(
+        kind=TICKET_CREATOR,
+        factory=lambda: TicketCreator(database, BusinessCalendars(), mails, most_per_hour),
+    )
 
 
 def ticket(company, **fields):

@@ -15,17 +15,18 @@ from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import MediaFiles, media_name
 from motorpool.actors.files.media_store import MediaStore
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.ticket_pictures import ticket_pictures_spec
+from motorpool.actors.helpdesk.ticket_pictures import TicketPictures
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.live_stream import STREAM, HoldStream
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.messages.tickets import TICKET_PICTURES, AttachPicture
 from motorpool.actors.messages.uplink import CommandSent, SendCommand
-from motorpool.actors.upkeep.file_retention import file_retention_spec
+from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FileRetention
 from motorpool.actors.video.settings import VideoSettings
-from motorpool.actors.video.snapshot import snapshot_spec
+from motorpool.actors.video.snapshot import SNAPSHOT, Snapshot
 from motorpool.actors.video.stream import stream_spec
 from motorpool.codecs.reports import MediaFile
+from motorpool.runtime import ChildSpec, DynamicSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.records import User
 
@@ -51,9 +52,12 @@ def specs(database, neighbours, tmp_path):
         neighbours.decoders_spec,
         neighbours.sound_spec,
         stream_spec(database, VideoSettings()),
-        snapshot_spec(),
+        DynamicSpec(kind=SNAPSHOT, name="snapshots", factory=lambda _: Snapshot()),
         neighbours.connections_spec,
-        ticket_pictures_spec(database, files, BusinessCalendars(timedelta(days=1830)), mails),
+        ChildSpec(
+            kind=TICKET_PICTURES,
+            factory=lambda: TicketPictures(database, files, BusinessCalendars(timedelta(days=1830)), mails),
+        ),
         rules_spec(database),
     )
 
@@ -187,7 +191,7 @@ async def test_evidence_stays_whatever_quotas_and_retention_remove(
         "insert into ticket_files (company_id, ticket_id, name, size, sha256) values (1, 1, $1, 900, '')",
         names[0],
     )
-    async with tree(file_retention_spec(database, files, 1000, 0)):
+    async with tree(ChildSpec(kind=FILE_RETENTION, factory=lambda: FileRetention(database, files, 1000, 0))):
         await time.passes(1)
         assert [(tmp_path / "1" / name).exists() for name in names] == [True, False, True]
         quota.hold(names[2])

@@ -10,7 +10,8 @@ from tests.actors.helpdesk.clock.conftest import batches
 from tests.actors.helpdesk.clock.world import HOUR, MINUTE, NEVER_WARN, SECOND
 
 from motorpool.actors.helpdesk import zone_follower
-from motorpool.actors.helpdesk.zone_follower import ticket_zones_spec
+from motorpool.actors.helpdesk.zone_follower import ZoneFollower
+from motorpool.runtime import TaskSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import position_rows, positions
@@ -21,6 +22,10 @@ from motorpool.storage.records import Geofence, Position, User
 HOME, AWAY = (52.0, 13.0), (53.0, 13.0)
 ZONE = "CIRCLE (52 13, 500)"
 numbers = count(1)
+
+
+def ticket_zones_spec(database, batches):
+    return TaskSpec(name="ticket_zones", factory=lambda: ZoneFollower(database, batches))
 
 
 @pytest.fixture
