@@ -190,12 +190,7 @@ def fleet_tree(
                         else ()
                     ),
                     *duties.keeper_specs(),
-                    duties.only(
-                        "retention",
-                        lambda held: TaskSpec(
-                            name="retention", factory=lambda: Retention(held, retention_days)
-                        ),
-                    ),
+                    duties.only("retention", lambda held: Retention(held, retention_days)),
                     ChildSpec(kind=STATISTICS, factory=lambda: DayStatistics(database), mailbox_size=10_000),
                     *(
                         (
@@ -353,19 +348,13 @@ def fleet_tree(
                             ),
                             duties.only(
                                 "scheduled_reports",
-                                lambda held: ChildSpec(
-                                    kind=SCHEDULED_REPORTS.timetable,
-                                    factory=lambda: Timetable(held, SCHEDULED_REPORTS),
-                                ),
+                                lambda held: Timetable(held, SCHEDULED_REPORTS),
+                                SCHEDULED_REPORTS.timetable,
                             ),
                         ),
                     ),
                     duties.only(
-                        "expiry_mails",
-                        lambda held: TaskSpec(
-                            name="expiry_mails",
-                            factory=lambda: ExpiryMails(held, outgoing, settings.expirations),
-                        ),
+                        "expiry_mails", lambda held: ExpiryMails(held, outgoing, settings.expirations)
                     ),
                     ChildSpec(
                         kind=WEBHOOK_SENDER,
@@ -375,10 +364,8 @@ def fleet_tree(
                     ),
                     duties.only(
                         "timed_events",
-                        lambda held: ChildSpec(
-                            kind=TIMED_EVENTS,
-                            factory=lambda: TimedEvents(held, settings.rules, clustered=clustered),
-                        ),
+                        lambda held: TimedEvents(held, settings.rules, clustered=clustered),
+                        TIMED_EVENTS,
                     ),
                     ChildSpec(
                         kind=TICKET_CREATOR,
@@ -432,10 +419,7 @@ def schedule_spec(
                     database, reconnect_grace_seconds, status_seconds, node, duties.duty("schedule")
                 ),
             ),
-            duties.only(
-                "schedule",
-                lambda held: ChildSpec(kind=TIMETABLE, factory=lambda: Timetable(held)),
-            ),
+            duties.only("schedule", Timetable, TIMETABLE),
         ),
     )
 

@@ -1,21 +1,20 @@
 """What one server of a cluster does for all of them (docs/servers.md#duties, docs/decisions/0288).
 
-An actor that is wrapped by `Duties.only` runs at the server that holds its duty, with a database whose
+An actor of `Duties.only` runs at the server that holds its duty, with a database whose
 transactions end with a check that it still does. A server that is alone has no duties: its actors run as they
 are.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import trio
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ApplyChanges, DutyReleased
 from motorpool.actors.messages.duties import DUTY_KEEPER
-from motorpool.runtime import Actor, ChildSpec, Signal, System
+from motorpool.runtime import Actor, ChildSpec, Kind, Signal, System, TaskSpec
 from motorpool.storage.cluster import duties
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -119,17 +118,23 @@ class Duties:
             return None
         return self._duties.setdefault(name, Duty(self, name))
 
-    def only(self, name: str, make: Callable[[Database], ChildSpec[M]]) -> ChildSpec[M]:
-        """Return the spec that `make(database)` returns, of an actor that only the holder of the duty runs.
+    def only(
+        self, name: str, make: Callable[[Database], Actor[M]], kind: Kind[None, M] | None = None
+    ) -> ChildSpec[Any]:
+        """Return the spec of the actor that `make(database)` returns, which only the holder of the duty runs.
 
         Elsewhere its messages are ignored: an actor that begins to run reads its state from the rows. A duty
-        has one such actor. Its `handle` must bear messages before `start` has returned.
+        has one such actor. Its `handle` must bear messages before `start` has returned. Without a `kind` it
+        gets no messages, and has the name of the duty.
         """
-        spec = make(self._database)
         duty = self.duty(name)
-        if duty is None:
-            return spec
-        return replace(spec, factory=lambda: _OnDuty(duty, lambda database: make(database).factory()))
+
+        def factory() -> Actor[Any]:
+            return make(self._database) if duty is None else _OnDuty(duty, make)
+
+        if kind is None:
+            return TaskSpec(name=name, factory=factory)
+        return ChildSpec(kind=kind, factory=factory)
 
     def keeper_specs(self) -> tuple[ChildSpec[ApplyChanges], ...]:
         """Return the child spec of the actor that takes duties, above all that have one; none if alone."""

@@ -90,7 +90,7 @@ class HistoryServer:
                         DynamicSpec(kind=DEVICE, name="devices", factory=lambda key: _Device(self, key)),
                         ChildSpec(kind=_CONNECTIONS, factory=lambda: _Connections(self)),
                         TaskSpec(name="change_relay", factory=lambda: ChangeRelay(self.database)),
-                        duties.only(DUTY, partial(self._edges_spec, duties)),
+                        duties.only(DUTY, partial(self._edges, duties), _EDGES),
                     ) as self._system:
                         for device in self._devices:
                             await self._system.start(DEVICE, device)
@@ -102,14 +102,11 @@ class HistoryServer:
                 pass
         self.is_serving, self.has_ended = False, True
 
-    def _edges_spec(self, duties: Duties, database: Database) -> ChildSpec[None]:
-        def make() -> _Edges:
-            duty = duties.duty(DUTY)
-            assert duty is not None
-            assert duty.holding is not None
-            return _Edges(database, self.began, duty.holding.epoch)
-
-        return ChildSpec(kind=_EDGES, factory=make)
+    def _edges(self, duties: Duties, database: Database) -> "_Edges":
+        duty = duties.duty(DUTY)
+        assert duty is not None
+        assert duty.holding is not None
+        return _Edges(database, self.began, duty.holding.epoch)
 
     def stop(self) -> None:
         """End in order."""

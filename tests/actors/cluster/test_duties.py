@@ -12,7 +12,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.cluster import duties as module
 from motorpool.actors.cluster.duties import Duties
 from motorpool.actors.messages.changes import ApplyChanges, DutyReleased
-from motorpool.runtime import Actor, ChildSpec, Kind
+from motorpool.runtime import Actor, Kind
 from motorpool.storage.cluster import membership
 from motorpool.storage.database import nodes
 from motorpool.storage.errors import StorageError
@@ -80,10 +80,8 @@ class Server:
 
     @property
     def specs(self):
-        def make(database):
-            return ChildSpec(kind=Ticks.kind, factory=lambda: Ticks(database, self))
-
-        return (*self.duties.keeper_specs(), self.duties.only("ticks", make))
+        only = self.duties.only("ticks", lambda database: Ticks(database, self), Ticks.kind)
+        return (*self.duties.keeper_specs(), only)
 
     def freeze(self):
         self.own.thawed = trio.Event()
@@ -238,11 +236,13 @@ async def test_a_database_that_does_not_answer_costs_no_duty(database, start, ti
 
 async def test_a_server_that_is_alone_has_no_duties(database):
     duties = Duties(database, None)
-    spec = ChildSpec(kind=Ticks.kind, factory=lambda: None)
     assert duties.keeper_specs() == ()
     assert duties.duty("ticks") is None
+    actor = Actor()
     given = []
-    assert duties.only("ticks", lambda held: given.append(held) or spec) is spec
+    spec = duties.only("ticks", lambda held: given.append(held) or actor, Ticks.kind)
+    assert spec.kind is Ticks.kind
+    assert spec.factory() is actor
     assert given == [database]
 
 
