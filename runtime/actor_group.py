@@ -15,8 +15,6 @@ from motorpool.runtime.system import System
 class ActorGroup(Group[M], ABC, Generic[K, M]):
     """The runtime's side of a `Kind`, whether of one actor or of many on demand."""
 
-    resident = False
-    """Whether its actors keep a worker."""
     starts_on_message = False
     """Whether an actor that was stopped is started again by the next message."""
 

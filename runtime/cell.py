@@ -3,9 +3,8 @@
 A cell is what refs resolve to. It keeps the mailbox while actors are started and replaced inside it. It
 takes a few hundred bytes and has tasks only while something waits:
 
-- the *worker* awaits `start`, handlers that wait, and `stop`, and drains what queued meanwhile. A resident
-  actor keeps its worker, which parks while there is nothing to do; any other worker ends when the mailbox is
-  empty;
+- the *worker* awaits `start`, handlers that wait, and `stop`, and drains what queued meanwhile; it ends when
+  the mailbox is empty;
 - the *body* is the actor's own `run`, if it has one; an actor that outlives it goes on without a task.
 
 With no worker the actor is idle, and a message to it is handled at once in the sender's task
@@ -99,8 +98,6 @@ class Group(Protocol[M]):
     mailbox_size: int
     start_seconds: float
     shutdown_seconds: float
-    resident: bool
-    """Whether its actors keep a worker."""
     starts_on_message: bool
     """Whether an actor that was stopped is started again by the next message."""
 
@@ -157,7 +154,6 @@ class Cell(Generic[M]):
         "last_error",
         "life_scope",
         "mailbox",
-        "parked",
         "requested",
         "restarts",
         "start_awaited",
@@ -174,7 +170,6 @@ class Cell(Generic[M]):
         self.state = State.DOWN
         self.idle = False  # running, no worker, no handler up the stack: messages are handled at once
         self.worker: trio.CancelScope | None = None
-        self.parked: trio.lowlevel.Task | None = None  # the resident worker while it waits for a message
         self.requested: EndReason | None = None  # STOP or SUSPEND: requested from outside
         self.ending: EndReason | None = None
         self.error: Exception | None = None  # the crash that ended the latest life
@@ -212,7 +207,7 @@ class Cell(Generic[M]):
             self.mailbox.unseal()
         with CrashGuard(self.crash):
             actor = self.actor = self.group.create(self)
-            if self.group.resident or actor.overrides("start"):
+            if actor.overrides("start"):
                 self.start_worker()
                 return
             self.started()
@@ -252,12 +247,6 @@ class Cell(Generic[M]):
         self._run_scope = trio.CancelScope()
         self._tasks += 1
         self.group.runtime.spawn(self._run_actor, actor, self._run_scope, name=f"{self.path} run")
-
-    def wake(self) -> None:
-        """Unpark the worker. Only while it is parked."""
-        assert self.parked is not None
-        trio.lowlevel.reschedule(self.parked)
-        self.parked = None
 
     def create_timer(self, context: object, message: M, interval: float | None = None) -> Timer:
         """Return an unarmed timer that sends `message` and ends with the life that `context` belongs to."""
@@ -309,8 +298,6 @@ class Cell(Generic[M]):
             self.end(wanted)
             return
         self._arm_shutdown_timer()
-        if self.parked is not None:
-            self.wake()
 
     def end(self, reason: EndReason) -> None:
         """Begin no further message; finish now, or as soon as the current message is handled."""
@@ -325,8 +312,6 @@ class Cell(Generic[M]):
             self.finish_ending()
             return
         self._arm_shutdown_timer()
-        if self.parked is not None:
-            self.wake()
 
     def finish_ending(self) -> None:
         """Continue an end where there is no worker to do it."""
@@ -533,10 +518,8 @@ class MessageTimer(Timer):
         if once and not cell.mailbox.sealed:
             # Lost, it could stop the actor for good; there is never more than one for each timer it set.
             cell.mailbox.put_unbounded(self._message)
-        elif not cell.mailbox.put(self._message):
-            return
-        if cell.parked is not None:
-            cell.wake()
+        else:
+            cell.mailbox.put(self._message)
 
     def _remove(self) -> None:
         if self._cell.life_scope is not None:
@@ -632,8 +615,8 @@ async def _finish(cell: Cell[Any], coroutine: Coroutine[Any, Any, object], item:
 
 
 async def _drain(cell: Cell[Any]) -> None:
-    """Handle messages until there are none, or until cancelled if the actor is resident; or until it ends."""
-    actor, mailbox, resident = cell.actor, cell.mailbox, cell.group.resident
+    """Handle messages until there are none, or until the actor ends."""
+    actor, mailbox = cell.actor, cell.mailbox
     assert actor is not None
     handle = actor.handle
     while True:
@@ -641,13 +624,7 @@ async def _drain(cell: Cell[Any]) -> None:
         if batch is None:
             if cell.requested is not None:
                 cell.ending = cell.requested
-                return
-            if not resident:
-                return
-            await _park(cell)
-            if cell.ending is not None:
-                return
-            continue
+            return
         until = perf_counter() + SLICE_SECONDS
         countdown = SLICE_CHECK_MESSAGES
         for item in batch:
@@ -674,12 +651,3 @@ async def _drain(cell: Cell[Any]) -> None:
                 if perf_counter() > until:
                     await trio.lowlevel.checkpoint()
                     until = perf_counter() + SLICE_SECONDS
-
-
-async def _park(cell: Cell[Any]) -> None:
-    def leave(_: object) -> trio.lowlevel.Abort:
-        cell.parked = None
-        return trio.lowlevel.Abort.SUCCEEDED
-
-    cell.parked = trio.lowlevel.current_task()
-    await trio.lowlevel.wait_task_rescheduled(leave)

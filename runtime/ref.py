@@ -87,32 +87,21 @@ class Ref(Generic[M_contra]):
         cell = self._cell or self._find()
         if cell.idle:
             handle_now(cell, message)
-        elif cell.mailbox.put(message):
-            if cell.parked is not None:
-                cell.wake()
-        elif cell.state is State.STOPPED:
-            self._find()
-            await self.tell(message)
-        elif cell.mailbox.sealed and not cell.group.starts_on_message:
-            raise ActorStopped(self.path)
-        else:
-            await cell.mailbox.put_waiting(message)
+        elif not cell.mailbox.put(message):
+            if self._is_replaced(cell):
+                await self.tell(message)
+            else:
+                await cell.mailbox.put_waiting(message)
 
     def tell_nowait(self, message: M_contra) -> None:
         """Hand over `message` now, or raise MailboxFull or ActorStopped; it has not been accepted then."""
         cell = self._cell or self._find()
         if cell.idle:
             handle_now(cell, message)
-        elif cell.mailbox.put(message):
-            if cell.parked is not None:
-                cell.wake()
-        elif cell.state is State.STOPPED:
-            self._find()
+        elif not cell.mailbox.put(message):
+            if not self._is_replaced(cell):
+                raise MailboxFull(self.path, cell.mailbox.size)
             self.tell_nowait(message)
-        elif cell.mailbox.sealed and not cell.group.starts_on_message:
-            raise ActorStopped(self.path)
-        else:
-            raise MailboxFull(self.path, cell.mailbox.size)
 
     def offer(self, message: M_contra) -> bool:
         """As `tell_nowait`, but say whether it was accepted: for an actor that may well be gone or full."""
@@ -142,15 +131,9 @@ class Ref(Generic[M_contra]):
         envelope = Envelope(request)
         if cell.idle:
             handle_now(cell, envelope)
-        elif cell.mailbox.put(envelope):
-            if cell.parked is not None:
-                cell.wake()
-        elif cell.state is State.STOPPED:
-            self._find()
-            return self.ask_now(request, seconds)
-        elif cell.mailbox.sealed and not cell.group.starts_on_message:
-            raise ActorStopped(self.path)
-        else:
+        elif not cell.mailbox.put(envelope):
+            if self._is_replaced(cell):
+                return self.ask_now(request, seconds)
             cell.mailbox.enqueue_waiter(envelope, envelope)
         if envelope.pending:
             return cast("Coroutine[Any, Any, T]", self._answer(cell, envelope, seconds))
@@ -197,6 +180,15 @@ class Ref(Generic[M_contra]):
         """The mailbox at this moment; empty when there is no actor."""
         cell = self._group.cells.get(self.key)
         return cell.mailbox.statistics() if cell else MailboxStatistics(0, self._group.mailbox_size, 0)
+
+    def _is_replaced(self, cell: Cell[Any]) -> bool:
+        """After a refusal, say whether another actor has taken the place. Raises ActorStopped if none can."""
+        if cell.state is State.STOPPED:
+            self._find()
+            return True
+        if cell.mailbox.sealed and not cell.group.starts_on_message:
+            raise ActorStopped(self.path)
+        return False
 
     def _find(self) -> Cell[Any]:
         self._cell = self._group.find(self.key)

@@ -19,7 +19,6 @@ class Singleton(ActorGroup[None, M]):
 
     def __init__(self, spec: ChildSpec[M], path: str, system: System, supervisor: Parent) -> None:
         super().__init__(spec.kind, path, spec, system)
-        self.resident = spec.resident
         self._factory = spec.factory
         self._supervisor = supervisor
         self._cell = self.cells[None] = Cell(self, None)

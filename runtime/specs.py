@@ -60,9 +60,6 @@ class ChildSpec(ActorSpec, Generic[M]):
 
     kind: Kind[None, M]
     factory: Callable[[], Actor[M]]
-    resident: bool = False
-    """Its own task drains the mailbox, in batches. Otherwise messages to an idle actor are handled at once,
-    in the sender's task."""
 
 
 @dataclass(frozen=True, kw_only=True)

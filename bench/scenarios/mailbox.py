@@ -4,15 +4,14 @@ import gc
 import statistics
 import time
 import tracemalloc
-from collections.abc import Awaitable, Callable, Hashable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
 
 import trio
 
 from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.options import Options, Step
 from motorpool.bench.scenarios import pykka_actors
-from motorpool.runtime import Actor, ChildSpec, DynamicSpec, Kind, Ref, Request, SupervisorSpec, open_system
+from motorpool.runtime import Actor, DynamicSpec, Kind, Ref, Request, SupervisorSpec, open_system
 
 NAME = "mailbox"
 TITLE = "tell, ask and idle memory of actors, beside Trio channels and Pykka"
@@ -34,11 +33,8 @@ class Question(Request[int]):
     __slots__ = ()
 
 
-K = TypeVar("K", bound=Hashable)
-
 Message = Note | Question
 NOTE, QUESTION = Note(), Question()
-RESIDENT: Kind[None, Message] = Kind("bench_resident")
 ON_DEMAND: Kind[int, Message] = Kind("bench_on_demand")
 
 
@@ -58,10 +54,7 @@ class Counter(Actor[Message]):
 
 TREE = SupervisorSpec(
     name="bench",
-    children=(
-        ChildSpec(kind=RESIDENT, factory=Counter, resident=True),
-        DynamicSpec(kind=ON_DEMAND, factory=lambda _: Counter(), name="demand", idle_seconds=None),
-    ),
+    children=(DynamicSpec(kind=ON_DEMAND, factory=lambda _: Counter(), name="demand", idle_seconds=None),),
 )
 
 
@@ -73,28 +66,25 @@ def run(options: Options, summary: Summary, step: Step) -> None:
         NAME, "idle on-demand actor", trio.run(_idle_bytes, options.actors), "bytes", goals=(Goal(1024),)
     )
     step("tell")
-    must = (Goal(1.0),)
-    summary.add(
-        NAME,
-        f"tell resident, bursts of {BURST}",
-        trio.run(_tell_us, RESIDENT, None, seconds),
-        "µs",
-        goals=must,
-    )
     summary.add(
         NAME,
         f"tell on demand, bursts of {BURST}",
-        trio.run(_tell_us, ON_DEMAND, 1, seconds),
+        trio.run(_tell_us, seconds),
         "µs",
-        goals=must,
+        goals=(Goal(1.0),),
     )
     step("ask")
     channel = trio.run(_channel_us, seconds)
     summary.add(NAME, "one-shot channel", channel, "µs")
-    must = (Goal(1.2, of_ratio=True),)
-    resident, on_demand = trio.run(_ask_us, RESIDENT, None, seconds), trio.run(_ask_us, ON_DEMAND, 1, seconds)
-    for metric, asked in (("ask resident", resident), ("ask on demand", on_demand)):
-        summary.add(NAME, metric, asked, "µs", reference="one-shot channel", beside=channel, goals=must)
+    summary.add(
+        NAME,
+        "ask on demand",
+        trio.run(_ask_us, seconds),
+        "µs",
+        reference="one-shot channel",
+        beside=channel,
+        goals=(Goal(1.2, of_ratio=True),),
+    )
     step("Pykka")
     pykka_actors.run(summary, NAME, seconds, BURST)
 
@@ -110,16 +100,15 @@ async def _median_us(round_of: Callable[[], Awaitable[int]], seconds: float) -> 
     return statistics.median(costs)
 
 
-async def _tell_us(kind: Kind[K, Message], key: K, seconds: float) -> float:
+async def _tell_us(seconds: float) -> float:
     async with open_system(TREE) as system:
-        ref: Ref[Message] = system.ref(kind, key)
+        ref: Ref[Message] = system.ref(ON_DEMAND, 1)
         expected = await ref.ask(QUESTION)
 
         async def burst() -> int:
             nonlocal expected
             for _ in range(BURST):
                 await ref.tell(NOTE)
-            # A resident actor drains in its own task.
             await trio.lowlevel.checkpoint()
             expected += BURST
             return BURST
@@ -131,9 +120,9 @@ async def _tell_us(kind: Kind[K, Message], key: K, seconds: float) -> float:
         return cost
 
 
-async def _ask_us(kind: Kind[K, Message], key: K, seconds: float) -> float:
+async def _ask_us(seconds: float) -> float:
     async with open_system(TREE) as system:
-        ref: Ref[Message] = system.ref(kind, key)
+        ref: Ref[Message] = system.ref(ON_DEMAND, 1)
 
         async def ask() -> int:
             await ref.ask(QUESTION)

@@ -94,6 +94,15 @@ class Probe(Actor[M]):
         return await self._take.receive()
 
 
+class WaitingProbe(Probe[M]):
+    """The same, from a handler that waits, and so in a task of the actor."""
+
+    async def handle(self, message: M) -> object:
+        """Wait, then break, or record and answer."""
+        await trio.lowlevel.checkpoint()
+        return super().handle(message)
+
+
 class Broken(Exception):
     """The exception that the failing actors raise."""
 
@@ -218,7 +227,6 @@ async def run_actor(
     restart: Restart = Restart.PERMANENT,
     mailbox_size: int = 1000,
     shutdown_seconds: float = 5.0,
-    resident: bool = False,
     intensity: int = 5,
 ) -> AsyncIterator[Running[M]]:
     """Run one actor by itself, and `others` that it needs, which are started before it."""
@@ -236,7 +244,6 @@ async def run_actor(
         restart=restart,
         mailbox_size=mailbox_size,
         shutdown_seconds=shutdown_seconds,
-        resident=resident,
     )
     async with open_tree(*others, child, intensity=intensity, clock=clock) as system:
         yield Running(system, system.ref(kind), built)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.runtime.actor_testing import Broken, Probe, open_tree, run_actor
+from tests.runtime.actor_testing import Broken, Probe, WaitingProbe, open_tree, run_actor
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -105,7 +105,7 @@ async def test_a_long_batch_lets_other_tasks_run_in_between(monkeypatch: pytest.
     # Each look at the clock finds the time of a slice spent.
     monkeypatch.setattr(cell_module, "perf_counter", itertools.count(step=2 * SLICE_SECONDS).__next__)
     passes = 0
-    async with run_actor(Busy, mailbox_size=2000, resident=True) as running, trio.open_nursery() as nursery:
+    async with run_actor(Busy, mailbox_size=2000) as running, trio.open_nursery() as nursery:
 
         async def count() -> None:
             nonlocal passes
@@ -114,6 +114,7 @@ async def test_a_long_batch_lets_other_tasks_run_in_between(monkeypatch: pytest.
                 await trio.lowlevel.checkpoint()
 
         for number in range(500):
+            # The first one waits in a task of the actor, which then drains the others.
             await running.ref.tell(number)
         nursery.start_soon(count)
         assert await running.ref.ask(Ask()) == 500
@@ -127,10 +128,14 @@ class Busy(Actor[Any]):
     def __init__(self) -> None:
         self.count = 0
 
-    def handle(self, message: Any) -> int:
-        if not isinstance(message, Ask):
-            self.count += 1
-        return self.count
+    def handle(self, message: Any) -> Any:
+        if isinstance(message, Ask):
+            return self.count
+        self.count += 1
+        return self.wait() if self.count == 1 else None
+
+    async def wait(self) -> None:
+        await trio.lowlevel.checkpoint()
 
 
 async def test_a_handler_that_waits_keeps_what_follows_waiting() -> None:
@@ -249,7 +254,7 @@ async def test_a_keyboard_interrupt_in_a_handler_is_the_senders_and_leaves_the_a
 
 async def test_a_keyboard_interrupt_in_an_actors_task_ends_the_system() -> None:
     async def serve() -> None:
-        async with run_actor(Probe, resident=True) as running:
+        async with run_actor(WaitingProbe) as running:
             await running.ref.tell(KeyboardInterrupt())
             await trio.sleep_forever()
 
@@ -258,11 +263,11 @@ async def test_a_keyboard_interrupt_in_an_actors_task_ends_the_system() -> None:
     assert caught.value.split(KeyboardInterrupt)[1] is None
 
 
-@pytest.mark.parametrize("resident", [True, False])
+@pytest.mark.parametrize("probe", [Probe, WaitingProbe])
 async def test_a_crash_restarts_the_actor_keeps_the_mailbox_in_order_and_drops_the_failing_message(
-    resident: bool, autojump_clock: MockClock
+    probe: type[Probe[Any]], autojump_clock: MockClock
 ) -> None:
-    async with run_actor(Probe, resident=resident) as running:
+    async with run_actor(probe) as running:
         for message in ("a", "b", Broken("c"), "d", "e"):
             await running.ref.tell(message)
         await trio.sleep(1)

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.runtime.actor_testing import Broken, FailsInHandle, Probe, open_tree, run_actor
+from tests.runtime.actor_testing import Broken, FailsInHandle, Probe, WaitingProbe, open_tree, run_actor
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -82,9 +82,9 @@ async def test_an_unknown_kind_is_refused_at_once() -> None:
         assert caught.value.kind == "writer"
 
 
-@pytest.mark.parametrize("resident", [True, False])
-async def test_messages_arrive_in_the_order_they_were_sent(resident: bool) -> None:
-    async with run_actor(Probe, resident=resident) as running:
+@pytest.mark.parametrize("probe", [Probe, WaitingProbe])
+async def test_messages_arrive_in_the_order_they_were_sent(probe: type[Probe[Any]]) -> None:
+    async with run_actor(probe) as running:
         for number in range(10):
             await running.ref.tell(number)
             running.ref.tell_nowait(number + 0.5)
@@ -93,9 +93,9 @@ async def test_messages_arrive_in_the_order_they_were_sent(resident: bool) -> No
         assert running.actor.messages == expected
 
 
-@pytest.mark.parametrize("resident", [True, False])
-async def test_an_ask_is_answered_with_what_the_handler_returns(resident: bool) -> None:
-    async with run_actor(lambda: Probe({GetSpeed: 12.5}), resident=resident) as running:
+@pytest.mark.parametrize("probe", [Probe, WaitingProbe])
+async def test_an_ask_is_answered_with_what_the_handler_returns(probe: type[Probe[Any]]) -> None:
+    async with run_actor(lambda: probe({GetSpeed: 12.5})) as running:
         assert await running.ref.ask(GetSpeed()) == 12.5
 
 
@@ -179,11 +179,19 @@ async def test_a_late_answer_is_dropped(autojump_clock: MockClock) -> None:
         assert running.ref.alive
 
 
-@pytest.mark.parametrize("resident", [True, False])
+class FailsAfterAwhile(FailsInHandle):
+    """Breaks in a handler that waits."""
+
+    async def handle(self, message: object) -> object:
+        await trio.lowlevel.checkpoint()
+        return super().handle(message)
+
+
+@pytest.mark.parametrize("factory", [FailsInHandle, FailsAfterAwhile])
 async def test_a_fatal_request_fails_in_the_asker_without_harm(
-    resident: bool, autojump_clock: MockClock
+    factory: Any, autojump_clock: MockClock
 ) -> None:
-    async with run_actor(FailsInHandle, resident=resident) as running:
+    async with run_actor(factory) as running:
         with pytest.raises(ActorFailed, match="tested failed") as caught:
             await running.ref.ask(GetSpeed())
         assert isinstance(caught.value.__cause__, Broken)
@@ -393,8 +401,7 @@ class Sender(Actor[Any]):
         return None
 
 
-@pytest.mark.parametrize("resident", [True, False])
-async def test_back_pressure_reaches_the_first_teller_through_the_actors_between(resident: bool) -> None:
+async def test_back_pressure_reaches_the_first_teller_through_the_actors_between() -> None:
     writers: list[Writer] = []
     writer_ref: list[Ref[Any]] = []
 
@@ -404,7 +411,7 @@ async def test_back_pressure_reaches_the_first_teller_through_the_actors_between
 
     writer = ChildSpec(kind=WRITER, factory=build, mailbox_size=2)
     async with (
-        run_actor(lambda: Sender(writer_ref), writer, resident=resident, mailbox_size=2) as running,
+        run_actor(lambda: Sender(writer_ref), writer, mailbox_size=2) as running,
         trio.open_nursery() as nursery,
     ):
         writer_ref.append(running.system.ref(WRITER))
@@ -455,12 +462,9 @@ class LaterAfterAwhile(Later):
 
 
 @pytest.mark.parametrize("factory", [Later, LaterAfterAwhile])
-@pytest.mark.parametrize("resident", [True, False])
-async def test_a_deferred_answer_keeps_the_asker_waiting_and_not_the_actor(
-    factory: Any, resident: bool
-) -> None:
+async def test_a_deferred_answer_keeps_the_asker_waiting_and_not_the_actor(factory: Any) -> None:
     answers: list[float] = []
-    async with run_actor(factory, resident=resident) as running, trio.open_nursery() as nursery:
+    async with run_actor(factory) as running, trio.open_nursery() as nursery:
 
         async def ask() -> None:
             answers.append(await running.ref.ask(GetSpeed()))

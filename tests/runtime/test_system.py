@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 import trio
 import trio.testing
-from tests.runtime.actor_testing import Broken, Probe, Staged, TestClock, open_tree
+from tests.runtime.actor_testing import Broken, Probe, Staged, TestClock, WaitingProbe, open_tree
 from trio.testing import MockClock
 
 from motorpool.runtime import (
@@ -92,7 +92,7 @@ async def test_cancelling_while_the_tree_starts_ends_what_had_started() -> None:
 
 async def test_an_error_of_the_body_and_one_of_an_actors_task_come_out_together() -> None:
     async def serve() -> None:
-        async with open_tree(ChildSpec(kind=A, factory=Probe, resident=True)) as system:
+        async with open_tree(ChildSpec(kind=A, factory=WaitingProbe)) as system:
             await system.ref(A).tell(KeyboardInterrupt())
             try:
                 await trio.sleep_forever()
