@@ -1,10 +1,10 @@
 """Who may see which device (docs/permissions.md#access-to-devices)."""
 
 from motorpool.actors.messages.access import ACCESS, GetVisible, MaySee
-from motorpool.api.auth.authentication import confirm_caller
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import ResourceNotFound
+from motorpool.api.logins.authentication import confirm_caller
 from motorpool.api.server_context import ServerContext
 
 

@@ -14,7 +14,6 @@ from motorpool.actors.messages.changes import EverythingChanged
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
 from motorpool.actors.words.record_json import encode
 from motorpool.api import metrics
-from motorpool.api.auth.authentication import authenticate
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
 from motorpool.api.engine.operations import Content, Operation, Operations
@@ -26,11 +25,12 @@ from motorpool.api.http.compression import compress
 from motorpool.api.http.errors import HttpError, Unauthorized, Unavailable
 from motorpool.api.http.node_gate import sender_of
 from motorpool.api.http.responses import as_bytes, as_text
-from motorpool.api.program.version import program_version
+from motorpool.api.logins.authentication import authenticate
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.files import OVERRIDE
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets import websocket
+from motorpool.api.version import program_version
 from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
 from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageError, StorageUnavailable
 

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 from motorpool.api.program.errors import SettingsError, StartFailed, error_line
 from motorpool.api.program.private_files import use_private_umask
-from motorpool.api.program.version import program_version
+from motorpool.api.version import program_version
 
 if TYPE_CHECKING:
-    from motorpool.api.program.settings import Settings
+    from motorpool.api.settings import Settings
 
 GC_THRESHOLDS = (10_000, 20, 20)
 """Thresholds of Python's cyclic garbage collector. Cycles are rare here; with Python's default of 700 new

@@ -6,9 +6,9 @@ from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRate
 from motorpool.actors.reports.limits import RunningLimit
 from motorpool.actors.work.connection_limits import MemoryBudget
 from motorpool.actors.work.rate_limits import RateLimit
+from motorpool.api.http.open_sockets import OpenSockets
 from motorpool.api.http.search_limit import SearchLimit
-from motorpool.api.program.settings import Settings
-from motorpool.api.sockets.open_sockets import OpenSockets
+from motorpool.api.settings import Settings
 from motorpool.runtime import Clock
 
 BODY_MEMORY = 64 << 20

@@ -6,6 +6,7 @@ from functools import partial
 
 import trio
 
+from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.files.media_files import MediaFiles
@@ -32,10 +33,9 @@ from motorpool.actors.work.row_cache import RowCache
 from motorpool.api.auth.login_services import LoginServices
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
-from motorpool.api.cluster.home_finder import HomeFinder
 from motorpool.api.position_json import PositionJsonCache
-from motorpool.api.program.settings import Settings
 from motorpool.api.request_limits import RequestLimits
+from motorpool.api.settings import Settings
 from motorpool.api.stored_server import StoredServer
 from motorpool.runtime import LoopStalls, System
 from motorpool.storage.database.database import Database

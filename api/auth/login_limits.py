@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from motorpool.actors.cluster.shared_attempts import Limit, SharedAttempts
 from motorpool.api.auth.login_throttle import MAX_KEYS, Attempt, LoginLocked, LoginThrottle
-from motorpool.api.auth.settings import LoginSettings
+from motorpool.api.login_settings import LoginSettings
 from motorpool.runtime import Clock
 
 

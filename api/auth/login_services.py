@@ -11,7 +11,7 @@ from motorpool.api.auth.login_throttle import LoginThrottle
 from motorpool.api.auth.openid import OpenIdProvider
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 from motorpool.runtime import Clock
 from motorpool.storage.database.database import Database
 
@@ -35,7 +35,7 @@ class LoginServices:
         self.token_keys = token_keys
         """Signs tokens; stored in the database."""
         self.setup_token = setup_token or secrets.token_urlsafe(16)
-        """Makes a client elsewhere the first user (api/auth/setup.py)."""
+        """Makes a client elsewhere the first user (api/logins/setup.py)."""
         self.accounts = Accounts(database, clock.monotonic)
         """Users, sessions and tokens."""
         self.throttle = LoginThrottle(settings.login, clock.monotonic)

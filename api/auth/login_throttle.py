@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.http.errors import TooManyRequests
+from motorpool.api.login_settings import LoginSettings
 
 MAX_KEYS = 20_000
 """Buckets of each kind; the one whose last attempt is the oldest is dropped first."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from motorpool.api.auth.rights import RESTRICTION_FIELDS
-from motorpool.api.auth.settings import UserSettings
+from motorpool.api.login_settings import UserSettings
 from motorpool.storage.records import ServerSettings, User
 
 U = TypeVar("U", bound=User)

@@ -18,7 +18,7 @@ import msgspec
 from motorpool.actors.http.errors import one_line
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.api.auth.openid_documents import Metadata, ProviderDocuments, ProviderUnavailable, decode
-from motorpool.api.auth.settings import OpenIdSettings
+from motorpool.api.login_settings import OpenIdSettings
 
 ASYMMETRIC = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}

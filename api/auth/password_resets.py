@@ -15,7 +15,7 @@ from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, issue
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 from motorpool.runtime import Actor, Kind
 from motorpool.storage.accounts import users
 from motorpool.storage.database.database import Database

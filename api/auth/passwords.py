@@ -10,8 +10,8 @@ from typing import TypeVar
 import argon2
 import trio
 
-from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.http.errors import Unavailable
+from motorpool.api.login_settings import LoginSettings
 
 _CACHE_SIZE = 10_000
 """Verified credentials in the cache; each is a digest of 32 bytes."""

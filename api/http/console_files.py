@@ -19,7 +19,7 @@ from motorpool.actors.files.media_store import open_below
 from motorpool.api.http.errors import ResourceNotFound
 from motorpool.api.http.file_responses import send_file
 from motorpool.api.http.static_files import StaticFile, answer_file, load_files, make_file
-from motorpool.api.program.settings import MapSettings, Settings
+from motorpool.api.settings import MapSettings, Settings
 
 PAGE = "index.html"
 UNSERVED = {"chunks.json"}

@@ -29,7 +29,7 @@ from motorpool.api.http.listening_sockets import (
 )
 from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.tcp_server import ConnectionConfig, HttpConnection
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 from motorpool.runtime import Actor, System
 
 GRACE_SECONDS = 2.0

@@ -22,8 +22,8 @@ from motorpool.api.program.archive import (
     VerifiedArchive,
 )
 from motorpool.api.program.errors import StartFailed, error_line
-from motorpool.api.program.settings import Settings
-from motorpool.api.program.version import program_version
+from motorpool.api.settings import Settings
+from motorpool.api.version import program_version
 from motorpool.runtime import SystemClock
 from motorpool.storage.database import migrations
 from motorpool.storage.durable_files import move_into_place, sync_folder

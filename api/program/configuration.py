@@ -25,7 +25,7 @@ from motorpool.api.program.address_forms import (
 )
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.private_files import is_readable_by_others
-from motorpool.api.program.settings import ORDER, Settings
+from motorpool.api.settings import ORDER, Settings
 from motorpool.codecs.calendars.time_zones import find_zone
 
 PREFIX = "MOTORPOOL_"

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 from motorpool.runtime import Clock
 from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.settings import DatabaseSettings

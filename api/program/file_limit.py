@@ -7,7 +7,7 @@ from contextlib import suppress
 from motorpool.actors.gateway.port_guard import DEVICE_SHARE, HTTP_SHARE, MEDIA_SHARE, descriptor_share
 from motorpool.actors.gateway.settings import DeviceSettings
 from motorpool.actors.video.settings import VideoSettings
-from motorpool.api.program.settings import HttpSettings, Settings
+from motorpool.api.settings import HttpSettings, Settings
 
 FEW_CONNECTIONS = 500
 """A limit that allows fewer is worth a warning even where nothing was configured."""

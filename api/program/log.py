@@ -8,7 +8,7 @@ from typing import TextIO
 
 import msgspec
 
-from motorpool.api.program.settings import LogSettings
+from motorpool.api.settings import LogSettings
 
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 

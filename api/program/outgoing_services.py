@@ -6,8 +6,8 @@ from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.deliveries import GeocoderService, OutgoingServices
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.http.address_guard import OwnServer
-from motorpool.api.program.settings import GeocoderSettings, Settings
-from motorpool.api.program.version import program_version
+from motorpool.api.settings import GeocoderSettings, Settings
+from motorpool.api.version import program_version
 from motorpool.runtime import Clock
 
 

@@ -16,7 +16,7 @@ from motorpool.actors.rules.replay import REPLAYED, Replay
 from motorpool.actors.words.record_json import encode
 from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.errors import StartFailed, error_line
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 from motorpool.runtime import SystemClock
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries

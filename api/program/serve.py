@@ -14,20 +14,20 @@ from typing import Any
 
 import trio
 
+from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
-from motorpool.api.auth.password_rules import password_fault
 from motorpool.api.auth.passwords import PasswordHasher
-from motorpool.api.auth.setup import fetch_setup_token
 from motorpool.api.auth.signing_keys import open_keys
-from motorpool.api.cluster.home_finder import HomeFinder
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import HttpServer, NodeListener, ServedApp, open_node_listener, tls_context
+from motorpool.api.logins.password_rules import password_fault
+from motorpool.api.logins.setup import fetch_setup_token
 from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.demo import Credentials, FleetProgram, load_or_create_credentials, simulate_command
 from motorpool.api.program.errors import StartFailed, error_line
@@ -36,9 +36,9 @@ from motorpool.api.program.free_memory import limit_fragmentation, return_free_m
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.private_files import hide_from_others
 from motorpool.api.program.reboot import restart_process
-from motorpool.api.program.settings import Settings
-from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
+from motorpool.api.settings import Settings
+from motorpool.api.version import program_version
 from motorpool.runtime import ChildSpec, LoopStalls, System, SystemClock, TaskSpec, open_system
 from motorpool.storage.accounts import server, tokens, users
 from motorpool.storage.cluster.membership import open_membership

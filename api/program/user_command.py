@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_server_values
-from motorpool.api.auth.password_rules import password_fault
 from motorpool.api.auth.passwords import PasswordHasher
+from motorpool.api.logins.password_rules import password_fault
 from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.errors import StartFailed, error_line
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 from motorpool.runtime import SystemClock
 from motorpool.storage.accounts import audit, openid_identities, server, users
 from motorpool.storage.errors import AlreadyRunning, StorageError

@@ -15,8 +15,8 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.responses import as_text
-from motorpool.api.program.version import program_version
 from motorpool.api.server_context import ServerContext
+from motorpool.api.version import program_version
 
 OPERATIONS = Operations("server")
 

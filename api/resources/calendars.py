@@ -11,7 +11,6 @@ from motorpool.actors.messages.changes import CalendarChanged, changed_fields
 from motorpool.actors.work.stored_calendars import TIME_ZONE, WINDOW_FIELDS, read_stored, zone_of
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -19,6 +18,7 @@ from motorpool.api.engine.spans import Span
 from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.codecs.calendars.recurrence_sets import Window
 from motorpool.storage import plain_tables

@@ -20,7 +20,6 @@ from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import SEND_UNSAVED_COMMANDS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
@@ -32,6 +31,7 @@ from motorpool.api.resources.helpdesk.ticket_commands import (
     require_agent_of_ticket,
     settle_ticket_command,
 )
+from motorpool.api.resources.linked_policy import may_see
 from motorpool.codecs.devices import CODECS
 from motorpool.storage.accounts import access, links
 from motorpool.storage.database.conditions import Condition, any_of

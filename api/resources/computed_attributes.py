@@ -11,7 +11,6 @@ from motorpool.actors.rules.expressions import Expression, ExpressionError, comp
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import TEST_ATTRIBUTES
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
 from motorpool.api.engine.resource import Resource
@@ -19,6 +18,7 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, as_text, no_content
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.records import ComputedAttribute

@@ -10,7 +10,6 @@ from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -19,6 +18,7 @@ from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import access, links, users
 from motorpool.storage.database.conditions import Condition, all_of, any_of

@@ -11,13 +11,13 @@ from pathlib import Path
 import trio
 from quart import Response
 
-from motorpool.api.auth.authentication import confirm_caller
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
 from motorpool.api.http.responses import as_text
+from motorpool.api.logins.authentication import confirm_caller
 from motorpool.storage.durable_files import make_folder, move_into_place, write_file
 
 OPERATIONS = Operations("server")

@@ -7,8 +7,8 @@ import trio
 
 from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
+from motorpool.api.resources.linked_policy import may_see
 from motorpool.storage import plain_tables
 from motorpool.storage.records import Position
 

@@ -7,12 +7,12 @@ import trio
 from motorpool.actors.messages.changes import GeofenceChanged
 from motorpool.actors.rules.area import MAX_SAVED_POINTS, read_area
 from motorpool.actors.rules.area_shapes import AreaError
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.records import Geofence

@@ -2,12 +2,12 @@
 
 from motorpool.actors.messages.changes import GroupChanged
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage.accounts import links
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import groups

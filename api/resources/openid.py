@@ -11,17 +11,17 @@ import trio
 from quart import Response
 
 from motorpool.actors.work.connection_limits import client_network
-from motorpool.api.auth.authentication import begin_session, is_secure, remember_login
 from motorpool.api.auth.login_throttle import LoginLocked
 from motorpool.api.auth.openid import LoginRefused, OpenIdProvider
 from motorpool.api.auth.openid_documents import ProviderUnavailable
-from motorpool.api.auth.password_logins import record_denied
-from motorpool.api.auth.setup import may_set_up
 from motorpool.api.auth.tokens import OPENID, InvalidToken, Token, issue, read
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, HttpError, Unauthorized, Unavailable
+from motorpool.api.logins.authentication import begin_session, is_secure, remember_login
+from motorpool.api.logins.password_logins import record_denied
+from motorpool.api.logins.setup import may_set_up
 from motorpool.api.resources.openid_users import find_or_create_user
 from motorpool.storage.accounts import tokens
 

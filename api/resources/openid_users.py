@@ -12,9 +12,9 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged, changed_fields
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defaults, with_server_values
 from motorpool.api.auth.openid import Identity, LoginRefused
-from motorpool.api.auth.setup import REFUSAL
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.logins.setup import REFUSAL
 from motorpool.storage.accounts import openid_identities, server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User

@@ -10,15 +10,15 @@ from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.actors.work.connection_limits import client_network
-from motorpool.api.auth.authentication import remember_login
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested
-from motorpool.api.auth.password_rules import require_acceptable
 from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
 from motorpool.api.http.responses import as_text
+from motorpool.api.logins.authentication import remember_login
+from motorpool.api.logins.password_rules import require_acceptable
 from motorpool.api.resources.user_rules import MAX_PASSWORD_LENGTH
 from motorpool.storage.accounts import tokens, users
 from motorpool.storage.accounts.users import Account

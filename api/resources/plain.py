@@ -3,12 +3,12 @@
 """
 
 from motorpool.actors.messages.changes import DriverChanged, MaintenanceChanged
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.records import Driver, Maintenance, Order

@@ -1,10 +1,10 @@
 """Saved commands (docs/commands.md)."""
 
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage.accounts import links
 from motorpool.storage.devices import commands
 from motorpool.storage.records import Command

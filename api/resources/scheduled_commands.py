@@ -15,7 +15,6 @@ from motorpool.actors.messages.changes import ScheduleChanged
 from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import Resource
@@ -23,6 +22,7 @@ from motorpool.api.engine.resource_operations import add_resource_operations, fe
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
 from motorpool.storage.database.conditions import Condition

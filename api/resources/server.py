@@ -15,7 +15,6 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import ServerChanged, changed_fields
 from motorpool.actors.words.masking import restore_secrets
 from motorpool.actors.work.stored_calendars import TIME_ZONE, ZONE_FIELDS
-from motorpool.api.auth.authentication import refuse_cross_site
 from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import privileged_values, record_action
 from motorpool.api.engine.call import Call
@@ -24,7 +23,8 @@ from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
 from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
-from motorpool.api.program.version import INTERFACE
+from motorpool.api.logins.authentication import refuse_cross_site
+from motorpool.api.version import INTERFACE
 from motorpool.codecs.devices import CODECS
 from motorpool.storage.accounts import server
 from motorpool.storage.errors import StorageError

@@ -7,7 +7,14 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.accounts.user_rights import may_log_in
-from motorpool.api.auth.authentication import (
+from motorpool.api.auth.rights import ISSUE_TOKENS
+from motorpool.api.auth.tokens import LOGINS, SESSION, InvalidToken, issue, read
+from motorpool.api.engine.audit import record_action
+from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized
+from motorpool.api.http.responses import as_json, as_text, no_content
+from motorpool.api.logins.authentication import (
     begin_session,
     caller_of_token,
     end_session,
@@ -16,16 +23,9 @@ from motorpool.api.auth.authentication import (
     refuse_cross_site,
     remember_login,
 )
-from motorpool.api.auth.credentials import may_act_as
-from motorpool.api.auth.rights import ISSUE_TOKENS
-from motorpool.api.auth.tokens import LOGINS, SESSION, InvalidToken, issue, read
-from motorpool.api.engine.audit import record_action
-from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see_user
-from motorpool.api.engine.operations import NO_CONTENT, Content, Operations
-from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized
-from motorpool.api.http.responses import as_json, as_text, no_content
+from motorpool.api.logins.credentials import may_act_as
 from motorpool.api.resources.credentials import end_token, issued_token
+from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.api.resources.user_rules import User, show
 from motorpool.storage.accounts import tokens, users
 

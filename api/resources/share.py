@@ -16,12 +16,12 @@ from motorpool.api.auth.rights import CREATE_GUESTS, SHARE_OBJECTS
 from motorpool.api.auth.tokens import SHARE, issue
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, Forbidden
 from motorpool.api.http.responses import as_text
 from motorpool.api.resources.credentials import issued_token
+from motorpool.api.resources.linked_policy import may_see
 from motorpool.storage.accounts import links, tokens, users
 from motorpool.storage.accounts.links import USER_DEVICE, USER_GROUP, LinkType
 from motorpool.storage.database.queries import Queries

@@ -25,12 +25,12 @@ from motorpool.actors.messages.playback import (
 from motorpool.actors.video.segment_store import segment_path
 from motorpool.actors.video.snapshot import SnapshotFailed, read_snapshot
 from motorpool.api.access import confirm_device, require_device
-from motorpool.api.auth.authentication import refuse_cross_site
 from motorpool.api.cluster.forwarding import answer_of_home
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_bytes
+from motorpool.api.logins.authentication import refuse_cross_site
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.media.containers import Container
 from motorpool.codecs.media.muxer import CONTAINERS

@@ -12,17 +12,17 @@ from motorpool.actors.words.masking import MASK
 from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.new_users import with_registration_defaults
-from motorpool.api.auth.password_rules import require_acceptable, require_proof
 from motorpool.api.auth.rights import (
     MANAGE_USERS,
     RESTRICTION_FIELDS,
     ROLE_FIELDS,
     SELF_EDITABLE_ATTRIBUTES,
 )
-from motorpool.api.auth.setup import REFUSAL, may_set_up
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.json import camel
+from motorpool.api.logins.password_rules import require_acceptable, require_proof
+from motorpool.api.logins.setup import REFUSAL, may_set_up
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User as UserRow

@@ -9,7 +9,6 @@ from quart import Response
 
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.actors.work.stored_calendars import TIME_ZONE
-from motorpool.api.auth.known_places import network_of
 from motorpool.api.auth.new_users import (
     DISPLAY_FIELDS,
     SHARED_FLAGS,
@@ -21,10 +20,8 @@ from motorpool.api.auth.rights import (
     RESTRICTION_FIELDS,
     ROLE_FIELDS,
 )
-from motorpool.api.auth.setup import HEADER
 from motorpool.api.engine.audit import privileged_values
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.resource import Resource, ResourcePolicy
@@ -34,7 +31,10 @@ from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
+from motorpool.api.logins.known_places import network_of
+from motorpool.api.logins.setup import HEADER
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
+from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.api.resources.user_rules import (
     User,
     check_registration,

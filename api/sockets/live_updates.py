@@ -36,8 +36,8 @@ from motorpool.actors.messages.topics import (
 )
 from motorpool.actors.words.record_json import encode
 from motorpool.api.access import visible_device_ids
-from motorpool.api.auth.authentication import identify_socket_caller
 from motorpool.api.auth.caller import Caller
+from motorpool.api.logins.authentication import identify_socket_caller
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets.ticket_updates import TicketUpdates
 from motorpool.api.sockets.traffic_updates import TrafficUpdates

@@ -9,9 +9,9 @@ from quart import websocket
 from quart.globals import websocket_ctx
 from quart_trio import QuartTrio
 
-from motorpool.api.auth.authentication import identify_socket_caller
 from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import Unauthorized
+from motorpool.api.logins.authentication import identify_socket_caller
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets.live_updates import LiveUpdates
 

@@ -12,6 +12,7 @@ import pytest
 from tests.runtime.actor_testing import TestClock
 from werkzeug.routing import Map
 
+from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.files.media_files import open_media_files
@@ -21,16 +22,15 @@ from motorpool.api import app as app_module
 from motorpool.api.app import create_app
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
 from motorpool.api.auth.passwords import PasswordHasher
-from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.auth.signing_keys import open_keys
-from motorpool.api.cluster.home_finder import HomeFinder
 from motorpool.api.cluster.home_requests import HOME_REQUESTS, HomeRequests
 from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import HttpServer, NodeListener, ServedApp
+from motorpool.api.login_settings import LoginSettings
 from motorpool.api.program.outgoing_services import build_outgoing_services
-from motorpool.api.program.settings import Settings
 from motorpool.api.server_context import ServerContext
+from motorpool.api.settings import Settings
 from motorpool.runtime import ChildSpec, System, TaskSpec, open_system
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database

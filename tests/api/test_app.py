@@ -5,7 +5,7 @@ import trio
 import trio.testing
 
 from motorpool.api.http import server as http_server
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 from motorpool.storage.errors import StorageUnavailable
 
 

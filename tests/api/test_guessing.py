@@ -6,8 +6,8 @@ import pyotp
 import pytest
 import trio
 
-from motorpool.api.auth.settings import LoginSettings
-from motorpool.api.program.settings import ClusterSettings, HttpSettings
+from motorpool.api.login_settings import LoginSettings
+from motorpool.api.settings import ClusterSettings, HttpSettings
 
 BEHIND = HttpSettings(trusted_proxies=("127.0.0.0/8",))
 LOGIN = LoginSettings(hash_memory_kib=64, hash_rounds=1, failures_per_account=3, failures_per_address=6)

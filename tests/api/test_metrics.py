@@ -1,4 +1,4 @@
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 
 
 async def test_this_machine_reads_figures_of_actors_and_requests(served):

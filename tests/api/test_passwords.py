@@ -7,9 +7,9 @@ from datetime import timedelta
 import pyotp
 import pytest
 
-from motorpool.api.auth.password_rules import password_fault
-from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.auth.tokens import RESET, issue
+from motorpool.api.login_settings import LoginSettings
+from motorpool.api.logins.password_rules import password_fault
 
 RULES = LoginSettings(hash_memory_kib=64, hash_rounds=1, password_min_length=9)
 KEY = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"

@@ -16,11 +16,11 @@ import trio_websocket
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import LinkChanged
 from motorpool.actors.video.snapshot import SnapshotImage
-from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.auth.tokens import RESET, issue
 from motorpool.api.engine.examples import BODIES
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.login_settings import LoginSettings
 from motorpool.api.resources import OPERATIONS
+from motorpool.api.settings import HttpSettings
 from motorpool.storage.accounts import links
 
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"

@@ -18,7 +18,7 @@ from tests.actors.conftest import Time
 from tests.api.conftest import start
 
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
-from motorpool.api.program.settings import WebhookSettings
+from motorpool.api.settings import WebhookSettings
 from motorpool.codecs.devices import CODECS
 
 LOOPBACK = "127.0.0.1"

@@ -12,7 +12,6 @@ from motorpool.actors.helpdesk.webhook_settings import KEY as WEBHOOK
 from motorpool.actors.helpdesk.webhook_settings import WebhookRefused, validate_change
 from motorpool.actors.messages.changes import CompanyChanged, LinkChanged
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -22,6 +21,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, memberships_of, require_manager
 from motorpool.api.resources.helpdesk.company_policy import narrowed, whole_number
 from motorpool.api.resources.helpdesk.rule_settings import checked_rules, keep_rules
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries

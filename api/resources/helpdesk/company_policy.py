@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy, may_see
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.resource import spaced
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company
+from motorpool.api.resources.linked_policy import LinkedPolicy, may_see
 from motorpool.storage.accounts import links
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries

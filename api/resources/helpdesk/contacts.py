@@ -3,7 +3,6 @@
 """
 
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.list_parameters import ListParameters
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -11,6 +10,7 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
+from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import users

@@ -9,9 +9,9 @@ from motorpool.actors.rules.position_event import read_number
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
-from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.ticket_changes import TicketContext
+from motorpool.api.resources.linked_policy import may_see
 from motorpool.storage import plain_tables
 from motorpool.storage.devices import positions
 from motorpool.storage.records import Maintenance

@@ -13,8 +13,8 @@ from motorpool.actors.helpdesk.ticket_rules import (
     validate_change,
 )
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.linked_policy import may_see
 from motorpool.storage import plain_tables
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import ticket_rules

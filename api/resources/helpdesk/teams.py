@@ -6,7 +6,6 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.helpdesk.escalation import ESCALATE_TEAM
 from motorpool.api.auth.rights import LINK
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
@@ -15,6 +14,7 @@ from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy
 from motorpool.api.resources.helpdesk.memberships import change_links, managed
+from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import company_tables, configuration_uses, teams

@@ -8,7 +8,6 @@ from msgspec import Meta
 from quart import Response
 
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import may_see_user
 from motorpool.api.engine.list_parameters import Count, Id
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.spans import Instant
@@ -17,6 +16,7 @@ from motorpool.api.http.responses import as_json
 from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_membership import memberships_of, no_company
 from motorpool.api.resources.helpdesk.ticket_json import whole_seconds
+from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.storage.accounts import users
 from motorpool.storage.database.conditions import ALWAYS, Condition, all_of
 from motorpool.storage.errors import TookTooLong

@@ -13,13 +13,13 @@ from motorpool.actors.reports.columns import Report
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.reports.visibility import select_devices, visible_of
 from motorpool.actors.words.preferences import Preferences, preferences_for
-from motorpool.api.auth.authentication import confirm_caller
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.logins.authentication import confirm_caller
 from motorpool.storage.records import User
 
 NAMES = {

@@ -10,7 +10,7 @@ from motorpool.actors.cluster import shared_attempts
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.api.auth.login_limits import LoginLimits
 from motorpool.api.auth.login_throttle import LoginLocked, LoginThrottle
-from motorpool.api.auth.settings import LoginSettings
+from motorpool.api.login_settings import LoginSettings
 from motorpool.storage.errors import StorageUnavailable
 
 LIMITS = LoginSettings(failures_per_account=3, failures_per_address=5, window_seconds=300)

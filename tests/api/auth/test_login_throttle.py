@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.login_throttle import MAX_KEYS, LoginLocked, LoginThrottle
-from motorpool.api.auth.settings import LoginSettings
+from motorpool.api.login_settings import LoginSettings
 
 LIMITS = LoginSettings(failures_per_account=3, failures_per_address=5)
 

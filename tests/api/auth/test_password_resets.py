@@ -9,15 +9,11 @@ from tests.runtime.actor_testing import Probe, TestClock, open_tree
 from motorpool.actors.deliveries import MailSettings, OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.auth.password_resets import (
-    PASSWORD_RESETS,
-    PasswordResetRequested,
-    PasswordResets,
-)
-from motorpool.api.auth.settings import OpenIdSettings
+from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested, PasswordResets
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import RESET, read
-from motorpool.api.program.settings import Settings
+from motorpool.api.login_settings import OpenIdSettings
+from motorpool.api.settings import Settings
 from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.accounts.signing_keys import SigningKey

@@ -5,8 +5,8 @@ import trio
 import trio.testing
 
 from motorpool.api.auth.passwords import PasswordHasher
-from motorpool.api.auth.settings import LoginSettings
 from motorpool.api.http.errors import Unavailable
+from motorpool.api.login_settings import LoginSettings
 
 CHEAP = LoginSettings(hash_memory_kib=8192, hash_rounds=1)
 

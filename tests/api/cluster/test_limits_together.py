@@ -4,9 +4,9 @@ from tests.api.cluster.conftest import member
 
 from motorpool.actors.deliveries import MailSettings, SmsSettings
 from motorpool.actors.reports.settings import ReportSettings
-from motorpool.api.auth.settings import UserSettings
-from motorpool.api.program.settings import ClusterSettings, WebhookSettings
+from motorpool.api.login_settings import UserSettings
 from motorpool.api.request_limits import WEBHOOK_TESTS
+from motorpool.api.settings import ClusterSettings, WebhookSettings
 
 
 async def test_what_was_done_at_one_server_counts_at_the_other(database, tmp_path, mail_server, web_server):

@@ -6,12 +6,12 @@ from quart import request
 
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource, ResourcePolicy
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
+from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import commands
 from motorpool.storage.records import Command

@@ -5,7 +5,7 @@ import zlib
 import pytest
 
 from motorpool.actors.upkeep.settings import PositionSettings
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 

@@ -10,7 +10,7 @@ from motorpool.api.http import console_files
 from motorpool.api.http.console_files import add_console_routes
 from motorpool.api.program.configuration import load
 from motorpool.api.program.errors import SettingsError
-from motorpool.api.program.settings import MapSettings, Settings
+from motorpool.api.settings import MapSettings, Settings
 
 PLACES = [
     "",

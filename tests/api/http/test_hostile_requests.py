@@ -15,8 +15,8 @@ import trio
 from motorpool.actors.work.connection_limits import MemoryBudget
 from motorpool.api.engine import call
 from motorpool.api.json import decode
-from motorpool.api.program.settings import HttpSettings
 from motorpool.api.resources import OPERATIONS
+from motorpool.api.settings import HttpSettings
 
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
 

@@ -1,7 +1,7 @@
 """Behind a proxy: whose word counts, and for what (docs/decisions/0019)."""
 
-from motorpool.api.auth.settings import LoginSettings
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.login_settings import LoginSettings
+from motorpool.api.settings import HttpSettings
 
 SPAN = "from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"
 BEHIND = HttpSettings(trusted_proxies=("127.0.0.0/8", "10.0.0.0/8"))

@@ -15,7 +15,7 @@ from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import AbortableStream, bind
 from motorpool.api.http.request_body import BodyRequest
 from motorpool.api.http.server import HttpServer, ServedApp
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 from motorpool.runtime import SupervisorSpec, System, TaskSpec, open_system
 
 SETTINGS = HttpSettings(stall_seconds=3600)

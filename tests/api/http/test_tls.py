@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from motorpool.api.http.server import tls_context
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 
 
 def make(folder, name, password=None):

@@ -10,7 +10,7 @@ import pytest
 from motorpool.api.program.archive import DUMP, ArchiveWriter, Manifest, VerifiedArchive
 from motorpool.api.program.backup import back_up, restore
 from motorpool.api.program.errors import StartFailed
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 from motorpool.bench.free_ports import free_server_port
 from motorpool.storage.database import migrations
 from motorpool.storage.postgres import dumps

@@ -7,7 +7,7 @@ import pytest
 
 from motorpool.actors.gateway.settings import DeviceSettings
 from motorpool.api.program.file_limit import raise_file_limit
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 
 
 @pytest.mark.parametrize(

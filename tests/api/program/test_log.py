@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from motorpool.api.program.log import open_log
-from motorpool.api.program.settings import LogSettings
+from motorpool.api.settings import LogSettings
 
 
 @pytest.fixture(autouse=True)

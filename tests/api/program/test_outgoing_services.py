@@ -10,8 +10,8 @@ from motorpool.actors.geocoding.geocoders import PROVIDERS
 from motorpool.api.program.configuration import load
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.outgoing_services import build_outgoing_services
-from motorpool.api.program.settings import Settings
 from motorpool.api.program.settings_listing import describe
+from motorpool.api.settings import Settings
 from motorpool.runtime import SystemClock
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 

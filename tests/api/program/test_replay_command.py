@@ -14,7 +14,7 @@ from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.api.main import main
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.replay_command import Span, replay_rules, replay_span
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.devices import devices
 from motorpool.storage.events import events

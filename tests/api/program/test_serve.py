@@ -20,7 +20,7 @@ from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.program.serve import with_retention
-from motorpool.api.program.settings import Settings
+from motorpool.api.settings import Settings
 
 PATIENCE_SECONDS = 60
 

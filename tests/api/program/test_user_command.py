@@ -1,9 +1,9 @@
 import pytest
 
-from motorpool.api.auth.settings import LoginSettings
+from motorpool.api.login_settings import LoginSettings
 from motorpool.api.program.errors import StartFailed
-from motorpool.api.program.settings import Settings
 from motorpool.api.program.user_command import UserEdit, edit_user
+from motorpool.api.settings import Settings
 from motorpool.storage.accounts import links, server, users
 from motorpool.storage.records import User
 

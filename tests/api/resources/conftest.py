@@ -12,7 +12,7 @@ import httpx
 import pytest
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from motorpool.api.auth.settings import OpenIdSettings
+from motorpool.api.login_settings import OpenIdSettings
 
 CALLBACK = "/api/session/openid/callback"
 

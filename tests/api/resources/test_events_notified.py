@@ -12,7 +12,7 @@ from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
 from motorpool.actors.deliveries.webhook import sign
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents
 from motorpool.actors.messages.topics import EVENTS
-from motorpool.api.program.settings import (
+from motorpool.api.settings import (
     WebhookSettings,
 )
 from motorpool.storage.records import Event

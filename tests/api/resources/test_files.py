@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from motorpool.api.program.settings import HttpSettings
 from motorpool.api.resources.files import check_path
+from motorpool.api.settings import HttpSettings
 
 STREAM = {"Content-Type": "application/octet-stream"}
 

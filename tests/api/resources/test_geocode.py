@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from motorpool.api.program.settings import GeocoderSettings
+from motorpool.api.settings import GeocoderSettings
 
 ANSWER = {
     "display_name": "all of it",

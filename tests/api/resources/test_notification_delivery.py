@@ -10,7 +10,7 @@ import trio.testing
 from motorpool.actors.deliveries import MailSettings, SmsSettings
 from motorpool.actors.deliveries.notificators.ntfy import NtfySettings
 from motorpool.actors.messages.topics import WEB_EVENTS
-from motorpool.api.auth.settings import UserSettings
+from motorpool.api.login_settings import UserSettings
 
 HELLO = {"subject": "Maintenance", "body": "The server rests tonight.", "digest": "Rest tonight"}
 

@@ -9,8 +9,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.auth.settings import LoginSettings, OpenIdSettings
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.login_settings import LoginSettings, OpenIdSettings
+from motorpool.api.settings import HttpSettings
 
 AUTH, CALLBACK = "/session/openid/auth", "/session/openid/callback"
 ANN = "ann@example.org"

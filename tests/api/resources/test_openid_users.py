@@ -2,7 +2,7 @@ import pyotp
 import pytest
 import trio
 
-from motorpool.api.auth.settings import UserSettings
+from motorpool.api.login_settings import UserSettings
 from motorpool.storage.accounts import users
 
 ANN = "ann@example.org"

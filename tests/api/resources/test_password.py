@@ -8,10 +8,10 @@ import trio.testing
 
 from motorpool.actors.deliveries import MailSettings
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.auth.settings import UserSettings
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import issue
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.login_settings import UserSettings
+from motorpool.api.settings import HttpSettings
 from motorpool.storage.accounts.signing_keys import SigningKey
 
 HOUR = timedelta(hours=1).total_seconds()

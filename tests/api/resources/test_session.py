@@ -8,8 +8,8 @@ import pyotp
 import trio
 
 from motorpool.api.auth.accounts import MAX_AGE_SECONDS
-from motorpool.api.auth.settings import LoginSettings
-from motorpool.api.program.settings import HttpSettings, Settings
+from motorpool.api.login_settings import LoginSettings
+from motorpool.api.settings import HttpSettings, Settings
 
 
 def basic(email: str, password: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ import jwt
 import pytest
 from trio_websocket import open_websocket_url
 
-from motorpool.api.auth.settings import ShareSettings
+from motorpool.api.login_settings import ShareSettings
 from motorpool.storage.upkeep import expired_rows
 
 TOMORROW = "2026-05-02T12:00:00Z"

@@ -19,7 +19,7 @@ from motorpool.actors.messages.live_stream import (
 from motorpool.actors.messages.playback import PLAYBACK, PlaybackCommandCompleted, PlaybackRequested
 from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.video.settings import VideoSettings
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.units import AccessUnit
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import trio
 
-from motorpool.api.auth.settings import UserSettings
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.login_settings import UserSettings
+from motorpool.api.settings import HttpSettings
 from motorpool.storage.accounts import server
 
 

@@ -11,11 +11,11 @@ import trio.testing
 from trio_websocket import open_websocket_url
 
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC, WEB_EVENTS, DeviceTraffic, WebEvent
-from motorpool.api.auth import authentication
-from motorpool.api.auth.authentication import authenticate
 from motorpool.api.http import server as http_server
 from motorpool.api.http.tcp_server import HttpConnection
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.logins import authentication
+from motorpool.api.logins.authentication import authenticate
+from motorpool.api.settings import HttpSettings
 from motorpool.api.sockets import live_updates
 from motorpool.api.sockets.live_updates import MAX_PENDING_EVENTS
 from motorpool.storage.records import Event

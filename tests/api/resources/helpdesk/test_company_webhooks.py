@@ -5,7 +5,7 @@ import json
 import trio
 
 from motorpool.actors.deliveries.webhook import sign
-from motorpool.api.program.settings import WebhookSettings
+from motorpool.api.settings import WebhookSettings
 from motorpool.storage.deliveries import outbox
 from motorpool.storage.deliveries.outbox import TicketMessage
 

@@ -16,7 +16,7 @@ from motorpool.actors.geocoding.geocoder import Geocoder
 from motorpool.actors.messages.changes import LinkChanged
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.upkeep.settings import PositionSettings
-from motorpool.api.program.settings import GeocoderSettings
+from motorpool.api.settings import GeocoderSettings
 from motorpool.storage.accounts import links
 from motorpool.storage.records import Event
 from motorpool.storage.reports import report_rows

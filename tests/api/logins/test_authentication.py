@@ -1,5 +1,5 @@
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 
 PROXY = {"scope_base": {"client": ("10.0.0.1", 1)}}
 LOGIN = {"email": "admin@example.org", "password": "admin"}

@@ -4,8 +4,8 @@ from typing import get_type_hints
 import pytest
 
 from motorpool.actors.settings import PublicSettings
-from motorpool.api.program.settings import HttpSettings, Settings
 from motorpool.api.program.settings_listing import sentences
+from motorpool.api.settings import HttpSettings, Settings
 
 
 def test_every_field_of_every_section_is_described():

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from motorpool.api.auth.password_logins import check_password
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.logins.password_logins import check_password
 
 
 def password_fault(password: str, min_length: int, *names: str | None) -> str | None:

@@ -4,12 +4,12 @@ from contextlib import suppress
 
 from quart import Request, Websocket
 
-from motorpool.api.auth.known_places import find_known_place, network_of
 from motorpool.api.auth.login_limits import LoginAttempt
 from motorpool.api.auth.login_throttle import LoginLocked
 from motorpool.api.auth.one_time_codes import step_of
 from motorpool.api.http.addresses import client_address
 from motorpool.api.http.errors import Unavailable
+from motorpool.api.logins.known_places import find_known_place, network_of
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import used_codes, users
 from motorpool.storage.accounts.users import Account

@@ -24,7 +24,7 @@ from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT
 from motorpool.actors.geocoding.geocoders import PROVIDERS
 from motorpool.actors.settings import FleetSettings
-from motorpool.api.auth.settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
+from motorpool.api.login_settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
 from motorpool.storage.settings import DatabaseSettings, PostgresSettings
 
 ORDER = (

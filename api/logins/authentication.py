@@ -17,14 +17,14 @@ from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import SessionEnded
 from motorpool.api.auth.caller import Caller
-from motorpool.api.auth.credentials import Credential, find_caller
-from motorpool.api.auth.known_places import remember_address, remember_device
-from motorpool.api.auth.password_logins import check_code, check_password, record_denied
 from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read
 from motorpool.api.engine.call import Call
 from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Forbidden, Unauthorized
 from motorpool.api.http.node_gate import Sender, sender_of
+from motorpool.api.logins.credentials import Credential, find_caller
+from motorpool.api.logins.known_places import remember_address, remember_device
+from motorpool.api.logins.password_logins import check_code, check_password, record_denied
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import sessions
 from motorpool.storage.records import Session, User

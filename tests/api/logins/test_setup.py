@@ -3,8 +3,8 @@
 import pytest
 import trio
 
-from motorpool.api.auth.setup import HEADER, fetch_setup_token
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.logins.setup import HEADER, fetch_setup_token
+from motorpool.api.settings import HttpSettings
 
 FIRST = {"name": "Ann", "email": "ann@example.org", "password": "correct horse"}
 BEHIND = HttpSettings(trusted_proxies=("127.0.0.0/8",))

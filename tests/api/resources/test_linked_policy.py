@@ -4,9 +4,9 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.linked_policy import LinkedPolicy, may_see, may_see_user
 from motorpool.api.engine.list_parameters import ListParameters
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources.linked_policy import LinkedPolicy, may_see, may_see_user
 from motorpool.storage.accounts import links, users
 from motorpool.storage.devices import commands, devices
 

@@ -1,6 +1,6 @@
 import re
 
-from motorpool.api.program.version import INTERFACE, program_version
+from motorpool.api.version import INTERFACE, program_version
 
 
 def test_the_interface_and_the_program_have_versions_of_their_own():

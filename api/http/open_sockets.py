@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.api.http.errors import TooManyRequests
-from motorpool.api.program.settings import HttpSettings
+from motorpool.api.settings import HttpSettings
 
 RETRY_SECONDS = 60
 

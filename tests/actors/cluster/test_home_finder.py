@@ -2,8 +2,8 @@
 
 import trio
 
-from motorpool.api.cluster import home_finder
-from motorpool.api.cluster.home_finder import HomeFinder
+from motorpool.actors.cluster import home_finder
+from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.storage.cluster import homes
 from motorpool.storage.database import nodes
 from motorpool.storage.devices import devices

@@ -1,4 +1,4 @@
-"""Settings of logins, users and shares; the form of a setting is described in api/program/settings.py."""
+"""Settings of logins, users and shares; the form of a setting is described in api/settings.py."""
 
 from dataclasses import dataclass
 from typing import Annotated

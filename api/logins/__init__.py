@@ -1,0 +1,1 @@
+"""Who sent a request: credentials, sessions, passwords, and what else a login checks."""
