@@ -351,20 +351,15 @@ def test_asyncio_and_asyncpg_live_in_the_driver_module_only():
 
 def test_a_start_of_the_server_imports_no_http_client():
     """The modules with httpx, and rich for its command line, are imported by the first outgoing request."""
-    clients = {"actors/http/requests.py", "actors/http/guarded_network.py"}
+    clients = {"actors/http/http_session.py", "actors/http/guarded_network.py"}
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in _sources("runtime", "codecs", "storage", "actors", "api")
         if path.relative_to(ROOT).as_posix() not in clients
         for node in _at_import(path)
-        if {"httpx", "httpcore", "guarded_network"} & _names(node)
-        or ("motorpool.actors.http" in _modules(node) and "requests" in _names(node))
+        if {"httpx", "httpcore", "guarded_network", "http_session"} & _names(node)
     ]
     assert not wrong, "\n".join(wrong)
-
-
-def _modules(statement: ast.Import | ast.ImportFrom) -> set[str]:
-    return {statement.module or ""} if isinstance(statement, ast.ImportFrom) else set()
 
 
 def _names(statement: ast.Import | ast.ImportFrom) -> set[str]:

@@ -7,7 +7,8 @@ from motorpool.actors.deliveries.smtp import SmtpAccount
 from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
 from motorpool.actors.http.address_guard import AddressGuard
 from motorpool.actors.http.errors import DeliveryRefused, LimitExceeded, OutgoingError, Unreachable
-from motorpool.actors.http.http import HttpResponse, OutgoingHttp
+from motorpool.actors.http.http import OutgoingHttp
+from motorpool.actors.http.response import HttpResponse
 
 __all__ = [
     "AddressGuard",

@@ -19,7 +19,7 @@ from motorpool.actors.deliveries.webhook_schedule import (
     delay_seconds,
 )
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable
-from motorpool.actors.http.http import HttpResponse
+from motorpool.actors.http.response import HttpResponse
 from motorpool.actors.messages.topics import RECEIVERS_PAUSED, ReceiverPaused
 from motorpool.runtime import BackOff, Context
 from motorpool.storage.database.database import Database

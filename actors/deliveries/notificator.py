@@ -18,7 +18,8 @@ from motorpool.actors.deliveries.lane import Lane
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.deliveries.webhook import Webhooks
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable
-from motorpool.actors.http.http import HttpResponse, OutgoingHttp
+from motorpool.actors.http.http import OutgoingHttp
+from motorpool.actors.http.response import HttpResponse
 from motorpool.storage.deliveries.outbox import Attachment, OutgoingMessage
 from motorpool.storage.deliveries.queue import QueuedMessage
 from motorpool.storage.records import User

@@ -13,7 +13,7 @@ from motorpool.actors.deliveries.leased_source import LeasedSource
 from motorpool.actors.deliveries.webhook import refusal
 from motorpool.actors.deliveries.webhook_schedule import GONE_AFTER, GONE_FAILURES
 from motorpool.actors.http.errors import OutgoingError, ReceiverGone
-from motorpool.actors.http.http import HttpResponse
+from motorpool.actors.http.response import HttpResponse
 from motorpool.actors.messages.counters import OUTBOX_GIVEN_UP
 from motorpool.runtime import Clock, Context, Signal
 from motorpool.storage.database.database import Database

@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 import trio
 
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, ReceiverGone, Unreachable
-from motorpool.actors.http.http import HttpResponse, OutgoingHttp
+from motorpool.actors.http.http import OutgoingHttp
+from motorpool.actors.http.response import HttpResponse
 
 WEBHOOK_URL = "webhook.url"
 WEBHOOK_SECRET = "webhook.secret"  # noqa: S105 - the name of an attribute
@@ -155,31 +156,34 @@ class WebhookSession:
         headers = {**self._headers, "webhook-id": message_id, "webhook-timestamp": str(timestamp)}
         if secrets:
             headers["webhook-signature"] = sign(secrets, message_id, timestamp, body)
-        begun = trio.current_time()
-        await self._acquire_slot()
+        seconds = await self._acquire_slot()
         try:
             return await session.request(
                 "POST",
                 url,
                 headers=headers,
                 content=body,
-                seconds=SECONDS - (trio.current_time() - begun),
+                seconds=seconds,
                 max_bytes=MAX_ANSWER_BYTES,
                 truncate=True,
             )
         finally:
             self._http.slots[False].release()
 
-    async def _acquire_slot(self) -> None:
+    async def _acquire_slot(self) -> float:
+        """Return how many seconds are left for the request."""
         slots = self._http.slots[False]
         try:
             # Without letting other tasks run, which acquire() does.
             slots.acquire_nowait()
         except trio.WouldBlock:
-            with trio.move_on_after(SECONDS) as waiting:
+            deadline = trio.current_time() + SECONDS
+            with trio.move_on_at(deadline) as waiting:
                 await slots.acquire()
             if waiting.cancelled_caught:
                 raise Unreachable("too many webhooks are being called", cause="timeout") from None
+            return deadline - trio.current_time()
+        return SECONDS
 
 
 class Webhooks:

@@ -1,14 +1,17 @@
 """Sends messages to an HTTP URL, each in its own POST request."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import trio
 
 from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
-from motorpool.actors.http.http import HttpSession
 from motorpool.runtime import BackOff
+
+if TYPE_CHECKING:
+    from motorpool.actors.http.http_session import HttpSession
 
 BACK_OFF = BackOff(first_seconds=0.5, max_seconds=60.0)
 """Delay before the next attempt at a message."""
@@ -25,7 +28,7 @@ class HttpDestination:
 
     def __init__(
         self,
-        session: HttpSession,
+        session: "HttpSession",
         url: str,
         headers: Mapping[str, str],
         queue: ForwardQueue,

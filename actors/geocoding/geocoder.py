@@ -9,7 +9,8 @@ import trio
 from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT, Address, format_address
 from motorpool.actors.geocoding.geocoders import PROVIDERS
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable
-from motorpool.actors.http.http import HttpResponse, OutgoingHttp
+from motorpool.actors.http.http import OutgoingHttp
+from motorpool.actors.http.response import HttpResponse
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS
 
 MAX_RESPONSE_BYTES = 256 * 1024

@@ -1,74 +1,106 @@
 """The network of httpcore, with connections to permitted addresses only."""
 
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 import httpcore
 import trio
 
 from motorpool.actors.http.address_guard import AddressGuard
-from motorpool.actors.http.errors import Unreachable, is_tls, root_cause
+from motorpool.actors.http.errors import Cause, Unreachable, is_tls, root_cause
 
 
-class KeptConnectionClosed(httpcore.ReadError):
-    """A connection that was kept from an earlier request ended without a byte of an answer to this one."""
+@dataclass
+class Progress:
+    """How far a request has come."""
+
+    host: str
+    """Where it goes, as errors name it."""
+    is_kept: bool = True
+    """Whether it uses a connection of an earlier request."""
+    address: str = ""
+    """The IP address that it was written to."""
+    has_answer: bool = False
+    """Whether a byte was received since then."""
+
+
+PROGRESS: ContextVar[Progress] = ContextVar("PROGRESS")
+"""That of the present task's request: httpcore does not tell its network which request it connects for."""
 
 
 class GuardedStream(httpcore.AsyncNetworkStream):
-    """A connection to an address that was checked."""
+    """A connection to the first of some addresses that accepts one, and with TLS proves to be the host."""
 
-    def __init__(self, stream: httpcore.AsyncNetworkStream, host: str, address: str) -> None:
-        self._stream = stream
+    def __init__(self, host: str, addresses: Iterator[str], port: int) -> None:
         self._host = host
-        self.address = address
-        """The IP address of the other end."""
-        self.received = 0
-        """Bytes that were read since the last write."""
-        self._is_kept = False
-        """Whether an earlier request was answered on it."""
+        self._addresses = addresses
+        self._port = port
+        self._address = ""
+        self._failure: Unreachable | None = None
+        self._stream: httpcore.AsyncNetworkStream
+        self._began = 0.0
+
+    async def connect(self, seconds: float | None) -> None:
+        """Connect to the next address that accepts it. Raises Unreachable."""
+        for address in self._addresses:
+            self._address, self._began = address, trio.current_time()
+            try:
+                self._stream = await httpcore.TrioBackend().connect_tcp(address, self._port, seconds)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                self._note(error, seconds)
+            else:
+                return
+        assert self._failure is not None
+        raise self._failure
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> "GuardedStream":
+        """Verify the certificate against the name; connect to the next address where that fails.
+
+        `timeout` includes the connection. Raises Unreachable.
+        """
+        while True:
+            left = None if timeout is None else max(0.0, self._began + timeout - trio.current_time())
+            plain = self._stream
+            try:
+                self._stream = await plain.start_tls(ssl_context, server_hostname, left)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                self._note(error, timeout)
+            except BaseException:
+                # httpcore does not close it where the handshake is cancelled.
+                with trio.CancelScope(shield=True):
+                    await plain.aclose()
+                raise
+            else:
+                return self
+            await self.connect(timeout)
+
+    def _note(self, error: Exception, seconds: float | None) -> None:
+        cause: Cause = "tls" if is_tls(error) else "connect"
+        why = f": {root_cause(error)}"
+        if isinstance(error, httpcore.ConnectTimeout):
+            cause, why = "timeout", f" within {seconds:g} s"
+        text = f"{self._host} cannot be connected to{why}"
+        self._failure = Unreachable(text, cause=cause, address=self._address)
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Return what comes next, empty at the end. Raises KeptConnectionClosed."""
-        try:
-            data = await self._stream.read(max_bytes, timeout)
-        except httpcore.ReadError:
-            data = b""
-            if not self._lacks_answer:
-                raise
-        if not data and self._lacks_answer:
-            raise KeptConnectionClosed
-        self.received += len(data)
+        """Return what comes next, empty at the end."""
+        data = await self._stream.read(max_bytes, timeout)
+        if data:
+            PROGRESS.get().has_answer = True
         return data
-
-    @property
-    def _lacks_answer(self) -> bool:
-        return self._is_kept and not self.received
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send a part of a request."""
-        self._is_kept = self._is_kept or self.received > 0
-        self.received = 0
+        PROGRESS.get().address = self._address
         await self._stream.write(buffer, timeout)
 
     async def aclose(self) -> None:
         """Close the connection."""
         await self._stream.aclose()
-
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> "GuardedStream":
-        """Return the connection after the handshake; the certificate is verified against the name.
-
-        Raises Unreachable.
-        """
-        try:
-            stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
-        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            raise _unreachable(self._host, self.address, error, timeout) from None
-        return GuardedStream(stream, self._host, self.address)
 
     def get_extra_info(self, info: str) -> object:
         """Return what httpcore asks, such as "is_readable"."""
@@ -76,16 +108,13 @@ class GuardedStream(httpcore.AsyncNetworkStream):
 
 
 class GuardedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to the first address of a host that accepts a connection, of those that a guard permits."""
+    """Connects to the addresses of a host that a guard permits."""
 
     def __init__(self, guard: AddressGuard, *, trusted: bool, listed_only: bool) -> None:
         """`trusted` and `listed_only` as for `AddressGuard.resolve`."""
         self._guard = guard
         self._trusted = trusted
         self._listed_only = listed_only
-        self._network = httpcore.TrioBackend()
-        self.address = ""
-        """The IP address of the latest connection; empty while one is opened."""
 
     async def connect_tcp(
         self,
@@ -99,34 +128,11 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
 
         Raises Unreachable or DeliveryRefused.
         """
-        failure: Unreachable | None = None
-        self.address = ""
-        for address in await self._guard.resolve(
-            host, port, trusted=self._trusted, listed_only=self._listed_only
-        ):
-            try:
-                stream = await self._network.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failure = _unreachable(host, address, error, timeout)
-            else:
-                self.address = address
-                return GuardedStream(stream, host, address)
-        assert failure is not None
-        raise failure
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await trio.sleep(seconds)
-
-
-def _unreachable(host: str, address: str, error: Exception, seconds: float | None) -> Unreachable:
-    if isinstance(error, httpcore.ConnectTimeout):
-        text = f"{host} cannot be connected to within {seconds:g} s"
-        return Unreachable(text, cause="timeout", address=address)
-    return Unreachable(
-        f"{host} cannot be connected to: {root_cause(error)}",
-        cause="tls" if is_tls(error) else "connect",
-        address=address,
-    )
+        progress = PROGRESS.get()
+        progress.is_kept = False
+        addresses = await self._guard.resolve(
+            progress.host, port, trusted=self._trusted, listed_only=self._listed_only
+        )
+        stream = GuardedStream(progress.host, iter(addresses), port)
+        await stream.connect(timeout)
+        return stream

@@ -13,7 +13,8 @@ import msgspec
 import trio
 
 from motorpool.actors.http.errors import OutgoingError, one_line
-from motorpool.actors.http.http import HttpResponse, OutgoingHttp
+from motorpool.actors.http.http import OutgoingHttp
+from motorpool.actors.http.response import HttpResponse
 
 CACHE_SECONDS = 3600.0
 RETRY_SECONDS = 10.0

@@ -155,6 +155,12 @@ async def test_other_answers_refuse_this_message(web_server, status):
     assert len(server.asked) == 1
 
 
+async def test_a_receiver_that_hangs_is_named(hanging_port, monkeypatch):
+    monkeypatch.setattr(webhook, "SECONDS", 0.05)
+    with pytest.raises(Unreachable, match=r"^127\.0\.0\.1 gave no answer within 0\.05 s$"):
+        await send(f"http://127.0.0.1:{hanging_port}/?key=secret", "127.0.0.0/8")
+
+
 async def test_410_ends_it(web_server):
     server = web_server(lambda _: (410, b""))
     with pytest.raises(ReceiverGone):

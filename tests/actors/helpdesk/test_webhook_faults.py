@@ -16,7 +16,7 @@ import trio
 from motorpool.actors.deliveries import OutgoingServices, turn
 from motorpool.actors.helpdesk.webhook_sender import WebhookSender
 from motorpool.actors.http.errors import Unreachable
-from motorpool.actors.http.http import HttpResponse
+from motorpool.actors.http.response import HttpResponse
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
 from motorpool.runtime import ChildSpec, SupervisorSpec
 from motorpool.storage.deliveries import attempts as attempt_records
