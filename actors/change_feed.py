@@ -22,35 +22,9 @@ from typing import Any
 
 import trio
 
+from motorpool.actors.messages import changes as facts
 from motorpool.actors.messages.access import ACCESS
-from motorpool.actors.messages.changes import (
-    CHANGES,
-    COMMITTED_CHANGES,
-    LOCAL_CHANGES,
-    TICKETS,
-    ApplyChanges,
-    AttributeChanged,
-    CalendarChanged,
-    Change,
-    CompanyChanged,
-    DeviceChanged,
-    DeviceMoved,
-    DriverChanged,
-    DutyReleased,
-    EverythingChanged,
-    GeofenceChanged,
-    GroupChanged,
-    LinkChanged,
-    MaintenanceChanged,
-    PositionsDeleted,
-    QueueFilled,
-    ScheduleChanged,
-    ScheduledReportChanged,
-    ServerChanged,
-    TicketChanged,
-    TicketPriorityChanged,
-    UserChanged,
-)
+from motorpool.actors.messages.changes import Change
 from motorpool.actors.messages.directory import DIRECTORY
 from motorpool.actors.messages.duties import DUTY_KEEPER
 from motorpool.actors.messages.homes import HOMES
@@ -67,6 +41,8 @@ FOLLOW_SECONDS = 30.0
 """A follower has at most this long. Reading the links of 100,000 devices takes well under it."""
 
 _RULE_LINKS = frozenset((kind.owner, kind.property) for kind in RULE_LINKS)
+_CALENDARS = facts.CalendarChanged, facts.ServerChanged, facts.EverythingChanged
+"""What may change the windows of a calendar: the attributes of the server name a time zone."""
 
 Follower = Callable[[System, tuple[Change, ...]], Awaitable[None]]
 
@@ -76,18 +52,23 @@ def _actor(kind: Kind[None, Any], concerns: Callable[[Change], bool]) -> Followe
 
     async def follow(system: System, changes: tuple[Change, ...]) -> None:
         if any(map(concerns, changes)):
-            await system.ref(kind).ask(ApplyChanges(changes), seconds=FOLLOW_SECONDS)
+            await system.ref(kind).ask(facts.ApplyChanges(changes), seconds=FOLLOW_SECONDS)
 
     return follow
 
 
+def _any_of(*kinds: type[Change]) -> Callable[[Change], bool]:
+    """All facts of these types concern the actor."""
+    return lambda change: isinstance(change, kinds)
+
+
 def _concerns_access(change: Change) -> bool:
     match change:
-        case DeviceChanged() | GroupChanged():
+        case facts.DeviceChanged() | facts.GroupChanged():
             return change.affects_visibility
-        case UserChanged():
+        case facts.UserChanged():
             return change.operation == "deleted"
-        case LinkChanged(owner="user") | EverythingChanged():
+        case facts.LinkChanged(owner="user") | facts.EverythingChanged():
             return True
         case _:
             return False
@@ -96,21 +77,21 @@ def _concerns_access(change: Change) -> bool:
 def concerns_rules(change: Change) -> bool:
     """Whether a change may give devices other rules, beside a change of their own rows."""
     match change:
-        case DeviceChanged():
+        case facts.DeviceChanged():
             return change.operation == "deleted"
-        case GroupChanged():
+        case facts.GroupChanged():
             return not change.only({"name"})
-        case LinkChanged():
+        case facts.LinkChanged():
             return (change.owner, change.property) in _RULE_LINKS
-        case ServerChanged():
+        case facts.ServerChanged():
             return any(field.startswith("attributes.") for field in change.fields)
         case (
-            GeofenceChanged()
-            | AttributeChanged()
-            | MaintenanceChanged()
-            | DriverChanged()
-            | CalendarChanged()
-            | EverythingChanged()
+            facts.GeofenceChanged()
+            | facts.AttributeChanged()
+            | facts.MaintenanceChanged()
+            | facts.DriverChanged()
+            | facts.CalendarChanged()
+            | facts.EverythingChanged()
         ):
             return True
         case _:
@@ -118,43 +99,20 @@ def concerns_rules(change: Change) -> bool:
 
 
 def _concerns_directory(change: Change) -> bool:
-    match change:
-        case DeviceChanged(operation="deleted") | PositionsDeleted():
-            return True
-        case _:
-            return False
-
-
-def _concerns_timetable(change: Change) -> bool:
-    return isinstance(change, CalendarChanged | ScheduleChanged | ServerChanged | EverythingChanged)
-
-
-def _concerns_report_timetable(change: Change) -> bool:
-    return isinstance(change, CalendarChanged | ScheduledReportChanged | ServerChanged | EverythingChanged)
-
-
-def _concerns_timed_events(change: Change) -> bool:
-    return isinstance(
-        change,
-        DeviceChanged
-        | GroupChanged
-        | MaintenanceChanged
-        | GeofenceChanged
-        | CalendarChanged
-        | ServerChanged
-        | EverythingChanged,
-    )
+    if isinstance(change, facts.DeviceChanged):
+        return change.operation == "deleted"
+    return isinstance(change, facts.PositionsDeleted)
 
 
 def _concerns_ticket_recalculations(change: Change) -> bool:
     match change:
-        case CalendarChanged():
+        case facts.CalendarChanged():
             return not WINDOW_FIELDS.isdisjoint(change.fields)
-        case CompanyChanged():
+        case facts.CompanyChanged():
             return "attributes.autoCloseDays" in change.fields or not ZONE_FIELDS.isdisjoint(change.fields)
-        case ServerChanged():
+        case facts.ServerChanged():
             return not ZONE_FIELDS.isdisjoint(change.fields)
-        case TicketPriorityChanged() | EverythingChanged():
+        case facts.TicketPriorityChanged() | facts.EverythingChanged():
             return True
         case _:
             return False
@@ -162,7 +120,7 @@ def _concerns_ticket_recalculations(change: Change) -> bool:
 
 async def _cached_rows(system: System, changes: tuple[Change, ...]) -> None:
     """Caches of rows drop those that changed."""
-    system.topic(COMMITTED_CHANGES).publish(changes)
+    system.topic(facts.COMMITTED_CHANGES).publish(changes)
 
 
 async def _devices(system: System, changes: tuple[Change, ...]) -> None:
@@ -170,11 +128,11 @@ async def _devices(system: System, changes: tuple[Change, ...]) -> None:
     for change in changes:
         message: DeviceMessage
         match change:
-            case DeviceChanged():
+            case facts.DeviceChanged():
                 device, message = system.ref(DEVICE, change.id), change
-            case PositionsDeleted():
+            case facts.PositionsDeleted():
                 device, message = system.ref(DEVICE, change.device_id), change
-            case QueueFilled():
+            case facts.QueueFilled():
                 device, message = system.ref(DEVICE, change.device_id), DeliverQueued()
             case _:
                 continue
@@ -185,11 +143,11 @@ async def _devices(system: System, changes: tuple[Change, ...]) -> None:
 
 async def _subscribers(system: System, changes: tuple[Change, ...]) -> None:
     """Open sockets and other subscribers of the topics."""
-    tickets = tuple(change for change in changes if isinstance(change, TicketChanged))
+    tickets = tuple(change for change in changes if isinstance(change, facts.TicketChanged))
     if tickets:
-        system.topic(TICKETS).publish(tickets)
+        system.topic(facts.TICKETS).publish(tickets)
     if len(tickets) < len(changes):
-        system.topic(CHANGES).publish(changes)
+        system.topic(facts.CHANGES).publish(changes)
 
 
 FOLLOWERS: tuple[Follower, ...] = (
@@ -198,11 +156,20 @@ FOLLOWERS: tuple[Follower, ...] = (
     _actor(RULE_CACHE, concerns_rules),
     _devices,
     _actor(DIRECTORY, _concerns_directory),
-    _actor(HOMES, lambda change: isinstance(change, DeviceMoved | EverythingChanged)),
-    _actor(DUTY_KEEPER, lambda change: isinstance(change, DutyReleased)),
-    _actor(TIMETABLE, _concerns_timetable),
-    _actor(REPORT_TIMETABLE, _concerns_report_timetable),
-    _actor(TIMED_EVENTS, _concerns_timed_events),
+    _actor(HOMES, _any_of(facts.DeviceMoved, facts.EverythingChanged)),
+    _actor(DUTY_KEEPER, _any_of(facts.DutyReleased)),
+    _actor(TIMETABLE, _any_of(facts.ScheduleChanged, *_CALENDARS)),
+    _actor(REPORT_TIMETABLE, _any_of(facts.ScheduledReportChanged, *_CALENDARS)),
+    _actor(
+        TIMED_EVENTS,
+        _any_of(
+            facts.DeviceChanged,
+            facts.GroupChanged,
+            facts.MaintenanceChanged,
+            facts.GeofenceChanged,
+            *_CALENDARS,
+        ),
+    ),
     _actor(TICKET_RECALCULATIONS, _concerns_ticket_recalculations),
     _subscribers,
 )
@@ -214,7 +181,7 @@ async def publish_changes(system: System, *changes: Change) -> None:
     Call it once for a transaction, after the commit, shielded from cancellation. Other servers of the
     database follow within milliseconds (actors/cluster/change_relay.py).
     """
-    system.topic(LOCAL_CHANGES).publish(changes)
+    system.topic(facts.LOCAL_CHANGES).publish(changes)
     await apply_changes(system, *changes)
 
 

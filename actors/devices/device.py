@@ -14,36 +14,11 @@ from motorpool.actors.devices.device_uploads import DeviceUploads
 from motorpool.actors.devices.online_status import OnlineStatus
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.devices.rule_cache import RuleCache
+from motorpool.actors.messages import uplink
 from motorpool.actors.messages.changes import DeviceChanged, PositionsDeleted
-from motorpool.actors.messages.downlink import (
-    DeliverInResponse,
-    Reannounce,
-)
+from motorpool.actors.messages.downlink import DeliverInResponse, Reannounce
 from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDisconnected
-from motorpool.actors.messages.uplink import (
-    DEVICE,
-    AlarmFileStored,
-    AttachConnection,
-    AuthorizeAlarmUpload,
-    CheckExpiration,
-    CheckRules,
-    CheckStatus,
-    CommandAnswered,
-    Connected,
-    ConnectedElsewhere,
-    DeliverQueued,
-    DetachConnection,
-    DeviceMessage,
-    DeviceSeen,
-    Disconnected,
-    GetCommandTypes,
-    MediaUploaded,
-    PositionReported,
-    RecordingListReceived,
-    SendCommand,
-    SetAccumulators,
-    StoredElsewhere,
-)
+from motorpool.actors.messages.uplink import DEVICE, DeviceMessage
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import ALARM_LABEL, PositionReport
@@ -115,53 +90,58 @@ class DeviceActor(Actor[DeviceMessage]):
     def handle(self, message: DeviceMessage) -> object:
         """Handle one message; the frequent ones come first and mostly do not wait."""
         match message:
-            case PositionReported():
+            case uplink.PositionReported():
                 return self._position_reported(message)
-            case DeviceSeen():
+            case uplink.DeviceSeen():
                 return self._device_seen(message)
-            case Connected():
+            case uplink.Connected():
                 return self._connected(message)
-            case Disconnected():
+            case uplink.Disconnected():
                 return self._disconnected(message)
-            case AttachConnection():
+            case uplink.AttachConnection():
                 return self._session.attach(message.connection, message.unique_ids)
-            case DetachConnection():
+            case uplink.DetachConnection():
                 return self._session.detach(message.connection)
-            case SendCommand():
+            case uplink.SendCommand():
                 self._session.current_rules()
                 return self._commands.send(message)
-            case DeliverQueued():
+            case uplink.DeliverQueued():
                 self._commands.queue.waiting = True
                 return self._commands.drain()
-            case ConnectedElsewhere():
+            case uplink.ConnectedElsewhere():
                 return self._connected_elsewhere()
-            case StoredElsewhere():
+            case uplink.StoredElsewhere():
                 return self._stored_elsewhere()
-            case GetCommandTypes():
+            case uplink.GetCommandTypes():
                 return self._commands.types()
             case DeviceChanged():
                 return None if message.only(UNUSED_FIELDS) else self._read_row(message)
             case PositionsDeleted():
                 return self._positions.reload()
-            case SetAccumulators():
+            case uplink.SetAccumulators():
                 return self._positions.set_accumulators(message)
-            case CheckRules():
+            case uplink.CheckRules():
                 self._session.current_rules()
                 return None
-            case CheckStatus():
+            case uplink.CheckStatus():
                 return self._online_status.check()
-            case CheckExpiration():
+            case uplink.CheckExpiration():
                 return self._follow_row(self._session.row)
-            case AuthorizeAlarmUpload():
+            case uplink.AuthorizeAlarmUpload():
                 return self._authorize_upload(message)
-            case CommandAnswered() | MediaUploaded() | AlarmFileStored() | RecordingListReceived():
+            case (
+                uplink.CommandAnswered()
+                | uplink.MediaUploaded()
+                | uplink.AlarmFileStored()
+                | uplink.RecordingListReceived()
+            ):
                 return self._other_report(message)
             case _:
                 assert_never(message)
 
     # Positions
 
-    def _position_reported(self, message: PositionReported) -> object:
+    def _position_reported(self, message: uplink.PositionReported) -> object:
         session = self._session
         if not session.is_served:
             return session.refuse(message.connection, message.report.receipt)
@@ -176,7 +156,7 @@ class DeviceActor(Actor[DeviceMessage]):
             return self._uploads.request_alarm_files(report, message.connection, waits)
         return waits
 
-    async def _deliver_then_store(self, message: PositionReported) -> None:
+    async def _deliver_then_store(self, message: uplink.PositionReported) -> None:
         claimed = await self._commands.queue.claim()
         if claimed is not None:
             try:
@@ -193,7 +173,7 @@ class DeviceActor(Actor[DeviceMessage]):
 
     # Connection
 
-    def _device_seen(self, message: DeviceSeen) -> None:
+    def _device_seen(self, message: uplink.DeviceSeen) -> None:
         session = self._session
         if not session.is_served:
             return session.refuse(message.connection)
@@ -201,7 +181,7 @@ class DeviceActor(Actor[DeviceMessage]):
             message.connection.offer(Reannounce())
         return self._online_status.mark_seen(self.context.clock.now())
 
-    def _connected(self, message: Connected) -> None:
+    def _connected(self, message: uplink.Connected) -> None:
         if not self._session.connect(message):
             return
         if self._options.clustered:
@@ -209,9 +189,9 @@ class DeviceActor(Actor[DeviceMessage]):
         self._commands.connection_changed()
         self._online_status.mark_seen(self.context.clock.now())
         if self._commands.queue.waiting:
-            self.context.ref.offer(DeliverQueued())
+            self.context.ref.offer(uplink.DeliverQueued())
 
-    def _disconnected(self, message: Disconnected) -> None:
+    def _disconnected(self, message: uplink.Disconnected) -> None:
         if self._session.disconnect(message.connection):
             if self._options.clustered:
                 self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
@@ -265,31 +245,35 @@ class DeviceActor(Actor[DeviceMessage]):
     # Other reports, and events without a position
 
     def _other_report(
-        self, message: CommandAnswered | MediaUploaded | AlarmFileStored | RecordingListReceived
+        self,
+        message: uplink.CommandAnswered
+        | uplink.MediaUploaded
+        | uplink.AlarmFileStored
+        | uplink.RecordingListReceived,
     ) -> object:
         if not self._session.is_served:
             return self._session.refuse(message.connection)
         match message:
-            case CommandAnswered():
+            case uplink.CommandAnswered():
                 return self._command_answered(message)
-            case MediaUploaded():
+            case uplink.MediaUploaded():
                 return self._uploads.media_uploaded(message)
-            case AlarmFileStored():
+            case uplink.AlarmFileStored():
                 return self._uploads.alarm_file_stored(message)
-            case RecordingListReceived():
+            case uplink.RecordingListReceived():
                 self._online_status.mark_seen(self.context.clock.now())
                 return self._uploads.recording_list_received(message)
             case _:
                 assert_never(message)
 
-    def _authorize_upload(self, message: AuthorizeAlarmUpload) -> str:
+    def _authorize_upload(self, message: uplink.AuthorizeAlarmUpload) -> str:
         unique_id = self._uploads.authorize(message)
         if message.connection == self._session.connection or not unique_id:
             return unique_id
         is_attached = self._session.attach(message.connection, message.upload.unique_ids)
         return unique_id if is_attached else ""
 
-    def _command_answered(self, message: CommandAnswered) -> object:
+    def _command_answered(self, message: uplink.CommandAnswered) -> object:
         result = message.result
         if self._commands.answered(result) and result.ok and result.receipt is None:
             # A stream began or ended with its readers, who see that.

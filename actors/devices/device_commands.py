@@ -20,17 +20,8 @@ from motorpool.actors.devices.command_validation import (
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.expected_answers import FOR_READERS, ExpectedAnswers
 from motorpool.actors.devices.options import DeviceOptions
-from motorpool.actors.messages.downlink import (
-    ConnectionMessage,
-    EncodingRefused,
-    Transmit,
-    TransmitOutcome,
-)
-from motorpool.actors.messages.live_stream import (
-    STREAM,
-    HoldStream,
-    ReleaseStream,
-)
+from motorpool.actors.messages.downlink import ConnectionMessage, EncodingRefused, Transmit, TransmitOutcome
+from motorpool.actors.messages.live_stream import STREAM, HoldStream, ReleaseStream
 from motorpool.actors.messages.playback import (
     PLAYBACK,
     PlaybackCommandCompleted,

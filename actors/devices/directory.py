@@ -10,28 +10,15 @@ from datetime import datetime
 from typing import assert_never
 
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses, apply_updates
+from motorpool.actors.messages import directory as messages
+from motorpool.actors.messages import topics
 from motorpool.actors.messages.changes import ApplyChanges, Change, DeviceChanged, PositionsDeleted
 from motorpool.actors.messages.directory import (
-    DeviceStatusChanged,
     DirectoryMessage,
-    GetDeviceStatuses,
-    GetDirectorySizes,
-    GetLastUpdates,
-    GetLatestPositions,
-    PositionsAddressed,
-    PositionsStored,
-    SaveDue,
 )
 from motorpool.actors.messages.homes import LivingServers
 from motorpool.actors.messages.remote import ApplyRemoteUpdates, GetLoadedDevices
-from motorpool.actors.messages.topics import (
-    ADDRESSED_POSITIONS,
-    DEVICES,
-    LATEST_POSITIONS,
-    LOCAL_STATUSES,
-    POSITIONS,
-    DeviceStatus,
-)
+from motorpool.actors.messages.topics import DeviceStatus
 from motorpool.actors.rules.fold import is_latest
 from motorpool.runtime import Actor, Failure
 from motorpool.storage.database.database import Database
@@ -70,9 +57,11 @@ class Directory(Actor[DirectoryMessage]):
             self._last_update = await device_states.all_last_updates(self._database)
         except StorageError as error:
             self.context.log.warning("cannot load the last updates: %s", error)
-        self.context.system.topic(POSITIONS).forward(self.context.ref, PositionsStored)
-        self.context.system.topic(ADDRESSED_POSITIONS).forward(self.context.ref, PositionsAddressed)
-        self.context.every(SAVE_SECONDS, SaveDue())
+        self.context.system.topic(topics.POSITIONS).forward(self.context.ref, messages.PositionsStored)
+        self.context.system.topic(topics.ADDRESSED_POSITIONS).forward(
+            self.context.ref, messages.PositionsAddressed
+        )
+        self.context.every(SAVE_SECONDS, messages.SaveDue())
 
     async def stop(self) -> None:
         """Save the last updates."""
@@ -81,24 +70,24 @@ class Directory(Actor[DirectoryMessage]):
     def handle(self, message: DirectoryMessage) -> object:
         """Handle one message; waits only to read or save."""
         match message:
-            case PositionsStored():
+            case messages.PositionsStored():
                 return self._positions_stored(message.positions)
-            case PositionsAddressed():
+            case messages.PositionsAddressed():
                 return self._positions_addressed(message.positions)
-            case DeviceStatusChanged():
+            case messages.DeviceStatusChanged():
                 return self._status_changed(message.status)
-            case GetDeviceStatuses():
+            case messages.GetDeviceStatuses():
                 return self._get_statuses(message)
-            case GetLatestPositions():
+            case messages.GetLatestPositions():
                 return self._get_latest(message.device_ids)
-            case GetLastUpdates():
+            case messages.GetLastUpdates():
                 known = self._last_update
                 return {number: known[number] for number in message.device_ids if number in known}
-            case GetDirectorySizes():
+            case messages.GetDirectorySizes():
                 return self._sizes()
             case ApplyChanges():
                 return self._apply(message.changes)
-            case SaveDue():
+            case messages.SaveDue():
                 return self._save()
             case ApplyRemoteUpdates():
                 return self._apply_remote(message)
@@ -131,14 +120,14 @@ class Directory(Actor[DirectoryMessage]):
                 self._latest[position.device_id] = position
                 latest.append(position)
         if latest:
-            self.context.system.topic(LATEST_POSITIONS).publish(tuple(latest))
+            self.context.system.topic(topics.LATEST_POSITIONS).publish(tuple(latest))
 
     def _status_changed(self, status: DeviceStatus) -> None:
         device_id = status.device_id
         shown = status.status
         if self._cluster_statuses is not None:
             shown = self._cluster_statuses.set_here(device_id, shown)
-            self.context.system.topic(LOCAL_STATUSES).publish(status)
+            self.context.system.topic(topics.LOCAL_STATUSES).publish(status)
         self._status[device_id] = shown
         if status.last_update is not None:
             self._last_update[device_id] = status.last_update
@@ -161,7 +150,7 @@ class Directory(Actor[DirectoryMessage]):
             self._publish_statuses(shown)
 
     def _publish_statuses(self, device_ids: Iterable[int]) -> None:
-        self.context.system.topic(DEVICES).publish(
+        self.context.system.topic(topics.DEVICES).publish(
             tuple(self._status_of(device_id) for device_id in device_ids)
         )
 
@@ -182,19 +171,21 @@ class Directory(Actor[DirectoryMessage]):
             "last updates not saved yet": len(self._unsaved),
         }
 
-    def _get_statuses(self, asked: GetDeviceStatuses) -> object:
+    def _get_statuses(self, asked: messages.GetDeviceStatuses) -> object:
         if not self._latest.keys() >= set(asked.device_ids):
             return self._load_then_statuses(asked)
         return self._statuses_of(asked)
 
-    async def _load_then_statuses(self, asked: GetDeviceStatuses) -> dict[int, DeviceStatus] | Failure:
+    async def _load_then_statuses(
+        self, asked: messages.GetDeviceStatuses
+    ) -> dict[int, DeviceStatus] | Failure:
         try:
             await self._load(asked.device_ids)
         except StorageError as error:
             return Failure(error)
         return self._statuses_of(asked)
 
-    def _statuses_of(self, asked: GetDeviceStatuses) -> dict[int, DeviceStatus]:
+    def _statuses_of(self, asked: messages.GetDeviceStatuses) -> dict[int, DeviceStatus]:
         found = {device_id: self._status_of(device_id) for device_id in asked.device_ids}
         return (
             self._cluster_statuses.only_here(found)
@@ -253,7 +244,7 @@ class Directory(Actor[DirectoryMessage]):
             # The next request loads them; WebSocket clients get the next stored position.
             self.context.log.warning("cannot load the latest positions: %s", error)
             return
-        self.context.system.topic(LATEST_POSITIONS).publish(tuple(self._known_latest(device_ids)))
+        self.context.system.topic(topics.LATEST_POSITIONS).publish(tuple(self._known_latest(device_ids)))
         self._publish_statuses(device_ids)
 
     async def _save(self) -> None:

@@ -14,20 +14,10 @@ import trio
 
 from motorpool.actors.devices.rule_reader import PROPERTIES, RuleObjects, RuleReader
 from motorpool.actors.devices.rule_tables import RuleTables
+from motorpool.actors.messages import changes as facts
 from motorpool.actors.messages.changes import (
     ApplyChanges,
-    AttributeChanged,
-    CalendarChanged,
     Change,
-    DeviceChanged,
-    DriverChanged,
-    EverythingChanged,
-    GeofenceChanged,
-    GroupChanged,
-    LinkChanged,
-    MaintenanceChanged,
-    RowChanged,
-    ServerChanged,
 )
 from motorpool.actors.messages.rule_cache import GetRules, ReloadRules, RuleCacheMessage
 from motorpool.actors.rules.computed import Failure as ComputationFailure
@@ -47,11 +37,11 @@ RELOAD_SECONDS = 5.0
 """Delay before the rows are read again after the database was unavailable."""
 MAX_FAILED = 1_000
 """Computed attributes whose failure is remembered, so that it is logged once."""
-FACTS: Mapping[str, type[RowChanged]] = {
-    "geofence": GeofenceChanged,
-    "attribute": AttributeChanged,
-    "maintenance": MaintenanceChanged,
-    "driver": DriverChanged,
+FACTS: Mapping[str, type[facts.RowChanged]] = {
+    "geofence": facts.GeofenceChanged,
+    "attribute": facts.AttributeChanged,
+    "maintenance": facts.MaintenanceChanged,
+    "driver": facts.DriverChanged,
 }
 """The facts of the types of PROPERTIES."""
 
@@ -119,7 +109,7 @@ class RuleCache:
         async with self._lock:
             if not self._is_loaded:
                 return
-            if any(isinstance(change, EverythingChanged) for change in changes):
+            if any(isinstance(change, facts.EverythingChanged) for change in changes):
                 await self._load(now)
             else:
                 await self._read_again(self._tables, changes, now)
@@ -145,10 +135,10 @@ class RuleCache:
     async def _read_again(self, tables: RuleTables, changes: Sequence[Change], now: datetime) -> None:
         changed = _changed_ids(changes)
         server_attributes = tables.server
-        if ServerChanged in changed:
+        if facts.ServerChanged in changed:
             server_attributes = (await server.fetch(self._database)).attributes
-            changed[CalendarChanged] |= tables.calendars.keys()
-        group_ids = changed[GroupChanged]
+            changed[facts.CalendarChanged] |= tables.calendars.keys()
+        group_ids = changed[facts.GroupChanged]
         groups = await rule_rows.groups(self._database, group_ids) if group_ids else {}
         removed = {name: changed[fact] for name, fact in FACTS.items()}
         wanted = {name: set(ids) for name, ids in removed.items()}
@@ -162,12 +152,12 @@ class RuleCache:
         for name, ids in wanted.items():
             ids.difference_update(tables.objects[name].keys() - removed[name])
         objects = await self._reader.objects(wanted)
-        calendar_ids = changed[CalendarChanged] & (self._calendar_ids | tables.calendars.keys())
+        calendar_ids = changed[facts.CalendarChanged] & (self._calendar_ids | tables.calendars.keys())
         calendar_ids |= _calendars_of(objects) - tables.calendars.keys()
         calendars = await self._reader.calendars(calendar_ids, server_attributes, now)
         # Nothing waits from here on, so that nobody sees half of a change.
         tables.server = server_attributes
-        self._failed -= changed[AttributeChanged]
+        self._failed -= changed[facts.AttributeChanged]
         for number in group_ids:
             tables.groups.pop(number, None)
         tables.groups |= groups
@@ -193,7 +183,7 @@ def _changed_ids(changes: Iterable[Change]) -> defaultdict[type, set[int]]:
     """Return the ids of changed rows by the type of the fact; the server's row has the id 0."""
     found: defaultdict[type, set[int]] = defaultdict(set)
     for change in changes:
-        found[type(change)].add(change.id if isinstance(change, RowChanged) else 0)
+        found[type(change)].add(change.id if isinstance(change, facts.RowChanged) else 0)
     return found
 
 
@@ -202,11 +192,11 @@ def _changed_owners(changes: Iterable[Change], kind: LinkType) -> set[int]:
     owners = set()
     for change in changes:
         match change:
-            case LinkChanged(owner=kind.owner, property=kind.property):
+            case facts.LinkChanged(owner=kind.owner, property=kind.property):
                 owners.add(change.owner_id)
-            case DeviceChanged(operation="deleted") if kind.owner == "device":
+            case facts.DeviceChanged(operation="deleted") if kind.owner == "device":
                 owners.add(change.id)
-            case GroupChanged(operation="deleted") if kind.owner == "group":
+            case facts.GroupChanged(operation="deleted") if kind.owner == "group":
                 owners.add(change.id)
             case _:
                 pass

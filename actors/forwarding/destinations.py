@@ -113,10 +113,7 @@ class Destinations:
                 ),
             )
         # paho is imported where it is needed: most servers forward nothing.
-        from motorpool.actors.forwarding.mqtt_destination import (  # noqa: PLC0415
-            MqttDestination,
-            MqttService,
-        )
+        from motorpool.actors.forwarding.mqtt_destination import MqttDestination, MqttService  # noqa: PLC0415
 
         service = MqttService(
             host=parts.hostname or "",

@@ -21,34 +21,9 @@ from motorpool.actors.gateway.deadlines import CHECK_SECONDS, Deadlines
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
 from motorpool.actors.gateway.settings import DeviceSettings
-from motorpool.actors.messages.counters import (
-    CHECKSUM_ERRORS,
-    FRAMES_REJECTED,
-    MESSAGES_RECEIVED,
-)
-from motorpool.actors.messages.downlink import (
-    NOT_KNOWN,
-    AcknowledgeStored,
-    CheckDeadlines,
-    Close,
-    ConfigureDecoder,
-    ConnectionMessage,
-    DeliverInResponse,
-    EncodingRefused,
-    Reannounce,
-    StopServing,
-    Transmit,
-    TransmitOutcome,
-    Transmitted,
-)
-from motorpool.actors.messages.uplink import (
-    CommandAnswered,
-    DeviceMessage,
-    DeviceSeen,
-    MediaUploaded,
-    PositionReported,
-    RecordingListReceived,
-)
+from motorpool.actors.messages import downlink, uplink
+from motorpool.actors.messages.counters import CHECKSUM_ERRORS, FRAMES_REJECTED, MESSAGES_RECEIVED
+from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.codecs import reports as kinds
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -170,7 +145,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._codec.utc_now = context.clock.now
         self._devices = ConnectionDevices(context, self._ref, socket, self._codec)
         self._deadlines = Deadlines(self._settings, context.clock.monotonic())
-        context.every(min(CHECK_SECONDS, self._settings.login_seconds / 2), CheckDeadlines())
+        context.every(min(CHECK_SECONDS, self._settings.login_seconds / 2), downlink.CheckDeadlines())
         if socket.has_hub:
             socket.watch(self._on_data, self._on_ended)
 
@@ -259,7 +234,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
             if report.__class__ is not PositionReport:
                 break
             try:
-                device.tell_nowait(PositionReported(report, self._codec.name, self._ref))
+                device.tell_nowait(uplink.PositionReported(report, self._codec.name, self._ref))
             except MailboxFull:
                 break
             forwarded += 1
@@ -276,7 +251,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 if device is None:
                     self._refuse(report.receipt)
                     continue
-                message = PositionReported(report, self._codec.name, self._ref)
+                message = uplink.PositionReported(report, self._codec.name, self._ref)
                 try:
                     device.tell_nowait(message)
                 except MailboxFull:
@@ -311,15 +286,19 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 # A list without a reference answers no query of ours.
                 await self._acknowledge_without_storing(report.receipt)
             case kinds.RecordingList():
-                listed = RecordingListReceived(report, self._codec.name, self._ref)
+                listed = uplink.RecordingListReceived(report, self._codec.name, self._ref)
                 await self._tell_device(listed, report.receipt)
             case kinds.Logout():
                 await self._acknowledge_without_storing(report.receipt)
                 self._devices.log_out()
             case kinds.CommandResult():
-                await self._tell_device(CommandAnswered(report, self._codec.name, self._ref), report.receipt)
+                await self._tell_device(
+                    uplink.CommandAnswered(report, self._codec.name, self._ref), report.receipt
+                )
             case kinds.MediaFile():
-                await self._tell_device(MediaUploaded(report, self._codec.name, self._ref), report.receipt)
+                await self._tell_device(
+                    uplink.MediaUploaded(report, self._codec.name, self._ref), report.receipt
+                )
             case PositionReport() | kinds.FrameRejected():
                 raise AssertionError(report)  # handled in _process
             case _:
@@ -341,7 +320,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         if not accepted and devices.present is None:
             self._count_refusal()
 
-    async def _tell_device(self, message: DeviceMessage, receipt: Receipt | None) -> None:
+    async def _tell_device(self, message: uplink.DeviceMessage, receipt: Receipt | None) -> None:
         if self._devices.present is None:
             self._refuse(receipt)
         else:
@@ -351,7 +330,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         """Acknowledge a message of which only its time is noted."""
         device = self._devices.present
         if device is not None:
-            await device.tell(DeviceSeen(self._codec.name, self._ref))
+            await device.tell(uplink.DeviceSeen(self._codec.name, self._ref))
         if device is None or self._devices.present != device:  # it may not report any more
             self._refuse(receipt)
         elif receipt is not None:
@@ -377,7 +356,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._refusals += 1
         # An address that sends datagrams costs nothing to serve again.
         if self._refusals >= REFUSALS or self._socket.is_datagram:
-            self._socket.close(NOT_KNOWN)
+            self._socket.close(downlink.NOT_KNOWN)
 
     # Messages to the connection
 
@@ -386,41 +365,41 @@ class DeviceConnection(Actor[ConnectionMessage]):
         if not self._is_open:
             self._open()
         match message:
-            case AcknowledgeStored():
+            case downlink.AcknowledgeStored():
                 return self._acknowledge(message.receipts)
-            case Transmit():
+            case downlink.Transmit():
                 return self._transmit(message)
-            case DeliverInResponse():
+            case downlink.DeliverInResponse():
                 return self._codec.deliver(message.text)
-            case Reannounce():
+            case downlink.Reannounce():
                 return self._devices.announce()
-            case ConfigureDecoder():
+            case downlink.ConfigureDecoder():
                 return self._devices.configure(message)
-            case CheckDeadlines():
+            case downlink.CheckDeadlines():
                 return self._check_deadlines()
-            case Close():
+            case downlink.Close():
                 return self._socket.close(message.reason)
-            case StopServing():
+            case downlink.StopServing():
                 return self._stop_serving(message)
             case _:
                 assert_never(message)
 
-    def _stop_serving(self, message: StopServing) -> None:
+    def _stop_serving(self, message: downlink.StopServing) -> None:
         """Refuse, and close: a request-response connection after its last answers, which may be refusals."""
         self._devices.forget()
         self._socket.send(self._codec.refuse(message.receipt))
         if self._codec.request_response:
-            self.context.after(ANSWER_SECONDS, Close(message.reason))
+            self.context.after(ANSWER_SECONDS, downlink.Close(message.reason))
         else:
             self._socket.close(message.reason)
 
-    def _transmit(self, message: Transmit) -> TransmitOutcome:
+    def _transmit(self, message: downlink.Transmit) -> downlink.TransmitOutcome:
         try:
             outgoing = self._codec.encode(message.command)
         except UnsupportedCommand as error:
-            return EncodingRefused(str(error))
+            return downlink.EncodingRefused(str(error))
         self._socket.send(outgoing.data)
-        return Transmitted(outgoing.reference)
+        return downlink.Transmitted(outgoing.reference)
 
     # Limits
 

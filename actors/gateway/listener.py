@@ -16,11 +16,7 @@ from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS, receive_proxy_header
 from motorpool.actors.gateway.recorder import RECORDER, Tap
-from motorpool.actors.messages.counters import (
-    ACCEPT_FAILURES,
-    CONNECTIONS_REFUSED,
-    PROXY_HEADERS_REJECTED,
-)
+from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED, PROXY_HEADERS_REJECTED
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.actors.work.networks import Networks

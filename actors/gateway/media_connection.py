@@ -31,27 +31,11 @@ import trio
 from motorpool.actors.gateway.deadlines import CHECK_SECONDS
 from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.recorder import Tap
+from motorpool.actors.messages import downlink
 from motorpool.actors.messages.counters import MEDIA_UNITS_DROPPED
-from motorpool.actors.messages.downlink import (
-    AcknowledgeStored,
-    CheckDeadlines,
-    Close,
-    ConfigureDecoder,
-    ConnectionMessage,
-    DeliverInResponse,
-    EncodingRefused,
-    Reannounce,
-    StopServing,
-    Transmit,
-)
-from motorpool.actors.messages.live_stream import (
-    STREAM,
-    StreamMessage,
-)
-from motorpool.actors.messages.playback import (
-    PLAYBACK,
-    PlaybackMessage,
-)
+from motorpool.actors.messages.downlink import ConnectionMessage
+from motorpool.actors.messages.live_stream import STREAM, StreamMessage
+from motorpool.actors.messages.playback import PLAYBACK, PlaybackMessage
 from motorpool.actors.messages.publishing import Publish, PublisherLeft, PublisherMessage, UnitsPublished
 from motorpool.actors.messages.uplink import DEVICE, AttachConnection, DetachConnection, SendCommand
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS, IdentifyPublisher, PublisherDevice
@@ -136,7 +120,7 @@ class MediaConnection(Actor[ConnectionMessage]):
         socket = self._socket
         self._ref, self._clock = self.context.ref, self.context.clock
         self._opened_at = self._received_at = self._clock.monotonic()
-        self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), CheckDeadlines())
+        self.context.every(min(CHECK_SECONDS, self._login_seconds / 2), downlink.CheckDeadlines())
         while data := await socket.receive():
             if self._tap is not None:
                 self._tap.received(data)
@@ -314,20 +298,25 @@ class MediaConnection(Actor[ConnectionMessage]):
     def handle(self, message: ConnectionMessage) -> object:
         """Handle a message; runs to completion in the sender's task."""
         match message:
-            case CheckDeadlines():
+            case downlink.CheckDeadlines():
                 return self._check_deadlines()
-            case Close():
+            case downlink.Close():
                 return self._close(message)
-            case StopServing():
+            case downlink.StopServing():
                 return self._socket.close(message.reason)
-            case Transmit():
-                return EncodingRefused("a media connection takes no commands")
-            case AcknowledgeStored() | DeliverInResponse() | Reannounce() | ConfigureDecoder():
+            case downlink.Transmit():
+                return downlink.EncodingRefused("a media connection takes no commands")
+            case (
+                downlink.AcknowledgeStored()
+                | downlink.DeliverInResponse()
+                | downlink.Reannounce()
+                | downlink.ConfigureDecoder()
+            ):
                 return None
             case _:
                 assert_never(message)
 
-    def _close(self, message: Close) -> None:
+    def _close(self, message: downlink.Close) -> None:
         """Close the connection; or release one channel, and close with the last one."""
         if message.channel is not None:
             now = self._clock.monotonic()
