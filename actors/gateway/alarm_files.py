@@ -86,9 +86,7 @@ class AlarmFiles:
         if isinstance(report, FileChunk):  # has no reply
             return not refusal
         if refusal:
-            text, now = "refused files of an alarm: %s", self._context.clock.monotonic()
-            log = self._socket.guard.log
-            log.write(self._context.log, logging.WARNING, now, self._socket.peer, text, refusal)
+            self._socket.log(self._context, logging.WARNING, "refused files of an alarm: %s", refusal)
             self._socket.send(self._codec.refuse(report.receipt))
             return False
         # The end of a file is acknowledged once its position is stored.

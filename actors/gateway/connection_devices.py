@@ -111,12 +111,12 @@ class ConnectionDevices:
             traffic.identify(self._ref, 0, unique_ids[0], REFUSED)
             DEVICES_REFUSED.labels(self._codec.name).inc()
             text = "refused the %s device %s from %s: %s"
-            self._log_peer(logging.WARNING, text, self._codec.name, unique_ids[0], socket.peer, REFUSED)
+            socket.log(context, logging.WARNING, text, self._codec.name, unique_ids[0], socket.peer, REFUSED)
             return False
         line = ("%s device %s from %s", self._codec.name, device.unique_id, socket.peer)
         if self._was_identified:
             # A peer can log in again and again under names of one device.
-            self._log_peer(logging.INFO, *line)
+            socket.log(context, logging.INFO, *line)
         else:
             self._was_identified = True
             context.log.info(*line)
@@ -212,10 +212,6 @@ class ConnectionDevices:
         """Leave all devices: the connection has ended."""
         for _, device in self:
             device.offer(Disconnected(self._ref))
-
-    def _log_peer(self, level: int, text: str, *values: object) -> None:
-        context, socket = self._context, self._socket
-        socket.guard.log.write(context.log, level, context.clock.monotonic(), socket.peer, text, *values)
 
     def _connected(self, unique_ids: UniqueIds) -> Connected:
         socket = self._socket

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
+from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
 from motorpool.actors.messages.counters import DATAGRAMS_DROPPED
 
@@ -19,27 +20,10 @@ Address = tuple[Any, ...]
 """As the socket module gives it: host, port, and for IPv6 flow and scope."""
 
 
-def _discard(_data: bytes) -> None:
-    """Take what comes for a peer that nobody serves yet, or any more."""
+class DatagramPeer(PeerSocket):
+    """The datagrams of one address."""
 
-
-class DatagramPeer:
-    """The datagrams of one address; implements `PeerSocket`."""
-
-    __slots__ = (
-        "_closed",
-        "_is_paused",
-        "_on_close",
-        "_on_data",
-        "_on_ended",
-        "_queue",
-        "_socket",
-        "address",
-        "guard",
-        "name",
-        "peer",
-        "reason",
-    )
+    __slots__ = ("_is_paused", "_queue", "_socket", "address", "name")
 
     is_datagram = True
     has_hub = True
@@ -64,24 +48,13 @@ class DatagramPeer:
             guard: the limits of the port.
             on_close: called once, at the end.
         """
+        super().__init__(str(address[0]), guard, on_close)
         self._socket = listening
         self.address = address
-        self.peer = sys.intern(str(address[0]))
         self.name = name
-        self.guard = guard
-        self.reason = ""
-        self._closed = False
         self._is_paused = True
         """Whether datagrams wait: until the connection's actor watches, and while it processes others."""
         self._queue: deque[bytes] = deque()
-        self._on_data: Callable[[bytes], None] = _discard
-        self._on_ended: Callable[[], None] | None = None
-        self._on_close: Callable[[DatagramPeer], None] | None = on_close
-
-    @property
-    def closed(self) -> bool:
-        """Whether it has ended."""
-        return self._closed
 
     @property
     def local_host(self) -> str:
@@ -96,18 +69,13 @@ class DatagramPeer:
     def received(self, datagram: bytes) -> None:
         """Pass a datagram on, or let it wait; drop it where too much waits."""
         if not self._is_paused:
-            self._on_data(datagram)
+            self.on_data(datagram)
         elif len(self._queue) < MAX_QUEUED and self.guard.memory.take(self.peer, len(datagram)):
             self._queue.append(datagram)
         else:
             DATAGRAMS_DROPPED.labels(self.name).inc()
 
-    def watch(self, on_data: Callable[[bytes], None], on_ended: Callable[[], None]) -> None:
-        """Have `on_data` called with each datagram, and `on_ended` once, at the end."""
-        if self._closed:
-            on_ended()
-            return
-        self._on_data, self._on_ended = on_data, on_ended
+    def _start_reading(self) -> None:
         self.resume_reading()
 
     async def receive(self) -> bytes:
@@ -124,29 +92,17 @@ class DatagramPeer:
         while self._queue and not self._is_paused:
             datagram = self._queue.popleft()
             self.guard.memory.take(self.peer, -len(datagram))
-            self._on_data(datagram)
+            self.on_data(datagram)
 
     def send(self, data: bytes) -> None:
         """Send one datagram, or drop it if it cannot be sent now: the device sends its message again."""
-        if self._closed or not data:
+        if self.closed or not data:
             return
         try:
             self._socket.sendto(data, self.address)
         except OSError:
             DATAGRAMS_DROPPED.labels(self.name).inc()
 
-    def close(self, reason: str) -> None:
-        """Forget the address."""
-        if self._closed:
-            return
-        self._closed = True
-        self.reason = reason
+    def _release(self) -> None:
         self.guard.memory.take(self.peer, -sum(map(len, self._queue)))
         self._queue.clear()
-        on_close, on_ended = self._on_close, self._on_ended
-        self._on_close = self._on_ended = None
-        self._on_data = _discard
-        if on_close is not None:
-            on_close(self)
-        if on_ended is not None:
-            on_ended()

@@ -53,7 +53,6 @@ class DeviceConnection(Actor[ConnectionMessage]):
 
     __slots__ = (
         "_codec",
-        "_counted_bytes",
         "_database",
         "_deadlines",
         "_devices",
@@ -100,8 +99,6 @@ class DeviceConnection(Actor[ConnectionMessage]):
         self._settings = settings
         self._uploads = uploads
         self._tap = tap
-        self._counted_bytes = 0
-        """What the codec holds of incomplete messages, as counted in the memory of the port."""
         self._files: AlarmFiles | None = None
         """Made when a device uploads some, which most never do."""
         self._refusals = 0
@@ -163,13 +160,13 @@ class DeviceConnection(Actor[ConnectionMessage]):
             self._count_checksum_errors()
             self._devices.leave()
             socket.guard.traffic.identify(self._ref, 0, "", socket.reason)
-        socket.guard.memory.take(socket.peer, -self._counted_bytes)
+        socket.hold(0)
         peer = socket.peer or "an unknown address"
         line = ("%s connection from %s ended: %s", self._codec.name, peer, socket.reason)
         if was_identified:
             self.context.log.info(*line)
         else:
-            self._log_peer(*line)
+            socket.log(self.context, logging.INFO, *line)
 
     def _on_data(self, data: bytes) -> None:
         """Decode and forward received bytes; runs in the hub's task, so it must not raise."""
@@ -183,8 +180,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
             reports = codec.receive_datagram(data) if socket.is_datagram else codec.receive(data)
             if reports:
                 self._pending = self._forward(reports)
-            if self._counted_bytes or not reports:
-                self._count_memory()
+            if socket.held or not reports:
+                socket.hold(codec.buffered)
         except CodecError as error:
             socket.close(f"cannot be decoded: {error}")
         except Exception as error:
@@ -196,14 +193,6 @@ class DeviceConnection(Actor[ConnectionMessage]):
         traffic = socket.guard.traffic
         if traffic.is_followed:
             traffic.note(self._ref, socket.peer, codec.name, data, *self._devices.shown)
-
-    def _count_memory(self) -> None:
-        """Count the codec's bytes of incomplete messages; close the connection if they are too many."""
-        held, socket = self._codec.buffered, self._socket
-        if socket.guard.memory.take(socket.peer, held - self._counted_bytes):
-            self._counted_bytes = held
-        else:
-            socket.close("incomplete messages hold too much memory")
 
     def _on_ended(self) -> None:
         """Leave once pending reports are processed; `run` does so if it is still at work."""
@@ -426,14 +415,9 @@ class DeviceConnection(Actor[ConnectionMessage]):
         FRAMES_REJECTED.labels(self._codec.name).inc()
         if self._rejected == 1:
             peer, frame, error = self._socket.peer, rejected.frame, rejected.error
-            self._log_peer("dropped bytes from %s: %s: %s", peer, error, frame[:64].hex())
+            text = "dropped bytes from %s: %s: %s"
+            self._socket.log(self.context, logging.INFO, text, peer, error, frame[:64].hex())
             traffic = self._socket.guard.traffic
             traffic.reject(peer, self._codec.name, frame, error, *self._devices.shown)
         if self._rejected >= REJECTIONS:
             self._socket.close("too many invalid frames in a row")
-
-    def _log_peer(self, text: str, *values: object) -> None:
-        """Log a line that any peer can cause; their number is limited for each address."""
-        context, socket = self.context, self._socket
-        now = context.clock.monotonic()
-        socket.guard.log.write(context.log, logging.INFO, now, socket.peer, text, *values)

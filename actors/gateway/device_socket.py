@@ -12,38 +12,26 @@ from collections.abc import Callable
 import trio
 
 from motorpool.actors.gateway.hub import Hub
+from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import PortGuard
 
 READ_BYTES = 16 * 1024
 """Bytes of one read, and so the most that is decoded in one go."""
 
 
-def _discard(_data: bytes) -> None:
-    """Ignore bytes read from a connection that has ended."""
-
-
-class DeviceSocket:
-    """A connected stream socket; only it and its hub use the socket itself. Implements `PeerSocket`."""
-
-    is_datagram = False
+class DeviceSocket(PeerSocket):
+    """A connected stream socket; only it and its hub use the socket itself."""
 
     __slots__ = (
         "_backlog",
-        "_closed",
         "_hub",
         "_is_gathering",
         "_is_paused",
         "_local_host",
-        "_on_close",
-        "_on_ended",
         "_pause_seconds",
         "backlog_limit",
-        "guard",
-        "on_data",
-        "peer",
         "raw",
         "read_bytes",
-        "reason",
     )
 
     def __init__(
@@ -76,27 +64,18 @@ class DeviceSocket:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.raw = connected
         self._backlog = b""
-        self._closed = False
         self._hub = hub
-        self._on_close = on_close
-        self.guard = guard or PortGuard()
-        self._on_ended: Callable[[], None] | None = None
-        self.on_data: Callable[[bytes], None] = _discard
-        """Set by `watch`."""
         self._is_paused = False
         self.read_bytes = read_bytes
         self._pause_seconds = pause_seconds
         self._is_gathering = False
         self.backlog_limit = backlog_limit
-        self.reason = ""
-        """Why the connection ended; empty while it lives."""
         if peer is None:
             try:
                 peer = connected.getpeername()[0]
             except OSError:
                 peer = ""
-        # Interned, as is the local host: a fleet behind a gateway has one address.
-        self.peer: str = sys.intern(peer)
+        super().__init__(peer, guard or PortGuard(), on_close)
         self._local_host = sys.intern(local_host)
 
     @property
@@ -122,7 +101,7 @@ class DeviceSocket:
 
         While bytes wait to be sent the peer is not read. Cancellation loses nothing that was read.
         """
-        while not self._closed:
+        while not self.closed:
             try:
                 if self._backlog:
                     await trio.lowlevel.wait_writable(self.raw)
@@ -137,7 +116,7 @@ class DeviceSocket:
                 continue  # woken by send() for its backlog, or by close()
             except OSError as error:
                 self.close(f"connection lost: {error.strerror or error}")
-            data = b"" if self.closed else self._read()
+            data = self._read()  # nothing where it was closed meanwhile
             if data:
                 self._is_gathering = self._pause_seconds > 0 and len(data) < self.read_bytes
                 return data
@@ -148,23 +127,12 @@ class DeviceSocket:
         """Whether `watch` is the way to read."""
         return self._hub is not None
 
-    @property
-    def closed(self) -> bool:
-        """Whether it has ended, from either side."""
-        return self._closed
-
-    def watch(self, on_data: Callable[[bytes], None], on_ended: Callable[[], None]) -> None:
-        """Have the hub call `on_data` with the bytes of each read; `on_ended` is called once, at the end."""
+    def _start_reading(self) -> None:
         assert self._hub is not None
-        if self._closed:
-            on_ended()
-            return
-        self.on_data = on_data
-        self._on_ended = on_ended
         self._hub.watch(self.raw.fileno(), self)
 
     def pause_reading(self) -> None:
-        """Stop the hub from reading until the bytes read so far are processed."""
+        """Stop the hub from reading."""
         self._is_paused = True
         self._update_interest()
 
@@ -197,7 +165,7 @@ class DeviceSocket:
             self._update_interest()
 
     def _update_interest(self) -> None:
-        if self._hub is not None and not self._closed:
+        if self._hub is not None and not self.closed:
             writing = bool(self._backlog)
             reading = not (writing or self._is_paused)
             self._hub.set_interest(self.raw.fileno(), reading=reading, writing=writing)
@@ -207,7 +175,7 @@ class DeviceSocket:
 
         Past `backlog_limit` the connection is closed: the peer has stopped reading.
         """
-        if self._closed or not data:
+        if self.closed or not data:
             return
         if self._backlog:
             self._keep(self._backlog + data)
@@ -223,30 +191,16 @@ class DeviceSocket:
             self._keep(data[sent:])
             if self._hub is not None:
                 self._update_interest()
-            elif not self._closed:
+            elif not self.closed:
                 trio.lowlevel.notify_closing(self.raw)  # wakes receive(), which then waits to write
 
-    def close(self, reason: str) -> None:
-        """End the connection; a task that waits in `receive` gets the end of the stream."""
-        if self._closed:
-            return
-        self._closed = True
+    def _release(self) -> None:
         self._backlog = b""
-        self.reason = reason
         if self._hub is not None:
             self._hub.unwatch(self.raw.fileno())
         else:
             trio.lowlevel.notify_closing(self.raw)
         self.raw.close()
-        on_close, on_ended = self._on_close, self._on_ended
-        # What holds the connection is dropped: with what it received it would otherwise wait for the garbage
-        # collector.
-        self._on_close = self._on_ended = None
-        self.on_data = _discard
-        if on_close is not None:
-            on_close(self)
-        if on_ended is not None:
-            on_ended()
 
     def _keep(self, data: bytes) -> None:
         if len(data) > self.backlog_limit:

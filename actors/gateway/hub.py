@@ -28,20 +28,12 @@ GATHER_SECONDS: Final = 0.004
 class WatchedSocket(Protocol):
     """The interface of a socket that the hub serves."""
 
-    @property
-    def raw(self) -> socket.socket:
-        """The connected, non-blocking socket."""
-        ...
-
-    @property
-    def read_bytes(self) -> int:
-        """Largest number of bytes to read at once."""
-        ...
-
-    @property
-    def on_data(self) -> Callable[[bytes], None]:
-        """Called with the bytes of each read, never empty; must not raise."""
-        ...
+    raw: socket.socket
+    """The connected, non-blocking socket."""
+    read_bytes: int
+    """Largest number of bytes to read at once."""
+    on_data: Callable[[bytes], None]
+    """Called with the bytes of each read, never empty; must not raise."""
 
     def flush(self) -> None:
         """Send buffered bytes; called when the socket is writable. Must not raise."""

@@ -104,8 +104,6 @@ class MediaConnection(Actor[ConnectionMessage]):
         self._login_seconds = login_seconds
         self._tap = tap
         self._codec = Jt1078Parser()
-        self._counted_bytes = 0
-        """What the parser holds of incomplete units, as counted in the memory of the port."""
         self._publisher: PublisherDevice | None = None
         self._ref: Ref[ConnectionMessage]
         self._clock: Clock
@@ -129,11 +127,7 @@ class MediaConnection(Actor[ConnectionMessage]):
             except CodecError as error:
                 socket.close(f"cannot be decoded: {error}")
                 return
-            held = self._codec.buffered
-            if socket.guard.memory.take(socket.peer, held - self._counted_bytes):
-                self._counted_bytes = held
-            else:
-                socket.close("incomplete messages hold too much memory")
+            socket.hold(self._codec.buffered)
             # By the first packet: an unknown peer must not collect frames of video.
             if self._publisher is None and self._codec.sim is not None and not socket.closed:
                 await self._identify(self._codec.sim)
@@ -146,12 +140,11 @@ class MediaConnection(Actor[ConnectionMessage]):
         socket.close("the server stops")
         if self._tap is not None:
             self._tap.closed()
-        socket.guard.memory.take(socket.peer, -self._counted_bytes)
+        socket.hold(0)
         peer = socket.peer or "an unknown address"
         line = ("%s media connection from %s ended: %s", self._kind, peer, socket.reason)
         if publisher is None:
-            now = self.context.clock.monotonic()
-            socket.guard.log.write(self.context.log, logging.INFO, now, socket.peer, *line)
+            socket.log(self.context, logging.INFO, *line)
             return
         self.context.system.ref(DEVICE, publisher.device_id).offer(DetachConnection(self._ref))
         for number in self._numbers.values():
