@@ -17,6 +17,8 @@ from motorpool.actors.gateway.port_guard import PortGuard
 
 READ_BYTES = 16 * 1024
 """Bytes of one read, and so the most that is decoded in one go."""
+BACKLOG_BYTES = 256 * 1024
+"""Bytes that may wait to be sent; past it the connection is closed."""
 
 
 class DeviceSocket(PeerSocket):
@@ -29,7 +31,6 @@ class DeviceSocket(PeerSocket):
         "_is_paused",
         "_local_host",
         "_pause_seconds",
-        "backlog_limit",
         "raw",
         "read_bytes",
     )
@@ -40,11 +41,10 @@ class DeviceSocket(PeerSocket):
         *,
         read_bytes: int = READ_BYTES,
         pause_seconds: float = 0.0,
-        backlog_limit: int = 256 * 1024,
         hub: Hub | None = None,
         on_close: "Callable[[DeviceSocket], None] | None" = None,
         guard: PortGuard | None = None,
-        peer: str | None = None,
+        peer: str = "",
         local_host: str = "",
     ) -> None:
         """Take over `connected`.
@@ -53,11 +53,10 @@ class DeviceSocket(PeerSocket):
             read_bytes: bytes of one read.
             pause_seconds: between two reads of `receive`, so that bytes gather: for a peer that never stops
                 sending and waits for no answer a task switch a packet would cost more than all other work.
-            backlog_limit: bytes that may wait to be sent; past it the connection is closed.
             hub: the hub that reads; None if the owner calls `receive`.
             on_close: called once, when the connection has ended.
             guard: the limits shared by the connections of the port; None: the socket gets its own.
-            peer: the address of the peer; None: as the system says.
+            peer: the address of the peer.
             local_host: the address that the peer connected to, if it is a proxy's; empty: as the system says.
         """
         connected.setblocking(False)
@@ -69,12 +68,6 @@ class DeviceSocket(PeerSocket):
         self.read_bytes = read_bytes
         self._pause_seconds = pause_seconds
         self._is_gathering = False
-        self.backlog_limit = backlog_limit
-        if peer is None:
-            try:
-                peer = connected.getpeername()[0]
-            except OSError:
-                peer = ""
         super().__init__(peer, guard or PortGuard(), on_close)
         self._local_host = sys.intern(local_host)
 
@@ -173,7 +166,7 @@ class DeviceSocket(PeerSocket):
     def send(self, data: bytes) -> None:
         """Send now what the socket takes and keep the rest; never waits, never raises.
 
-        Past `backlog_limit` the connection is closed: the peer has stopped reading.
+        Past BACKLOG_BYTES the connection is closed: the peer has stopped reading.
         """
         if self.closed or not data:
             return
@@ -203,7 +196,7 @@ class DeviceSocket(PeerSocket):
         self.raw.close()
 
     def _keep(self, data: bytes) -> None:
-        if len(data) > self.backlog_limit:
+        if len(data) > BACKLOG_BYTES:
             self.close("does not read what it is sent")
         else:
             self._backlog = data

@@ -115,7 +115,7 @@ def line(database, tcp, tree, neighbours, read, time):
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp
-            device_socket = DeviceSocket(ours, hub=hub)
+            device_socket = DeviceSocket(ours, hub=hub, peer="127.0.0.1")
 
             def make():
                 return DeviceConnection(

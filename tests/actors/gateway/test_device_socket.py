@@ -6,6 +6,7 @@ import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.gateway import device_socket as device_socket_module
 from motorpool.actors.gateway.device_socket import DeviceSocket
 
 
@@ -62,10 +63,11 @@ async def test_closing_wakes_the_reader_and_tells_once(tcp):
     assert device_socket.backlog == 0
 
 
-async def test_what_the_socket_does_not_take_is_kept_and_sent_while_somebody_receives(tcp):
+async def test_what_the_socket_does_not_take_is_kept_and_sent_while_somebody_receives(tcp, monkeypatch):
+    monkeypatch.setattr(device_socket_module, "BACKLOG_BYTES", 8 << 20)
     ours, theirs = tcp
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    device_socket = DeviceSocket(ours, backlog_limit=8 * 1024 * 1024)
+    device_socket = DeviceSocket(ours)
     sent = bytes(range(256)) * 16 * 1024
     received = bytearray()
     theirs.setblocking(False)
@@ -87,10 +89,10 @@ async def test_what_the_socket_does_not_take_is_kept_and_sent_while_somebody_rec
 async def test_a_peer_that_does_not_read_is_closed_at_the_limit(tcp):
     ours, _ = tcp
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    device_socket = DeviceSocket(ours, backlog_limit=64 * 1024)
+    device_socket = DeviceSocket(ours)
     for _ in range(2000):
         device_socket.send(b"x" * 4096)
-        assert device_socket.backlog <= 64 * 1024
+        assert device_socket.backlog <= 256 * 1024
     assert device_socket.reason == "does not read what it is sent"
     with trio.fail_after(30):
         assert await device_socket.receive() == b""

@@ -7,6 +7,7 @@ import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.gateway import device_socket as device_socket_module
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, open_hub
 
@@ -95,10 +96,11 @@ async def test_a_paused_socket_is_not_called_even_for_a_reset_and_sees_it_once_r
     assert reader.device_socket.reason.startswith("connection lost")
 
 
-async def test_a_backlog_is_sent_as_the_peer_reads_and_reading_goes_on_after_it(hub, pairs):
+async def test_a_backlog_is_sent_as_the_peer_reads_and_reading_goes_on_after_it(hub, pairs, monkeypatch):
+    monkeypatch.setattr(device_socket_module, "BACKLOG_BYTES", 8 << 20)
     ours, theirs = pairs[0]
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-    reader = Reader(DeviceSocket(ours, hub=hub, backlog_limit=8 << 20))
+    reader = Reader(DeviceSocket(ours, hub=hub))
     sent = bytes(range(256)) * 8192
     reader.device_socket.send(sent)
     assert reader.device_socket.backlog > 0

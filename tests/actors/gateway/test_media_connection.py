@@ -125,7 +125,7 @@ def opened(tcp, tree, neighbours):
             )
             system = await self.running.__aenter__()
             ours, theirs = tcp
-            device_socket = DeviceSocket(ours, read_bytes=65536)
+            device_socket = DeviceSocket(ours, read_bytes=65536, peer="127.0.0.1")
             ref = await system.start(
                 CONNECTION, 1, lambda: MediaConnection(device_socket, kind=self.kind, login_seconds=10)
             )
