@@ -8,7 +8,8 @@ from motorpool.actors.messages.counters import FORWARD_DROPPED, FORWARDED
 
 LOG_SECONDS = 60.0
 """Least time between two lines about dropped messages."""
-REASONS = {
+DropReason = Literal["full", "refused", "expired"]
+REASONS: dict[DropReason, str] = {
     "full": "the queue is full",
     "refused": "they were refused",
     "expired": "they could not be delivered in time",
@@ -26,8 +27,8 @@ class DeliveryLog:
         self._log = log
         self._monotonic = monotonic
         self._failing = False
-        self._dropped: dict[str, int] = {}
-        self._next_line: dict[str, float] = {}
+        self._dropped: dict[DropReason, int] = {}
+        self._next_line: dict[DropReason, float] = {}
 
     def delivered(self, count: int = 1) -> None:
         """Count delivered messages."""
@@ -42,9 +43,7 @@ class DeliveryLog:
             self._failing = True
             self._log.warning("forwarding to %s fails and is repeated: %s", self._name, error)
 
-    def dropped(
-        self, reason: Literal["full", "refused", "expired"], count: int = 1, error: object = None
-    ) -> None:
+    def dropped(self, reason: DropReason, count: int = 1, error: object = None) -> None:
         """Count messages that will never be delivered."""
         FORWARD_DROPPED.labels(reason).inc(count)
         self._dropped[reason] = self._dropped.get(reason, 0) + count

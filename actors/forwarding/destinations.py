@@ -1,7 +1,6 @@
 """The server that the settings name, and the URLs that devices name where that is allowed."""
 
 import logging
-import secrets
 from collections.abc import Callable
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -11,14 +10,13 @@ import trio
 from motorpool.actors.forwarding.delivery_log import DeliveryLog
 from motorpool.actors.forwarding.http_destination import HttpDestination
 from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
-from motorpool.actors.forwarding.settings import ForwardSettings
+from motorpool.actors.forwarding.settings import MQTT_PORTS, ForwardSettings
 from motorpool.actors.http.errors import one_line
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.storage.records import Device
 
 DEVICE_URL = "forward.url"
 """Attribute of a device: a further URL for its messages."""
-MQTT_PORTS = {"mqtt": 1883, "mqtts": 8883}
 MAX_DEVICE_URLS = 100
 """URLs of devices that messages are sent to at the same time."""
 DEVICE_QUEUE = 1_000
@@ -113,21 +111,10 @@ class Destinations:
                 ),
             )
         # paho is imported where it is needed: most servers forward nothing.
-        from motorpool.actors.forwarding.mqtt_destination import MqttDestination, MqttService  # noqa: PLC0415
+        from motorpool.actors.forwarding.mqtt_destination import MqttDestination  # noqa: PLC0415
 
-        service = MqttService(
-            host=parts.hostname or "",
-            port=parts.port or MQTT_PORTS[parts.scheme],
-            version=settings.mqtt_version,
-            client_id=settings.client_id or f"motorpool-{secrets.token_hex(6)}",
-            username=settings.username,
-            password=settings.password,
-            topic=settings.topic,
-            qos=settings.qos,
-            seconds=settings.seconds,
-        )
         tls = self._http.tls if parts.scheme == "mqtts" else None
-        return queue, log, MqttDestination(service, queue, log, self._monotonic, tls)
+        return queue, log, MqttDestination(settings, queue, log, self._monotonic, tls)
 
     def _append_to_url(self, url: str, message: ForwardMessage) -> None:
         found = self._device_urls.get(url)

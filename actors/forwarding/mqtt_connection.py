@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import paho.mqtt.client as paho
 import trio
@@ -12,6 +13,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
+from motorpool.actors.forwarding.settings import MQTT_PORTS, ForwardSettings
 from motorpool.actors.http.errors import Unreachable, root_cause
 from motorpool.runtime import Signal
 
@@ -29,36 +31,30 @@ class MqttConnection:
 
     def __init__(
         self,
-        host: str,
-        port: int,
-        *,
-        version: str,
+        settings: ForwardSettings,
         client_id: str,
-        username: str | None,
-        password: str | None,
         tls: ssl.SSLContext | None,
         on_settled: Callable[[int, str], object],
     ) -> None:
-        """`version` is "5" or "3.1.1". `on_settled` is called with the number of each message that the broker
-        has confirmed, and "" or why it refused it.
+        """The URL of the settings names the broker. `on_settled` is called with the number of each message
+        that the broker has confirmed, and "" or why it refused it.
         """
-        self._address = host, port
-        self._is_v5 = version == "5"
+        self._settings = settings
         self._on_settled = on_settled
         self._client = paho.Client(
             CallbackAPIVersion.VERSION2,
             client_id=client_id,
-            protocol=VERSIONS[version],
+            protocol=VERSIONS[settings.mqtt_version],
             reconnect_on_failure=False,
         )
         # Messages are counted here, by `room`.
         self._client.max_inflight_messages = 0
-        if username is not None:
-            self._client.username_pw_set(username, password)
+        if settings.username is not None:
+            self._client.username_pw_set(settings.username, settings.password)
         if tls is not None:
             self._client.tls_set_context(tls)
         self._properties: Properties | None = None
-        if self._is_v5:
+        if settings.mqtt_version == "5":
             self._properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
             self._properties.ContentType = "application/json"
             self._properties.PayloadFormatIndicator = 1
@@ -75,26 +71,22 @@ class MqttConnection:
         self.end = ""
         """Why the connection has ended."""
 
-    @property
-    def is_accepted(self) -> bool:
-        """Whether the broker has accepted the connection."""
-        return self._accepted.is_set()
-
-    async def run(self, publish: Callable[[], Awaitable[None]], *, seconds: float) -> None:
+    async def run(self, publish: Callable[[], Awaitable[None]]) -> None:
         """Connect, then run the async function `publish` until the connection ends or `publish` returns.
 
-        Returns in both cases. Raises Unreachable if there is no accepted connection within `seconds`.
+        Returns in both cases. Raises Unreachable if there is no accepted connection in time.
         """
+        seconds = self._settings.seconds
         try:
             try:
                 with trio.fail_after(seconds):
-                    await self._connect(seconds)
+                    await self._connect()
             except trio.TooSlowError:
                 raise Unreachable(f"no connection within {seconds:g} s") from None
             with self._scope:
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(self._read)
-                    nursery.start_soon(self._write)
+                    nursery.start_soon(_until_closed, self._read)
+                    nursery.start_soon(_until_closed, self._write)
                     nursery.start_soon(self._keep_alive)
                     with trio.move_on_after(seconds):
                         await self._accepted.wait()
@@ -108,13 +100,13 @@ class MqttConnection:
         if not self._accepted.is_set():
             raise Unreachable(self.end)
 
-    def publish(self, topic: str, content: bytes, qos: int) -> int:
+    def publish(self, topic: str, content: bytes) -> int:
         """Begin to send a message; return the number that `on_settled` is called with.
 
         Only while there is `room`.
         """
         self._unconfirmed += 1
-        qos = min(qos, self._max_qos)
+        qos = min(self._settings.qos, self._max_qos)
         return self._client.publish(topic, content, qos, properties=self._properties).mid
 
     @property
@@ -127,9 +119,9 @@ class MqttConnection:
         while self.room <= 0:
             await self._changed.wait()
 
-    async def _connect(self, seconds: float) -> None:
+    async def _connect(self) -> None:
         client = self._client
-        client.connect_timeout = seconds
+        client.connect_timeout = self._settings.seconds
         try:
             # Resolving the name, connecting and the TLS handshake block in paho.
             await trio.to_thread.run_sync(self._open, abandon_on_cancel=True)
@@ -146,44 +138,34 @@ class MqttConnection:
 
     def _open(self) -> None:
         """Connect, in a thread; close a connection that is made after this object was given up."""
-        host, port = self._address
-        self._client.connect(host, port, KEEP_ALIVE_SECONDS)
+        url = urlsplit(self._settings.url or "")
+        self._client.connect(url.hostname or "", url.port or MQTT_PORTS[url.scheme], KEEP_ALIVE_SECONDS)
         if self._closed:
             self._client.disconnect()
 
     async def _read(self) -> None:
-        with suppress(trio.ClosedResourceError):
-            await self._read_all()
-
-    async def _read_all(self) -> None:
         while (sock := self._client.socket()) is not None:
             pending = sock.pending() if isinstance(sock, ssl.SSLSocket) else 0
             if not pending:
                 await trio.lowlevel.wait_readable(sock)
-            result = self._client.loop_read()
-            if result != MQTTErrorCode.MQTT_ERR_SUCCESS:
-                self._lost(paho.error_string(result))
+            self._check(self._client.loop_read())
             await trio.lowlevel.checkpoint()
 
     async def _write(self) -> None:
-        with suppress(trio.ClosedResourceError):
-            await self._write_all()
-
-    async def _write_all(self) -> None:
         while True:
             await self._writable.wait()
             while self._client.want_write() and (sock := self._client.socket()) is not None:
                 await trio.lowlevel.wait_writable(sock)
-                result = self._client.loop_write()
-                if result != MQTTErrorCode.MQTT_ERR_SUCCESS:
-                    self._lost(paho.error_string(result))
+                self._check(self._client.loop_write())
 
     async def _keep_alive(self) -> None:
         while True:
             await trio.sleep(MISC_SECONDS)
-            result = self._client.loop_misc()
-            if result != MQTTErrorCode.MQTT_ERR_SUCCESS:
-                self._lost(paho.error_string(result))
+            self._check(self._client.loop_misc())
+
+    def _check(self, result: MQTTErrorCode) -> None:
+        if result != MQTTErrorCode.MQTT_ERR_SUCCESS:
+            self._lost(paho.error_string(result))
 
     def _lost(self, reason: str) -> None:
         self.end = self.end or reason
@@ -244,3 +226,8 @@ class MqttConnection:
     def _on_socket_close(self, client: paho.Client, data: object, sock: Any) -> None:  # noqa: ANN401 - paho's type
         del client, data
         trio.lowlevel.notify_closing(sock)
+
+
+async def _until_closed(work: Callable[[], Awaitable[None]]) -> None:
+    with suppress(trio.ClosedResourceError):
+        await work()

@@ -1,15 +1,17 @@
 """Publishes messages at an MQTT broker, in one order, at least once with quality of service 1."""
 
 import re
+import secrets
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import partial
 
 import trio
 
-from motorpool.actors.forwarding.delivery_log import DeliveryLog
+from motorpool.actors.forwarding.delivery_log import DeliveryLog, DropReason
 from motorpool.actors.forwarding.mqtt_connection import MqttConnection
 from motorpool.actors.forwarding.queue import ForwardMessage, ForwardQueue
+from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.http.errors import Unreachable
 from motorpool.runtime import BackOff
 
@@ -24,44 +26,20 @@ UNSAFE = re.compile(r"[/+#\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """What may not stand in one level of a topic (MQTT 5, section 4.7)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class MqttService:
-    """The broker, and how messages are published there."""
-
-    host: str
-    port: int
-    version: str = "5"
-    """"5" or "3.1.1"."""
-    client_id: str = ""
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-    topic: str = "motorpool/{uniqueId}/{kind}"
-    qos: int = 1
-    seconds: float = 10.0
-    """Limit for connecting."""
-
-    def topic_of(self, message: ForwardMessage) -> str:
-        """Return the topic of a message; characters that a topic level cannot hold become `_`."""
-        return (
-            self.topic.replace("{uniqueId}", UNSAFE.sub("_", message.unique_id))
-            .replace("{deviceId}", str(message.device_id))
-            .replace("{kind}", message.kind)
-        )
-
-
 class MqttDestination:
     """Keeps a connection to the broker, and repeats unconfirmed messages on the next one."""
 
     def __init__(
         self,
-        service: MqttService,
+        settings: ForwardSettings,
         queue: ForwardQueue,
         log: DeliveryLog,
         monotonic: Callable[[], float],
         tls: ssl.SSLContext | None = None,
     ) -> None:
         """`queue` has one part. With `tls` the connection is encrypted."""
-        self._service = service
+        self._settings = settings
+        self._client_id = settings.client_id or f"motorpool-{secrets.token_hex(6)}"
         self._queue = queue
         self._log = log
         self._monotonic = monotonic
@@ -87,24 +65,10 @@ class MqttDestination:
             await trio.sleep(BACK_OFF.delay(failures))
 
     async def _run_connection(self) -> str:
-        service = self._service
         self._confirmed = False
-        connection = MqttConnection(
-            service.host,
-            service.port,
-            version=service.version,
-            client_id=service.client_id,
-            username=service.username,
-            password=service.password,
-            tls=self._tls,
-            on_settled=self._settle,
-        )
-
-        async def publish() -> None:
-            await self._publish(connection)
-
+        connection = MqttConnection(self._settings, self._client_id, self._tls, self._settle)
         try:
-            await connection.run(publish, seconds=service.seconds)
+            await connection.run(partial(self._publish, connection))
         except Unreachable as unreachable:
             return str(unreachable)
         finally:
@@ -116,14 +80,22 @@ class MqttDestination:
             if not self._repeated:
                 await self._queue.wait()
             while connection.room > 0 and (message := self._next()) is not None:
-                topic = self._service.topic_of(message)
+                topic = self._topic_of(message)
                 size = len(message.content) + len(topic.encode()) + PACKET_OVERHEAD
                 if connection.max_bytes and size > connection.max_bytes:
                     self._give_up("refused", f"the broker takes at most {connection.max_bytes} bytes")
                     continue
-                self._unconfirmed[connection.publish(topic, message.content, self._service.qos)] = message
+                self._unconfirmed[connection.publish(topic, message.content)] = message
             await connection.wait_for_room()
             await trio.lowlevel.checkpoint()
+
+    def _topic_of(self, message: ForwardMessage) -> str:
+        """Return the topic of a message; characters that a topic level cannot hold become `_`."""
+        return (
+            self._settings.topic.replace("{uniqueId}", UNSAFE.sub("_", message.unique_id))
+            .replace("{deviceId}", str(message.device_id))
+            .replace("{kind}", message.kind)
+        )
 
     def _next(self) -> ForwardMessage | None:
         while True:
@@ -153,6 +125,6 @@ class MqttDestination:
             del self._repeated[0]
             self._give_up("refused", "the broker closes the connection each time")
 
-    def _give_up(self, reason: str, error: str | None) -> None:
+    def _give_up(self, reason: DropReason, error: str | None) -> None:
         self._queue.settled()
-        self._log.dropped("expired" if reason == "expired" else "refused", error=error)
+        self._log.dropped(reason, error=error)

@@ -5,6 +5,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+MQTT_PORTS = {"mqtt": 1883, "mqtts": 8883}
+"""Default ports of MQTT by the scheme of the URL."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ForwardSettings:

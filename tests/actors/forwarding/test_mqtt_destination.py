@@ -9,8 +9,9 @@ import pytest
 import trio
 
 from motorpool.actors.forwarding.delivery_log import DeliveryLog
-from motorpool.actors.forwarding.mqtt_destination import MqttDestination, MqttService
+from motorpool.actors.forwarding.mqtt_destination import MqttDestination
 from motorpool.actors.forwarding.queue import ForwardQueue
+from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.messages.counters import FORWARD_DROPPED
 
 
@@ -24,9 +25,10 @@ def queue_of(*messages):
 @asynccontextmanager
 async def sending(queue, port, **fields):
     log = DeliveryLog("test", logging.LoggerAdapter(logging.getLogger("test")), trio.current_time)
-    service = MqttService(host="127.0.0.1", port=port, **{"client_id": "test", "seconds": 60.0, **fields})
+    url = f"mqtt://127.0.0.1:{port}"
+    settings = ForwardSettings(url=url, **{"client_id": "test", "seconds": 60.0, **fields})
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(MqttDestination(service, queue, log, trio.current_time).run)
+        nursery.start_soon(MqttDestination(settings, queue, log, trio.current_time).run)
         yield
         nursery.cancel_scope.cancel()
 
@@ -40,7 +42,7 @@ async def numbers(receive, count):
 async def test_messages_arrive_in_order(broker, subscriber, message, version, qos, until):
     receive = await subscriber()
     queue = queue_of(*(message(number, number % 7) for number in range(350)))
-    async with sending(queue, broker.ports[version], version=version, qos=qos):
+    async with sending(queue, broker.ports[version], mqtt_version=version, qos=qos):
         assert await numbers(receive, 350) == list(range(350))
         await until(lambda: not len(queue))
         queue.append(message(350))
@@ -98,7 +100,7 @@ async def test_what_the_broker_closes_on_is_dropped(broker, subscriber, message,
     receive, before = await subscriber(), FORWARD_DROPPED.labels("refused")._value.get()
     large = json.dumps({"number": 1, "more": "x" * 30_000}).encode()
     queue = queue_of(message(1, content=large), message(2))
-    async with sending(queue, broker.ports["3.1.1"], version="3.1.1"):
+    async with sending(queue, broker.ports["3.1.1"], mqtt_version="3.1.1"):
         assert await numbers(receive, 1) == [2]
         await until(lambda: not len(queue))
     assert FORWARD_DROPPED.labels("refused")._value.get() == before + 1
