@@ -4,7 +4,8 @@ The first message to a device starts its actor, which stops after a time without
 must survive is in the database.
 """
 
-from typing import assert_never
+from collections.abc import Callable
+from typing import TypeVar, assert_never
 
 from motorpool.actors.devices.device_commands import DeviceCommands
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, RELOAD_SECONDS, LoadDevice
@@ -30,6 +31,15 @@ from motorpool.storage.records import Device
 
 UNUSED_FIELDS = frozenset({"name", "model", "contact", "category"})
 """Fields of the row that the actor does not use: a change of only these does not make it reload the row."""
+
+
+_Report = TypeVar(
+    "_Report",
+    uplink.CommandAnswered,
+    uplink.MediaUploaded,
+    uplink.AlarmFileStored,
+    uplink.RecordingListReceived,
+)
 
 
 class DeviceActor(Actor[DeviceMessage]):
@@ -129,13 +139,14 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._follow_row(self._session.row)
             case uplink.AuthorizeAlarmUpload():
                 return self._authorize_upload(message)
-            case (
-                uplink.CommandAnswered()
-                | uplink.MediaUploaded()
-                | uplink.AlarmFileStored()
-                | uplink.RecordingListReceived()
-            ):
-                return self._other_report(message)
+            case uplink.CommandAnswered():
+                return self._if_served(message, self._command_answered)
+            case uplink.MediaUploaded():
+                return self._if_served(message, self._uploads.media_uploaded)
+            case uplink.AlarmFileStored():
+                return self._if_served(message, self._uploads.alarm_file_stored)
+            case uplink.RecordingListReceived():
+                return self._if_served(message, self._recording_list_received)
             case _:
                 assert_never(message)
 
@@ -184,8 +195,7 @@ class DeviceActor(Actor[DeviceMessage]):
     def _connected(self, message: uplink.Connected) -> None:
         if not self._session.connect(message):
             return
-        if self._options.clustered:
-            self.context.system.ref(HOMES).offer(DeviceConnected(self._device_id))
+        self._tell_homes(DeviceConnected(self._device_id))
         self._commands.connection_changed()
         self._online_status.mark_seen(self.context.clock.now())
         if self._commands.queue.waiting:
@@ -193,17 +203,19 @@ class DeviceActor(Actor[DeviceMessage]):
 
     def _disconnected(self, message: uplink.Disconnected) -> None:
         if self._session.disconnect(message.connection):
-            if self._options.clustered:
-                self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
+            self._tell_homes(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
                 self._online_status.announce("offline")
 
     def _connected_elsewhere(self) -> None:
         if self._session.close_replaced():
-            if self._options.clustered:
-                self.context.system.ref(HOMES).offer(DeviceDisconnected(self._device_id))
+            self._tell_homes(DeviceDisconnected(self._device_id))
             if self._session.row is not None:
                 self._online_status.leave()
+
+    def _tell_homes(self, message: DeviceConnected | DeviceDisconnected) -> None:
+        if self._options.clustered:
+            self.context.system.ref(HOMES).offer(message)
 
     def _stored_elsewhere(self) -> object:
         if self._session.connection is not None:
@@ -244,27 +256,12 @@ class DeviceActor(Actor[DeviceMessage]):
 
     # Other reports, and events without a position
 
-    def _other_report(
-        self,
-        message: uplink.CommandAnswered
-        | uplink.MediaUploaded
-        | uplink.AlarmFileStored
-        | uplink.RecordingListReceived,
-    ) -> object:
-        if not self._session.is_served:
-            return self._session.refuse(message.connection)
-        match message:
-            case uplink.CommandAnswered():
-                return self._command_answered(message)
-            case uplink.MediaUploaded():
-                return self._uploads.media_uploaded(message)
-            case uplink.AlarmFileStored():
-                return self._uploads.alarm_file_stored(message)
-            case uplink.RecordingListReceived():
-                self._online_status.mark_seen(self.context.clock.now())
-                return self._uploads.recording_list_received(message)
-            case _:
-                assert_never(message)
+    def _if_served(self, message: _Report, handle: Callable[[_Report], object]) -> object:
+        return handle(message) if self._session.is_served else self._session.refuse(message.connection)
+
+    def _recording_list_received(self, message: uplink.RecordingListReceived) -> object:
+        self._online_status.mark_seen(self.context.clock.now())
+        return self._uploads.recording_list_received(message)
 
     def _authorize_upload(self, message: uplink.AuthorizeAlarmUpload) -> str:
         unique_id = self._uploads.authorize(message)

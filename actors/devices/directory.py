@@ -5,8 +5,9 @@ and the status changes that device actors send. The latest position of a device 
 requested. Last updates are saved every SAVE_SECONDS, which is how much of them a crash loses.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import assert_never
 
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses, apply_updates
@@ -77,9 +78,9 @@ class Directory(Actor[DirectoryMessage]):
             case messages.DeviceStatusChanged():
                 return self._status_changed(message.status)
             case messages.GetDeviceStatuses():
-                return self._get_statuses(message)
+                return self._when_loaded(message.device_ids, partial(self._statuses_of, message))
             case messages.GetLatestPositions():
-                return self._get_latest(message.device_ids)
+                return self._when_loaded(message.device_ids, partial(self._known_latest, message.device_ids))
             case messages.GetLastUpdates():
                 known = self._last_update
                 return {number: known[number] for number in message.device_ids if number in known}
@@ -171,19 +172,17 @@ class Directory(Actor[DirectoryMessage]):
             "last updates not saved yet": len(self._unsaved),
         }
 
-    def _get_statuses(self, asked: messages.GetDeviceStatuses) -> object:
-        if not self._latest.keys() >= set(asked.device_ids):
-            return self._load_then_statuses(asked)
-        return self._statuses_of(asked)
+    def _when_loaded(self, device_ids: tuple[int, ...], answer: Callable[[], object]) -> object:
+        """Answer at once if the latest positions of the devices are in memory, else after reading them."""
+        is_loaded = self._latest.keys() >= set(device_ids)
+        return answer() if is_loaded else self._load_then(device_ids, answer)
 
-    async def _load_then_statuses(
-        self, asked: messages.GetDeviceStatuses
-    ) -> dict[int, DeviceStatus] | Failure:
+    async def _load_then(self, device_ids: tuple[int, ...], answer: Callable[[], object]) -> object:
         try:
-            await self._load(asked.device_ids)
+            await self._load(device_ids)
         except StorageError as error:
             return Failure(error)
-        return self._statuses_of(asked)
+        return answer()
 
     def _statuses_of(self, asked: messages.GetDeviceStatuses) -> dict[int, DeviceStatus]:
         found = {device_id: self._status_of(device_id) for device_id in asked.device_ids}
@@ -192,18 +191,6 @@ class Directory(Actor[DirectoryMessage]):
             if asked.here and self._cluster_statuses is not None
             else found
         )
-
-    def _get_latest(self, device_ids: tuple[int, ...]) -> object:
-        if not self._latest.keys() >= set(device_ids):
-            return self._load_then_latest(device_ids)
-        return self._known_latest(device_ids)
-
-    async def _load_then_latest(self, device_ids: tuple[int, ...]) -> list[Position] | Failure:
-        try:
-            await self._load(device_ids)
-        except StorageError as error:
-            return Failure(error)
-        return self._known_latest(device_ids)
 
     def _known_latest(self, device_ids: tuple[int, ...]) -> list[Position]:
         found = map(self._latest.get, device_ids)

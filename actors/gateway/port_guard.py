@@ -39,27 +39,23 @@ def descriptor_share(eighths: int) -> int:
     return (limit - min(RESERVED_DESCRIPTORS, limit // 4)) * eighths // 8
 
 
-def device_guard(connections: int, per_client: int) -> PortGuard:
-    """Return the guard of the ports of device protocols."""
-    total = min(connections, descriptor_share(DEVICE_SHARE))
+def _guard(total: int, per_client: int, memory: int) -> PortGuard:
     return PortGuard(
         ConnectionLimits(total=total, per_client=per_client, reserve=total // 10),
-        MemoryBudget(DEVICE_MEMORY, DEVICE_MEMORY // 2),
+        MemoryBudget(memory, memory // 2),
     )
+
+
+def device_guard(connections: int, per_client: int) -> PortGuard:
+    """Return the guard of the ports of device protocols."""
+    return _guard(min(connections, descriptor_share(DEVICE_SHARE)), per_client, DEVICE_MEMORY)
 
 
 def datagram_guard(addresses: int, per_client: int) -> PortGuard:
     """Return the guard of the UDP ports: source addresses can be forged, and must not take places of TCP."""
-    return PortGuard(
-        ConnectionLimits(total=addresses, per_client=per_client, reserve=addresses // 10),
-        MemoryBudget(DEVICE_MEMORY, DEVICE_MEMORY // 2),
-    )
+    return _guard(addresses, per_client, DEVICE_MEMORY)
 
 
 def media_guard(connections: int, per_client: int) -> PortGuard:
     """Return the guard of the media ports."""
-    total = min(connections, descriptor_share(MEDIA_SHARE))
-    return PortGuard(
-        ConnectionLimits(total=total, per_client=per_client, reserve=total // 10),
-        MemoryBudget(MEDIA_MEMORY, MEDIA_MEMORY // 2),
-    )
+    return _guard(min(connections, descriptor_share(MEDIA_SHARE)), per_client, MEDIA_MEMORY)

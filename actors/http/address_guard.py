@@ -29,17 +29,17 @@ _LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
 
 def is_public(address: Address) -> bool:
     """Return whether an address is globally reachable; IPv4 embedded in IPv6 counts as IPv4."""
-    if isinstance(address, IPv6Address):
-        inner = _inner(address)
-        if inner is not None:
-            return is_public(inner)
-        if address.is_site_local or address in _LOCAL_NAT64:
-            return False
+    if (inner := _inner(address)) is not None:
+        return is_public(inner)
+    if isinstance(address, IPv6Address) and (address.is_site_local or address in _LOCAL_NAT64):
+        return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
-def _inner(address: IPv6Address) -> IPv4Address | None:
+def _inner(address: Address) -> IPv4Address | None:
     """Return the IPv4 address embedded in an IPv6 address, if there is one."""
+    if isinstance(address, IPv4Address):
+        return None
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
     if address.sixtofour is not None:
@@ -51,15 +51,9 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
     return None
 
 
-def _plain(address: Address) -> Address:
-    """Return the IPv4 address of an IPv6 address that stands for one, else the address."""
-    inner = _inner(address) if isinstance(address, IPv6Address) else None
-    return inner or address
-
-
 def is_own(address: Address) -> bool:
     """Return whether an address is one of this machine: only those can be bound to."""
-    address = _plain(address)
+    address = _inner(address) or address
     return _binds(str(address)) and not _binds(_NOBODYS[address.version])
 
 
@@ -103,8 +97,8 @@ class AddressGuard:
         return self._is_allowed(address) or (is_public(address) and not is_own(address))
 
     def _is_allowed(self, address: Address) -> bool:
-        inner = _inner(address) if isinstance(address, IPv6Address) else None
-        return any(address in network or (inner is not None and inner in network) for network in self._allow)
+        meant = {address, _inner(address) or address}
+        return any(each in network for network in self._allow for each in meant)
 
     async def _own_addresses(self, port: int) -> set[Address]:
         if port not in self._own.ports:
@@ -112,7 +106,8 @@ class AddressGuard:
         found: set[Address] = set()
         for host in self._own.hosts:
             with suppress(OSError, UnicodeError):
-                found.update(_plain(ip_address(text)) for text in await _addresses(host, port))
+                resolved = map(ip_address, await _addresses(host, port))
+                found.update(_inner(address) or address for address in resolved)
         return {address for address in found if not self._is_allowed(address)}
 
     def check_host(self, host: str, *, listed_only: bool = False) -> None:
@@ -152,10 +147,9 @@ class AddressGuard:
             own = await self._own_addresses(port)
             texts = tuple(
                 text
-                for text in texts
-                if _plain(ip_address(text)) not in own
-                and self.permits(ip_address(text))
-                and (not listed_only or self._is_allowed(ip_address(text)))
+                for text, address in zip(texts, map(ip_address, texts), strict=True)
+                if (_inner(address) or address) not in own
+                and (self._is_allowed(address) if listed_only else self.permits(address))
             )
         if not texts:
             raise _not_listed(host) if listed_only else _private(host)
