@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.messages.changes import LOCAL_CHANGES, QueueFilled
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsChanged
-from motorpool.actors.messages.uplink import DeviceMessage, SendCommand
+from motorpool.actors.messages.uplink import SendCommand
 from motorpool.actors.words.record_json import format_time
-from motorpool.runtime import Context
 from motorpool.storage.accounts import audit
 from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
@@ -29,20 +29,19 @@ FORBIDDEN = "whoever sent it may no longer send commands to the device"
 class CommandQueue:
     """Adds commands, removes them one by one, and reports the outcome of each."""
 
-    __slots__ = ("_context", "_database", "_device_id", "_node", "_publish", "waiting")
+    __slots__ = ("_context", "_database", "_node", "_publish", "_session", "waiting")
 
     def __init__(
         self,
-        device_id: int,
+        session: DeviceSession,
         database: Database,
-        context: Context[DeviceMessage],
         publish: Callable[[str, dict[str, Any]], None],
         node: int = 0,
     ) -> None:
         """`publish` is called with the type and attributes of each event; `node` is this server's number."""
-        self._device_id = device_id
+        self._session = session
+        self._context = session.context
         self._database = database
-        self._context = context
         self._publish = publish
         self._node = node
         self.waiting = False
@@ -51,7 +50,7 @@ class CommandQueue:
     async def add(self, message: SendCommand) -> QueuedCommand | None:
         """Queue a command; return None if it is a step that was cancelled. Raises StorageError."""
         queued = QueuedCommand(
-            device_id=self._device_id, type=message.type, attributes=dict(message.attributes)
+            device_id=self._session.device_id, type=message.type, attributes=dict(message.attributes)
         )
         stored: QueuedCommand | None
         if message.run_id:
@@ -73,19 +72,19 @@ class CommandQueue:
         if stored is not None:
             self.waiting = True
             # It may be connected to another server, which sends it from there.
-            self._context.system.topic(LOCAL_CHANGES).publish((QueueFilled(self._device_id),))
+            self._context.system.topic(LOCAL_CHANGES).publish((QueueFilled(self._session.device_id),))
         return stored
 
     async def is_served_elsewhere(self) -> bool:
         """Return whether the device is connected to another server. Raises StorageError."""
-        return bool(await homes.connected_elsewhere(self._database, self._node, (self._device_id,)))
+        return bool(await homes.connected_elsewhere(self._database, self._node, (self._session.device_id,)))
 
     async def claim(self) -> ClaimedCommand | None:
         """Remove the next command from the queue; None if it is empty or the database fails."""
         last = 0
         while self.waiting:
             try:
-                following = await commands.next_queued(self._database, self._device_id, last)
+                following = await commands.next_queued(self._database, self._session.device_id, last)
                 if following is None:
                     self.waiting = False
                     return None
@@ -139,7 +138,7 @@ class CommandQueue:
                 user_id=claimed.user_id,
                 action_type="commandFailed",
                 object_type="device",
-                object_id=self._device_id,
+                object_id=self._session.device_id,
                 attributes={"id": queued.id, "type": queued.type, "reason": refused},
             )
             await audit.record(self._database, action)

@@ -73,25 +73,21 @@ class DeviceActor(Actor[DeviceMessage]):
 
     async def start(self) -> None:
         """Load the row, the latest position and the queued commands."""
-        device_id, context, options, database = self._device_id, self.context, self._options, self._database
-        stored = await context.system.ref(DEVICE_LOADER).ask(LoadDevice(device_id), LOAD_SECONDS)
-        session = self._session = DeviceSession(context, self._rule_cache)
+        device_id, options, database = self._device_id, self._options, self._database
+        stored = await self.context.system.ref(DEVICE_LOADER).ask(LoadDevice(device_id), LOAD_SECONDS)
+        session = self._session = DeviceSession(device_id, self.context, self._rule_cache)
         self._online_status = OnlineStatus(
-            device_id, context, options.status_timeout_seconds, self._status_changed, stored.last_update
+            session, options.status_timeout_seconds, self._status_changed, stored.last_update
         )
         positions = self._positions = DevicePositions(
-            device_id, context, session, self._online_status, self._rule_cache, options.latest, stored.state
+            session, self._online_status, options.latest, stored.state
         )
-        self._commands = DeviceCommands(
-            device_id, session, database, options, context, positions.publish_event
-        )
+        self._commands = DeviceCommands(session, database, options, positions.publish_event)
         self._commands.queue.waiting = stored.has_queue
-        self._uploads = DeviceUploads(
-            device_id, session, self._commands, positions, database, options=options, context=context
-        )
+        self._uploads = DeviceUploads(session, self._commands, positions, database, options)
         if stored.state.latest is not None:
             session.protocol = stored.state.latest.protocol
-        session.follow_row(stored.row, context.clock.now())
+        session.follow_row(stored.row, self.context.clock.now())
 
     def may_leave(self) -> bool:
         """Not while the device is connected or counts as online."""

@@ -37,7 +37,6 @@ from motorpool.actors.messages.uplink import (
     CommandQueued,
     CommandRefused,
     CommandSent,
-    DeviceMessage,
     SendCommand,
 )
 from motorpool.actors.video.camera_control import requested_channel
@@ -47,7 +46,7 @@ from motorpool.codecs.channel_map import UNMAPPED, ChannelMap, parse_channel_map
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import CommandResult, DeviceCommand
-from motorpool.runtime import ActorError, ActorStopped, Context, Deferred, Failure, Ref
+from motorpool.runtime import ActorError, ActorStopped, Deferred, Failure, Ref
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device, QueuedCommand
@@ -75,7 +74,6 @@ class DeviceCommands:
 
     __slots__ = (
         "_context",
-        "_device_id",
         "_expected",
         "_options",
         "_session",
@@ -84,20 +82,17 @@ class DeviceCommands:
 
     def __init__(
         self,
-        device_id: int,
         session: DeviceSession,
         database: Database,
         options: DeviceOptions,
-        context: Context[DeviceMessage],
         publish: Callable[[str, dict[str, Any]], None],
     ) -> None:
         """`publish` is called with the type and attributes of each event."""
-        self._device_id = device_id
         self._session = session
+        self._context = session.context
         self._options = options
-        self._context = context
         self._expected = ExpectedAnswers()
-        self.queue = CommandQueue(device_id, database, context, publish, options.node)
+        self.queue = CommandQueue(session, database, publish, options.node)
 
     def types(self) -> tuple[str, ...]:
         """Return the command types that the protocol of the device supports."""
@@ -210,7 +205,7 @@ class DeviceCommands:
             # Before the command is sent: the media connection may open before any answer arrives.
             self._context.system.ref(MEDIA_REQUESTS).offer(
                 MediaRequested(
-                    self._device_id,
+                    self._session.device_id,
                     self._session.row.unique_id,
                     attributes,
                     VIDEO_COMMANDS[kind],
@@ -264,7 +259,7 @@ class DeviceCommands:
         channel = requested_channel(attributes)
         with trio.move_on_after(PLAYBACK_SECONDS) as timeout:
             with contextlib.suppress(ActorStopped):  # the server is stopping
-                await self._context.system.ref(PLAYBACK, (self._device_id, channel)).tell(message)
+                await self._context.system.ref(PLAYBACK, (self._session.device_id, channel)).tell(message)
         if timeout.cancelled_caught:
             self._context.log.warning(
                 "cannot notify the playback of channel %d: its mailbox is full", channel
@@ -275,7 +270,7 @@ class DeviceCommands:
         if kind not in {"videoStart", "videoStop"}:
             return
         channel = requested_channel(attributes)
-        stream = self._context.system.ref(STREAM, (self._device_id, channel))
+        stream = self._context.system.ref(STREAM, (self._session.device_id, channel))
         if not stream.offer(HoldStream() if kind == "videoStart" else ReleaseStream()):
             self._context.log.warning("cannot notify the stream of channel %d: its mailbox is full", channel)
 

@@ -13,15 +13,14 @@ from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, 
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.online_status import OnlineStatus
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, AppendEvents
-from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.downlink import ConnectionMessage
-from motorpool.actors.messages.uplink import DeviceMessage, SetAccumulators
+from motorpool.actors.messages.uplink import SetAccumulators
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
 from motorpool.codecs.reports import PositionReport
-from motorpool.runtime import ActorError, Context, Deferred, MailboxFull, Ref
+from motorpool.runtime import ActorError, Deferred, MailboxFull, Ref
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event, Position
 
@@ -31,11 +30,8 @@ class DevicePositions:
 
     __slots__ = (
         "_clock",
-        "_context",
-        "_device_id",
         "_latest",
         "_online_status",
-        "_rule_cache",
         "_session",
         "_state",
         "_writer",
@@ -43,24 +39,18 @@ class DevicePositions:
 
     def __init__(
         self,
-        device_id: int,
-        context: Context[DeviceMessage],
         session: DeviceSession,
         online_status: OnlineStatus,
-        rule_cache: RuleCache,
         latest: Mapping[int, Position | None],
         state: FoldState,
     ) -> None:
         """`latest` is the directory's table of latest positions, `state` what `fold` applies reports to."""
-        self._device_id = device_id
-        self._clock = context.clock
-        self._context = context
+        self._clock = session.context.clock
         self._session = session
         self._online_status = online_status
-        self._rule_cache = rule_cache
         self._latest = latest
         self._state = state
-        self._writer = context.system.ref(POSITION_WRITER)
+        self._writer = session.context.system.ref(POSITION_WRITER)
 
     def store(
         self,
@@ -81,12 +71,12 @@ class DevicePositions:
         result = fold(
             report,
             self._state,
-            FoldContext(self._device_id, protocol, now, events, rules, session.row, linked),
+            FoldContext(session.device_id, protocol, now, events, rules, session.row, linked),
         )
         self._state = result.state
         for failure in result.failures:
-            if self._rule_cache.is_new(failure):
-                self._context.log.warning("computed attribute %d has failed: %s", *failure)
+            if session.rule_cache.is_new(failure):
+                self._session.context.log.warning("computed attribute %d has failed: %s", *failure)
         if result.position is None:
             self._online_status.mark_seen(now)
             return self._append(AppendEvents(result.events, connection, report.receipt))
@@ -110,7 +100,7 @@ class DevicePositions:
         latest = self._latest
         missing = tuple(device_id for device_id in device_ids if device_id not in latest)
         if missing:
-            self._context.system.ref(DIRECTORY).offer(GetLatestPositions(missing))
+            self._session.context.system.ref(DIRECTORY).offer(GetLatestPositions(missing))
             return None
         found = (latest[device_id] for device_id in device_ids)
         return tuple(position for position in found if position is not None)
@@ -145,7 +135,7 @@ class DevicePositions:
 
     async def reload(self) -> None:
         """Read the latest position again; later, if the database is unavailable."""
-        context, device_id = self._context, self._device_id
+        context, device_id = self._session.context, self._session.device_id
         try:
             stored = await context.system.ref(DEVICE_LOADER).ask(LoadDevice(device_id), LOAD_SECONDS)
         except (StorageError, ActorError) as error:
@@ -157,12 +147,12 @@ class DevicePositions:
     def event(self, kind: str, attributes: dict[str, Any]) -> Event:
         """Return an event of the device, at present."""
         now = self._clock.now()
-        return Event(type=kind, event_time=now, device_id=self._device_id, attributes=attributes)
+        return Event(type=kind, event_time=now, device_id=self._session.device_id, attributes=attributes)
 
     def publish_event(self, kind: str, attributes: dict[str, Any]) -> None:
         """Store an event that belongs to no position."""
         if not self._writer.offer(AppendEvents((self.event(kind, attributes),))):
-            self._context.log.warning("dropped an event: the writer is full")
+            self._session.context.log.warning("dropped an event: the writer is full")
 
 
 async def _reply_after(waits: Awaitable[None], reply: Deferred[Position]) -> Deferred[Position]:

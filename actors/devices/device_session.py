@@ -32,24 +32,27 @@ class DeviceSession:
     """Row, rules and connections of one device. The parts of its actor read them; the methods change them."""
 
     __slots__ = (
-        "_context",
         "_generation",
         "_others",
-        "_rule_cache",
         "_rules",
         "_sent",
         "_timer",
         "connection",
+        "context",
+        "device_id",
         "is_served",
         "local_host",
         "peer",
         "protocol",
         "row",
+        "rule_cache",
     )
 
-    def __init__(self, context: Context[DeviceMessage], rule_cache: RuleCache) -> None:
-        self._context = context
-        self._rule_cache = rule_cache
+    def __init__(self, device_id: int, context: Context[DeviceMessage], rule_cache: RuleCache) -> None:
+        self.device_id = device_id
+        self.context = context
+        """That of the device's actor."""
+        self.rule_cache = rule_cache
         self._rules = UNCONFIGURED
         self._generation = -1
         """Generation of the rule cache when the rules were last asked for."""
@@ -89,20 +92,20 @@ class DeviceSession:
         if is_ended:
             self._close_all()
         if self.is_served and row is not None and row.expiration_time is not None:
-            self._timer = self._context.at(row.expiration_time, CheckExpiration())
+            self._timer = self.context.at(row.expiration_time, CheckExpiration())
         self._refresh_rules()
         return is_ended
 
     def current_rules(self) -> DeviceRules:
         """Return the rules; where they have changed, the connection is told what affects decoding."""
-        if self._rule_cache.generation != self._generation:
+        if self.rule_cache.generation != self._generation:
             self._refresh_rules()
         return self._rules
 
     def _refresh_rules(self) -> None:
         """Ask for the rules anew: the row or something else that they are made of has changed."""
-        self._generation = self._rule_cache.generation
-        self._rules = UNCONFIGURED if self.row is None else self._rule_cache.rules_of(self.row)
+        self._generation = self.rule_cache.generation
+        self._rules = UNCONFIGURED if self.row is None else self.rule_cache.rules_of(self.row)
         self._configure()
 
     # Connections

@@ -16,12 +16,11 @@ from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMess
 from motorpool.actors.messages.uplink import (
     AlarmFileStored,
     AuthorizeAlarmUpload,
-    DeviceMessage,
     MediaUploaded,
     RecordingListReceived,
 )
 from motorpool.codecs.reports import ALARM_LABEL, REQUEST_ALARM_FILES, PositionReport
-from motorpool.runtime import Context, Ref
+from motorpool.runtime import Ref
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Event
@@ -36,7 +35,6 @@ class DeviceUploads:
         "_commands",
         "_context",
         "_database",
-        "_device_id",
         "_options",
         "_positions",
         "_session",
@@ -45,22 +43,18 @@ class DeviceUploads:
 
     def __init__(
         self,
-        device_id: int,
         session: DeviceSession,
         commands: DeviceCommands,
         positions: DevicePositions,
         database: Database,
-        *,
         options: DeviceOptions,
-        context: Context[DeviceMessage],
     ) -> None:
-        self._device_id = device_id
         self._session = session
+        self._context = session.context
         self._commands = commands
         self._positions = positions
         self._database = database
         self._options = options
-        self._context = context
         self._alarms = AlarmFileRequests()
         self.requests_alarm_files = options.requests_alarm_files
         """Whether the device is asked to upload the files of its alarms."""
@@ -131,7 +125,7 @@ class DeviceUploads:
             for recording in message.list.recordings
         ]
         try:
-            await recordings.save(self._database, self._device_id, listed, self._context.clock.now())
+            await recordings.save(self._database, self._session.device_id, listed, self._context.clock.now())
         except StorageError as error:
             self._context.log.error("cannot store a list of %d recordings: %s", len(listed), error)
             return

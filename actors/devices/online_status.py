@@ -7,10 +7,10 @@ checks whether anything came since it last ran.
 from collections.abc import Callable
 from datetime import datetime
 
+from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.messages.directory import DIRECTORY, DeviceStatusChanged
 from motorpool.actors.messages.topics import DeviceStatus
-from motorpool.actors.messages.uplink import CheckStatus, DeviceMessage
-from motorpool.runtime import Context
+from motorpool.actors.messages.uplink import CheckStatus
 
 CHECKS_PER_TIMEOUT = 10
 """Checks within the status time-out; `unknown` comes at most one of these spans late."""
@@ -36,8 +36,7 @@ class OnlineStatus:
 
     def __init__(
         self,
-        device_id: int,
-        context: Context[DeviceMessage],
+        session: DeviceSession,
         timeout_seconds: float,
         on_change: Callable[[str], None],
         last_update: datetime | None,
@@ -47,8 +46,8 @@ class OnlineStatus:
         A device without a message for `timeout_seconds` is `unknown`; `on_change` is called with each new
         status.
         """
-        self._device_id = device_id
-        self._context = context
+        self._device_id = session.device_id
+        self._context = session.context
         self._timeout_seconds = timeout_seconds
         self._on_change = on_change
         self._is_timer_set = False
