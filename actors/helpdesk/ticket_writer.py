@@ -195,22 +195,12 @@ def _with_ids(change: Change, stored: dict[int, int]) -> Change:
 class Announcement(NamedTuple):
     """What is published and woken after the commit of changes."""
 
-    facts: tuple[TicketChanged, ...] = ()
-    wake_at: datetime | None = None
+    facts: tuple[TicketChanged, ...]
+    wake_at: datetime | None
     """When the ticket clock has to look at one of them, at the earliest."""
-    companies: frozenset[int] = frozenset()
+    companies: frozenset[int]
     """Companies whose webhooks have messages waiting."""
-    has_mails: bool = False
-
-    def joined(self, other: "Announcement") -> "Announcement":
-        """Return the announcement of both."""
-        instants = [at for at in (self.wake_at, other.wake_at) if at is not None]
-        return Announcement(
-            self.facts + other.facts,
-            min(instants, default=None),
-            self.companies | other.companies,
-            self.has_mails or other.has_mails,
-        )
+    has_mails: bool
 
 
 def announcement_of(changes: Sequence[Change]) -> Announcement:

@@ -10,7 +10,6 @@ from motorpool.api.resources.helpdesk.company_policy import (
     CompanyPolicy,
     reference_of,
     require_access,
-    used_by,
 )
 from motorpool.storage import plain_tables
 from motorpool.storage.database.queries import Queries
@@ -22,9 +21,10 @@ OPERATIONS = Operations("ticketcategories")
 
 
 class CategoryPolicy(CompanyPolicy[TicketCategory]):
-    """Refuses cycles, and the deletion of what tickets use."""
+    """Refuses cycles. Categories below a deleted one become roots."""
 
     max_rows = 2000
+    counted = "category_id"
     audited_attributes = (CATEGORY_ZONE,)
 
     async def prepare(
@@ -41,13 +41,6 @@ class CategoryPolicy(CompanyPolicy[TicketCategory]):
         if moved and await configuration_uses.category_lies_in(transaction, new.parent_id, new.id):
             raise BadRequest("parentId: the category would lie below itself")
         return new
-
-    async def delete(self, call: Call, transaction: Queries, old: TicketCategory) -> None:
-        """Delete; the categories below it become roots."""
-        used = await configuration_uses.count(transaction, "category_id", old.company_id, old.id)
-        if used:
-            raise BadRequest(f"{used_by(f'category {old.id}', used)}; disable it instead")
-        await super().delete(call, transaction, old)
 
 
 CATEGORIES = Resource(

@@ -31,8 +31,8 @@ async def clear_references(
 ) -> None:
     """Edit the tickets that refer to a row, of one company or, with 0, of all, as if the caller did it.
 
-    `name` is what the history calls the row. What follows the edits comes after the commit
-    (`Call.after_commit`).
+    `name` is what the history calls the row; of contacts it never holds names. What follows the edits comes
+    after the commit (`Call.after_commit`).
     """
     found = await configuration_uses.tickets_of(transaction, field, record_id, company_id)
     if not found:
@@ -40,8 +40,8 @@ async def clear_references(
     context, now = call.context, to_milliseconds(call.now)
     attributes = {"userName": call.caller.user.name, "reason": "deleted"}
     author = Author("user", call.caller.id, True, attributes)
-    names: dict[str, dict[int, str]] = {field: {record_id: name}} if name else {}
-    announcement = Announcement()
+    names: dict[str, dict[int, str]] = {field: {record_id: name}} if name and field != "contact_id" else {}
+    announcements: list[Announcement] = []
     for start in range(0, len(found), TICKETS_AT_A_TIME):
         batch = found[start : start + TICKETS_AT_A_TIME]
         facts = await lock_facts(transaction, batch, context.helpdesk.business_calendars, now=now)
@@ -51,9 +51,10 @@ async def clear_references(
             if getattr(each.ticket, field) == record_id
         ]
         written = await write(transaction, changes, now, context.helpdesk.ticket_mails)
-        announcement = announcement.joined(announcement_of(written))
+        announcements.append(announcement_of(written))
 
     async def announce() -> None:
-        await publish_announcement(context.system, announcement)
+        for each in announcements:
+            await publish_announcement(context.system, each)
 
     call.after_commit.append(announce)

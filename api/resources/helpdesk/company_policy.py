@@ -10,16 +10,23 @@ import msgspec
 
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
-from motorpool.api.engine.resource import spaced
+from motorpool.api.engine.resource import id_of, spaced
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
-from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company
+from motorpool.api.resources.helpdesk.caller_membership import (
+    membership_of,
+    no_company,
+    require_linked,
+    require_manager,
+)
+from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.linked_policy import LinkedPolicy, may_see
 from motorpool.storage.accounts import links
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Table, Versioned
-from motorpool.storage.helpdesk import companies
+from motorpool.storage.helpdesk import companies, configuration_uses
+from motorpool.storage.helpdesk.configuration_uses import Cleared, Counted
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -33,9 +40,9 @@ MAX_ATTRIBUTES_BYTES = 65_536
 class CompanyPolicy(LinkedPolicy[R]):
     """Users linked to the company read, its managers and administrators write.
 
-    `own` are references to rows of the same company, `own_attributes` such references in attributes. They are
-    checked when they change: what they name exists and is not disabled. `references` are those to what the
-    caller must have access to.
+    `own` and `accessed` are references, in fields or attributes, that are checked when they change: those in
+    `own` must name rows of the same company that are not disabled, those in `accessed` rows that the caller
+    has access to.
     """
 
     distinguishes_missing = frozenset({"GET", "PUT", "DELETE"})
@@ -43,13 +50,17 @@ class CompanyPolicy(LinkedPolicy[R]):
     """Rows that a company may have; 0: no limit."""
     agents_write = False
     """Whether agents of the company write them as well as managers."""
+    counted: Counted | None = None
+    """The reference of tickets to a row that keeps it from deletion."""
+    cleared: Cleared | None = None
+    """The reference of tickets to a row that is set to 0 when it is deleted."""
 
     def __init__(
         self,
         table: Table[Any],
         *,
         own: Mapping[str, Table[Any]] | None = None,
-        own_attributes: Mapping[str, Table[Any]] | None = None,
+        accessed: Mapping[str, Table[Any]] | None = None,
         references: Mapping[str, Table[Any]] | None = None,
         required: tuple[str, ...] = (),
     ) -> None:
@@ -61,15 +72,13 @@ class CompanyPolicy(LinkedPolicy[R]):
             required=("company_id", "name", *required),
         )
         self._own = own or {}
-        self._own_attributes = own_attributes or {}
+        self._accessed = accessed or {}
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Build the query from the caller's companies and the filters."""
         if parameters.company_id is None:
             return await super().list_query(call, parameters)
-        membership = await membership_of(call, parameters.company_id)
-        if not membership.linked:
-            raise no_company()
+        require_linked(await membership_of(call, parameters.company_id))
         if call.caller.administrator:
             # What is asked for by the company need not be the administrator's own.
             parameters = msgspec.structs.replace(parameters, all=True)
@@ -90,11 +99,12 @@ class CompanyPolicy(LinkedPolicy[R]):
 
     async def _require_standing(self, call: Call, transaction: Queries, company_id: int) -> None:
         membership = await membership_of(call, company_id, transaction)
-        if not membership.linked:
-            raise no_company()
-        if not (membership.handles_tickets if self.agents_write else membership.manager):
-            writers = "agents and managers" if self.agents_write else "managers"
-            raise BadRequest(f"only {writers} of the company may do this")
+        if not self.agents_write:
+            require_manager(membership)
+            return
+        require_linked(membership)
+        if not membership.handles_tickets:
+            raise BadRequest("only agents and managers of the company may do this")
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
         """Check the company, who creates, and the references."""
@@ -113,6 +123,9 @@ class CompanyPolicy(LinkedPolicy[R]):
             await self._check_count(transaction, company_id)
         new = await super().prepare(call, transaction, new, old)
         await self._check_own(transaction, new, old)
+        for name, table in self._accessed.items():
+            place, wanted, held = _change_of(name, new, old)
+            await require_access(call, transaction, table, place, wanted, held)
         return new
 
     async def _check_count(self, transaction: Queries, company_id: int) -> None:
@@ -125,15 +138,9 @@ class CompanyPolicy(LinkedPolicy[R]):
             raise BadRequest(f"{words}: the company has {count}, which are the most there may be")
 
     async def _check_own(self, transaction: Queries, new: R, old: R | None) -> None:
-        wanted = [
-            (camel(name), table, getattr(new, name), getattr(old, name, 0))
-            for name, table in self._own.items()
-        ]
-        for key, table in self._own_attributes.items():
-            before = 0 if old is None else attributes_of(old).get(key)
-            wanted.append((f"attributes.{key}", table, reference_of(new, key), before))
-        for place, table, number, before in wanted:
-            if not number or number == before:
+        for name, table in self._own.items():
+            place, number, held = _change_of(name, new, old)
+            if not number or number == held:
                 continue
             found = await table.fetch(transaction, number)
             words = spaced(table.record.__name__)
@@ -148,6 +155,27 @@ class CompanyPolicy(LinkedPolicy[R]):
         stored: R = await self.table.insert(transaction, new)
         return stored
 
+    async def delete(self, call: Call, transaction: Queries, old: R) -> None:
+        """Delete a row that no ticket counts on (`counted`); its tickets are then without it (`cleared`)."""
+        company_id, record_id = company_of(old), id_of(old)
+        await self.require_unused(transaction, old, "disable it instead")
+        if self.cleared is not None:
+            name = getattr(old, "name", "")
+            await clear_references(
+                call, transaction, self.cleared, record_id, company_id=company_id, name=name
+            )
+        await super().delete(call, transaction, old)
+
+    async def require_unused(self, transaction: Queries, record: R, advice: str) -> None:
+        """Raise BadRequest if tickets have the row in their reference `counted`."""
+        if self.counted is None:
+            return
+        number = id_of(record)
+        used = await configuration_uses.count(transaction, self.counted, company_of(record), number)
+        if used:
+            what = f"{self.counted.removesuffix('_id')} {number}"
+            raise BadRequest(f"{what} is used by {used} ticket{'s' * (used != 1)}; {advice}")
+
 
 def company_of(record: msgspec.Struct) -> int:
     """Return the company that a record belongs to."""
@@ -161,6 +189,14 @@ def attributes_of(record: msgspec.Struct) -> dict[str, Any]:
     found = getattr(record, "attributes")  # noqa: B009 - as above
     assert isinstance(found, dict)
     return found
+
+
+def _change_of(name: str, new: msgspec.Struct, old: msgspec.Struct | None) -> tuple[str, int, object]:
+    """Return how errors call a reference, which is a field or an attribute, and its new and old values."""
+    if name in new.__struct_fields__:
+        return camel(name), getattr(new, name), getattr(old, name, 0)
+    held = None if old is None else attributes_of(old).get(name)
+    return f"attributes.{name}", reference_of(new, name), held
 
 
 def check_size(attributes: Mapping[str, Any], most: int = MAX_ATTRIBUTES_BYTES) -> None:
@@ -182,11 +218,6 @@ async def require_access(
     found = await table.fetch(transaction, wanted, lock=True)
     if found is None or not await may_see(call, table, wanted, transaction):
         raise BadRequest(f"{place}: no access to it, or no such")
-
-
-def used_by(what: str, tickets: int) -> str:
-    """Return the sentence that tickets use a row, which is therefore left as it is."""
-    return f"{what} is used by {tickets} ticket{'s' * (tickets != 1)}"
 
 
 def narrowed(query: ListQuery, *conditions: Condition) -> ListQuery:

@@ -8,7 +8,6 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
 from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.codecs.calendars.time_zones import find_zone
@@ -27,6 +26,7 @@ class ContactPolicy(CompanyPolicy[Contact]):
     """Agents write them as well."""
 
     max_rows = 100_000
+    cleared = "contact_id"
     agents_write = True
 
     def __init__(self) -> None:
@@ -60,11 +60,6 @@ class ContactPolicy(CompanyPolicy[Contact]):
             if not may_see or await users.TABLE.fetch(transaction, new.user_id) is None:
                 raise BadRequest("userId: no access to it, or no such")
         return new
-
-    async def delete(self, call: Call, transaction: Queries, old: Contact) -> None:
-        """Delete; its tickets are then without contact. Their history never held its name."""
-        await clear_references(call, transaction, "contact_id", old.id, company_id=old.company_id)
-        await super().delete(call, transaction, old)
 
 
 CONTACTS = Resource(

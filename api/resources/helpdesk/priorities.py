@@ -11,10 +11,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import (
     COMPANY_PARAMETERS,
     CompanyPolicy,
-    attributes_of,
     reference_of,
-    require_access,
-    used_by,
     whole_number,
 )
 from motorpool.storage import plain_tables
@@ -32,17 +29,15 @@ class PriorityPolicy(CompanyPolicy[TicketPriority]):
     """Refuses cycles of escalation, and the deletion of what tickets use."""
 
     max_rows = 200
-
+    counted = "priority_id"
     privileged = ("level", "first_response_minutes", "resolution_minutes", "calendar_id", "disabled")
     audited_attributes = ticket_setups.PRIORITY_KEYS
 
     def __init__(self) -> None:
         super().__init__(
             company_tables.PRIORITIES,
-            own_attributes={
-                ESCALATE_TEAM: company_tables.TEAMS,
-                ESCALATE_PRIORITY: company_tables.PRIORITIES,
-            },
+            own={ESCALATE_TEAM: company_tables.TEAMS, ESCALATE_PRIORITY: company_tables.PRIORITIES},
+            accessed={"calendar_id": plain_tables.CALENDARS, HOLIDAYS: plain_tables.CALENDARS},
             required=("level",),
         )
 
@@ -61,16 +56,10 @@ class PriorityPolicy(CompanyPolicy[TicketPriority]):
     async def prepare(
         self, call: Call, transaction: Queries, new: TicketPriority, old: TicketPriority | None
     ) -> TicketPriority:
-        """Check the calendars, and that tickets cannot escalate in a circle."""
+        """Check that tickets cannot escalate in a circle."""
         new = await super().prepare(call, transaction, new, old)
-        held = {} if old is None else attributes_of(old)
-        for place, calendar_id, before in (
-            ("calendarId", new.calendar_id, 0 if old is None else old.calendar_id),
-            (f"attributes.{HOLIDAYS}", reference_of(new, HOLIDAYS), held.get(HOLIDAYS)),
-        ):
-            await require_access(call, transaction, plain_tables.CALENDARS, place, calendar_id, before)
         next_id = reference_of(new, ESCALATE_PRIORITY)
-        if old is not None and next_id and next_id != held.get(ESCALATE_PRIORITY):
+        if old is not None and next_id and next_id != old.attributes.get(ESCALATE_PRIORITY):
             if next_id == new.id:
                 raise BadRequest(f"attributes.{ESCALATE_PRIORITY}: the priority itself")
             if await configuration_uses.escalates_to(transaction, next_id, new.id):
@@ -79,11 +68,8 @@ class PriorityPolicy(CompanyPolicy[TicketPriority]):
 
     async def delete(self, call: Call, transaction: Queries, old: TicketPriority) -> None:
         """Delete; nothing escalates to it any more, and categories lose it."""
-        used = await configuration_uses.count(transaction, "priority_id", old.company_id, old.id)
-        if used:
-            raise BadRequest(f"{used_by(f'priority {old.id}', used)}; disable it instead")
-        await configuration_uses.forget_escalation(transaction, old.company_id, ESCALATE_PRIORITY, old.id)
         await super().delete(call, transaction, old)
+        await configuration_uses.forget_escalation(transaction, old.company_id, ESCALATE_PRIORITY, old.id)
 
 
 PRIORITIES = Resource(

@@ -12,7 +12,6 @@ from motorpool.api.resources.helpdesk.company_policy import (
     COMPANY_PARAMETERS,
     CompanyPolicy,
     narrowed,
-    used_by,
 )
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
@@ -31,7 +30,7 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
     """Keeps the workflow whole."""
 
     max_rows = 200
-
+    counted = "status_id"
     privileged = ("kind", "disabled")
     audited_attributes = (NEXT,)
 
@@ -41,11 +40,9 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
         if unknown:
             raise BadRequest(f"kind: not one of {', '.join(STATUS_KINDS)}")
         query = await super().list_query(call, parameters)
-        return (
-            narrowed(query, Condition("kind = any({0}::text[])", (list(parameters.kind),)))
-            if parameters.kind
-            else query
-        )
+        if parameters.kind:
+            query = narrowed(query, Condition("kind = any({0}::text[])", (list(parameters.kind),)))
+        return query
 
     async def validate(self, sent: TicketStatus) -> TicketStatus:
         """Check the kind, and the form of `next`."""
@@ -68,9 +65,7 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
         """Check what may follow, and that the kind of a status in use stays."""
         new = await super().prepare(call, transaction, new, old)
         if old is not None and new.kind != old.kind:
-            used = await configuration_uses.count(transaction, "status_id", new.company_id, new.id)
-            if used:
-                raise BadRequest(f"{used_by(f'status {new.id}', used)}; its kind cannot be changed")
+            await self.require_unused(transaction, old, "its kind cannot be changed")
         following = new.attributes.get(NEXT)
         if following is None:
             return new
@@ -82,11 +77,8 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
 
     async def delete(self, call: Call, transaction: Queries, old: TicketStatus) -> None:
         """Delete; no status leads to it any more. Warns of those that have become final."""
-        used = await configuration_uses.count(transaction, "status_id", old.company_id, old.id)
-        if used:
-            raise BadRequest(f"{used_by(f'status {old.id}', used)}; disable it instead")
-        final = await configuration_uses.forget_status(transaction, old.company_id, old.id)
         await super().delete(call, transaction, old)
+        final = await configuration_uses.forget_status(transaction, old.company_id, old.id)
         call.warning = ", ".join(f"status {each} is final now" for each in final)
 
 

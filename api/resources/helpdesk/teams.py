@@ -11,7 +11,6 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
-from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy
 from motorpool.api.resources.helpdesk.memberships import change_links, managed
 from motorpool.api.resources.linked_policy import may_see_user
@@ -27,14 +26,13 @@ class TeamPolicy(CompanyPolicy[Team]):
     """Deleted teams leave their tickets."""
 
     max_rows = 500
-
+    cleared = "team_id"
     privileged = ("disabled",)
 
     async def delete(self, call: Call, transaction: Queries, old: Team) -> None:
         """Delete; its tickets and categories are then of no team, and nothing escalates to it any more."""
-        await clear_references(call, transaction, "team_id", old.id, company_id=old.company_id)
-        await configuration_uses.forget_escalation(transaction, old.company_id, ESCALATE_TEAM, old.id)
         await super().delete(call, transaction, old)
+        await configuration_uses.forget_escalation(transaction, old.company_id, ESCALATE_TEAM, old.id)
 
 
 TEAMS = Resource(
