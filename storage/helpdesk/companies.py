@@ -4,6 +4,7 @@ import msgspec
 
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.helpdesk.company_tables import CONFIGURED
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -57,12 +58,7 @@ _DELETED_BY_COMPANY = (
     "ticket_captures",
     "ticket_commands",
     "ticket_command_news",
-    "ticket_categories",
-    "ticket_statuses",
-    "ticket_priorities",
-    "contacts",
-    "teams",
-    "branches",
+    *(table.name for table in CONFIGURED),
 )
 
 

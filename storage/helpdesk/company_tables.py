@@ -1,5 +1,9 @@
 """Tables of companies and of what belongs to them, visible to the users linked to the company."""
 
+from typing import Any, TypeVar
+
+import msgspec
+
 from motorpool.storage.accounts import links
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.tables import Table
@@ -13,6 +17,8 @@ from motorpool.storage.helpdesk.helpdesk_records import (
     TicketStatus,
 )
 
+R = TypeVar("R", bound=msgspec.Struct)
+
 
 def access_by_company(user_id: int) -> Condition:
     """Return the condition for rows of the companies that a user is linked to."""
@@ -25,41 +31,21 @@ COMPANIES = Table(
     keywords=("name", "unique_id"),
     access=links.access_by_link(links.USER_COMPANY),
 )
-BRANCHES = Table(
-    "branches",
-    Branch,
-    keywords=("name", "unique_id"),
-    access=access_by_company,
-    immutable=frozenset({"company_id"}),
-)
-TEAMS = Table(
-    "teams",
-    Team,
-    keywords=("name", "unique_id"),
-    access=access_by_company,
-    immutable=frozenset({"company_id"}),
-)
-CONTACTS = Table(
-    "contacts",
-    Contact,
-    keywords=("name", "email", "phone", "unique_id"),
-    access=access_by_company,
-    immutable=frozenset({"company_id"}),
-)
-CATEGORIES = Table(
-    "ticket_categories", TicketCategory, access=access_by_company, immutable=frozenset({"company_id"})
-)
-PRIORITIES = Table(
-    "ticket_priorities",
-    TicketPriority,
-    sort="level",
-    access=access_by_company,
-    immutable=frozenset({"company_id"}),
-)
-STATUSES = Table(
-    "ticket_statuses",
-    TicketStatus,
-    sort="sort_order",
-    access=access_by_company,
-    immutable=frozenset({"company_id"}),
-)
+
+
+def _table(
+    name: str, record: type[R], *, keywords: tuple[str, ...] = ("name",), sort: str = "name"
+) -> Table[R]:
+    """Return a table of what companies configure."""
+    immutable = frozenset({"company_id"})
+    return Table(name, record, sort, keywords, access=access_by_company, immutable=immutable)
+
+
+BRANCHES = _table("branches", Branch, keywords=("name", "unique_id"))
+TEAMS = _table("teams", Team, keywords=("name", "unique_id"))
+CONTACTS = _table("contacts", Contact, keywords=("name", "email", "phone", "unique_id"))
+CATEGORIES = _table("ticket_categories", TicketCategory)
+PRIORITIES = _table("ticket_priorities", TicketPriority, sort="level")
+STATUSES = _table("ticket_statuses", TicketStatus, sort="sort_order")
+CONFIGURED: tuple[Table[Any], ...] = (CATEGORIES, STATUSES, PRIORITIES, CONTACTS, TEAMS, BRANCHES)
+"""All that companies configure; a table comes before those that its rows refer to."""
