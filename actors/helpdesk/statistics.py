@@ -5,24 +5,10 @@ from datetime import date, datetime, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
-from motorpool.actors.helpdesk.statistics_records import (
-    AgeCount,
-    BacklogFigures,
-    BreachFigures,
-    DeviceFigures,
-    GroupFigures,
-    KindCounts,
-    NamedCount,
-    PeriodFigures,
-    TargetFigures,
-    TicketStatistics,
-    Volume,
-    ZoneCount,
-    ZoneFigures,
-)
+from motorpool.actors.helpdesk import statistics_records as records
 from motorpool.storage.helpdesk.ticket_backlog import Backlog
 from motorpool.storage.helpdesk.ticket_devices import DeviceCount
-from motorpool.storage.helpdesk.ticket_statistics import Breaches, Count, Times
+from motorpool.storage.helpdesk.ticket_statistics import GROUPS, Breaches, Count, Times
 
 MAX_PERIODS = 400
 Period = Literal["none", "day", "week", "month"]
@@ -86,10 +72,10 @@ class _Figures:
     def __getitem__(self, what: str) -> int:
         return self.counts.get(what, 0)
 
-    def target(self, name: str) -> TargetFigures:
+    def target(self, name: str) -> records.TargetFigures:
         met, breached, excused = (self[f"{name} {verdict}"] for verdict in ("met", "breached", "excused"))
         times = self.times.get(name)
-        return TargetFigures(
+        return records.TargetFigures(
             decided=met + breached + excused,
             met=met,
             breached=breached + excused,
@@ -109,56 +95,55 @@ def _tenths(dividend: int | Decimal, divisor: int) -> float:
     return float((Decimal(dividend) / divisor).quantize(Decimal("0.1"), ROUND_HALF_UP))
 
 
-def names_wanted(happened: Sequence[Count], times: Sequence[Times], backlog: Backlog) -> dict[str, set[int]]:
+class Counted:
+    """What the database counted."""
+
+    happened: Sequence[Count]
+    times: Sequence[Times]
+    breaches: Breaches
+    backlog: Backlog
+    devices: Sequence[DeviceCount]
+    """All together, then the first ones."""
+    at_ends: Sequence[int] = ()
+    """The backlog at the end of each period; empty if periods were not asked for."""
+
+
+def names_wanted(counted: Counted) -> dict[str, set[int]]:
     """Return the ids of records whose names are shown, by status, priority, team, category and assignee."""
     wanted = {
-        group: {key for key in backlog.groups[group] if isinstance(key, int)}
+        group: {key for key in counted.backlog.groups[group] if isinstance(key, int)}
         for group in ("status", "priority", "team", "category", "assignee")
     }
-    counted = [*((each.group, each.key) for each in happened), *((each.group, each.key) for each in times)]
-    for group, key in counted:
-        if group in wanted and isinstance(key, int):
-            wanted[group].add(key)
+    groups: list[Count | Times] = [*counted.happened, *counted.times]
+    for each in groups:
+        if each.group in wanted and isinstance(each.key, int):
+            wanted[each.group].add(each.key)
     return wanted
 
 
 def assemble(
+    counted: Counted,
+    names: Mapping[tuple[str, int], str],
     *,
     company_id: int,
     starts: Sequence[datetime],
     end: datetime,
     now: datetime,
-    happened: Sequence[Count],
-    times: Sequence[Times],
-    breaches: Breaches,
-    backlog: Backlog,
-    backlog_at_ends: Sequence[int],
-    devices: Sequence[DeviceCount],
-    names: Mapping[tuple[str, int], str],
-) -> TicketStatistics:
-    """Return the statistics from what was counted.
-
-    `devices` are all together, then the first ones. `backlog_at_ends` are the numbers at the end of each
-    period, none if periods were not asked for; `names` are by group and id.
-    """
-    figures: dict[str, dict[int | str, _Figures]] = {
-        "": {},
-        "priority": {},
-        "team": {},
-        "zone": {},
-        "period": {},
-    }
-    for count in happened:
+) -> records.TicketStatistics:
+    """Return the statistics from what was counted; `names` are by group and id."""
+    figures: dict[str, dict[int | str, _Figures]] = {group: {} for group in ("", *GROUPS)}
+    for count in counted.happened:
         figures[count.group].setdefault(count.key, _Figures()).counts[count.what] = count.number
-    for time in times:
+    for time in counted.times:
         figures[time.group].setdefault(time.key, _Figures()).times[time.target] = time
+    breaches, devices = counted.breaches, counted.devices
     whole = figures[""].get(0, _Figures())
-    return TicketStatistics(
+    return records.TicketStatistics(
         company_id=company_id,
         start=_whole_second(starts[0]),
         end=_whole_second(end),
         as_of=_whole_second(now),
-        volume=Volume(
+        volume=records.Volume(
             created=whole["created"],
             resolved=whole["resolved"],
             closed=whole["closed"],
@@ -169,38 +154,38 @@ def assemble(
         ),
         first_response=whole.target("firstResponse"),
         resolution=whole.target("resolution"),
-        breaches=BreachFigures(
+        breaches=records.BreachFigures(
             breaches.first_response, breaches.resolution, breaches.tickets, breaches.excused
         ),
         escalations=breaches.escalations,
-        backlog=_backlog(backlog, names),
+        backlog=_backlog(counted.backlog, names),
         by_priority=_groups("priority", figures["priority"], names),
         by_team=_groups("team", figures["team"], names),
-        by_zone=[ZoneFigures(str(zone), *_of(found)) for zone, found in _by_created(figures["zone"])],
+        by_zone=[records.ZoneFigures(str(zone), *_of(found)) for zone, found in _by_created(figures["zone"])],
         by_device=[_device(device) for device in devices[1:]],
         periods=[
-            PeriodFigures(
+            records.PeriodFigures(
                 _whole_second(begin),
                 _whole_second(finish),
                 *_of(figures["period"].get(number, _Figures())),
                 backlog_at_end=at_end,
             )
             for number, (begin, finish, at_end) in enumerate(
-                zip(starts, [*starts[1:], end], backlog_at_ends, strict=False), 1
+                zip(starts, [*starts[1:], end], counted.at_ends, strict=False), 1
             )
         ],
     )
 
 
-def _device(device: DeviceCount) -> DeviceFigures:
+def _device(device: DeviceCount) -> records.DeviceFigures:
     between = None
     if device.created > 1:
         hours = Decimal(device.between // timedelta(milliseconds=1)) / 3_600_000
         between = _tenths(hours, device.created - 1)
-    return DeviceFigures(device.device_id, device.created, device.repeated, between)
+    return records.DeviceFigures(device.device_id, device.created, device.repeated, between)
 
 
-def _of(figures: _Figures) -> tuple[int, int, TargetFigures, TargetFigures]:
+def _of(figures: _Figures) -> tuple[int, int, records.TargetFigures, records.TargetFigures]:
     return (
         figures["created"],
         figures["resolved"],
@@ -211,9 +196,9 @@ def _of(figures: _Figures) -> tuple[int, int, TargetFigures, TargetFigures]:
 
 def _groups(
     group: str, figures: Mapping[int | str, _Figures], names: Mapping[tuple[str, int], str]
-) -> list[GroupFigures]:
+) -> list[records.GroupFigures]:
     return [
-        GroupFigures(int(key), names.get((group, int(key)), ""), *_of(found))
+        records.GroupFigures(int(key), names.get((group, int(key)), ""), *_of(found))
         for key, found in _by_created(figures)
     ]
 
@@ -230,16 +215,16 @@ _NOT_SHOWN = {"closed", "cancelled", "reopened"}
 """What is counted of the whole only."""
 
 
-def _backlog(backlog: Backlog, names: Mapping[tuple[str, int], str]) -> BacklogFigures:
+def _backlog(backlog: Backlog, names: Mapping[tuple[str, int], str]) -> records.BacklogFigures:
     kinds, ages = backlog.groups["kind"], backlog.groups["age"]
 
-    def named(group: str) -> list[NamedCount]:
+    def named(group: str) -> list[records.NamedCount]:
         return [
-            NamedCount(int(key), names.get((group, int(key)), ""), count)
+            records.NamedCount(int(key), names.get((group, int(key)), ""), count)
             for key, count in _most_first(backlog.groups[group])
         ]
 
-    return BacklogFigures(
+    return records.BacklogFigures(
         total=backlog.total,
         unassigned=backlog.unassigned,
         orphaned=backlog.orphaned,
@@ -247,14 +232,14 @@ def _backlog(backlog: Backlog, names: Mapping[tuple[str, int], str]) -> BacklogF
         outside_zone=backlog.outside_zone,
         overdue=backlog.overdue,
         due_soon=backlog.due_soon,
-        by_kind=KindCounts(kinds.get("new", 0), kinds.get("open", 0), kinds.get("pending", 0)),
+        by_kind=records.KindCounts(kinds.get("new", 0), kinds.get("open", 0), kinds.get("pending", 0)),
         by_status=named("status"),
         by_priority=named("priority"),
         by_team=named("team"),
         by_category=named("category"),
         by_assignee=named("assignee"),
-        by_zone=[ZoneCount(str(zone), count) for zone, count in _most_first(backlog.groups["zone"])],
-        ageing=[AgeCount(bucket, ages.get(index, 0)) for index, bucket in enumerate(AGE_BUCKETS)],
+        by_zone=[records.ZoneCount(str(zone), count) for zone, count in _most_first(backlog.groups["zone"])],
+        ageing=[records.AgeCount(bucket, ages.get(index, 0)) for index, bucket in enumerate(AGE_BUCKETS)],
     )
 
 

@@ -54,11 +54,12 @@ MAX_TAGS = 50
 """Each is compared with each tag of a ticket."""
 
 
-def _rename(name: str) -> str:
+def name_in_url(name: str) -> str:
+    """Return the name of a parameter."""
     return NAMES.get(name) or camel(name)
 
 
-class TicketFilters(msgspec.Struct, frozen=True, kw_only=True, rename=_rename):
+class TicketFilters(msgspec.Struct, frozen=True, kw_only=True, rename=name_in_url):
     """What tickets refer to: any of the values of a parameter, and all of the parameters."""
 
     company_id: Ids = ()
@@ -91,7 +92,7 @@ class TicketFilters(msgspec.Struct, frozen=True, kw_only=True, rename=_rename):
     """Caused by these events; 0: by none."""
 
 
-class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
+class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=name_in_url):
     """The parameters of a list of tickets."""
 
     kind: tuple[StatusKind, ...] = ()

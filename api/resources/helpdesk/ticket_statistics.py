@@ -1,46 +1,33 @@
 """Statistics of tickets (docs/tickets.md#statistics)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta, tzinfo
 
 import trio
 from quart import Response
 
-from motorpool.actors.helpdesk.statistics import (
-    Period,
-    assemble,
-    cut_periods,
-    names_wanted,
-)
+from motorpool.actors.helpdesk.statistics import Counted, Period, assemble, cut_periods, names_wanted
 from motorpool.actors.helpdesk.statistics_records import TicketStatistics
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
-from motorpool.api.json import camel
-from motorpool.api.resources.helpdesk.caller_membership import membership_of, no_company
-from motorpool.api.resources.helpdesk.ticket_lists import TicketFilters, references
+from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_linked
+from motorpool.api.resources.helpdesk.ticket_lists import TicketFilters, name_in_url, references
 from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage.database.conditions import all_of
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import ticket_backlog, ticket_devices, ticket_lists, ticket_statistics
-from motorpool.storage.helpdesk.ticket_backlog import Backlog
-from motorpool.storage.helpdesk.ticket_devices import DeviceCount
-from motorpool.storage.helpdesk.ticket_statistics import Breaches, Count, Span, Times
+from motorpool.storage.helpdesk.ticket_statistics import Span
 
 OPERATIONS = Operations("tickets")
 
 USUAL_SPAN = timedelta(days=30)
-NAMES = {"start": "from", "end": "to"}
 
 
-def _rename(name: str) -> str:
-    return NAMES.get(name) or camel(name)
-
-
-class StatisticsQuery(TicketFilters, frozen=True, kw_only=True, rename=_rename):
+class StatisticsQuery(TicketFilters, frozen=True, kw_only=True, rename=name_in_url):
     """The parameters of statistics of tickets."""
 
     start: Instant | None = None
@@ -85,42 +72,18 @@ async def get_ticket_statistics(call: Call) -> Response:
     )
     async with call.context.limits.searches.enter(call.caller.id):
         counted = await _count(database, span, now)
-    wanted = names_wanted(counted.happened, counted.times, counted.backlog)
-    return as_json(
-        assemble(
-            company_id=sent.company_id[0] if sent.company_id else 0,
-            starts=starts,
-            end=end,
-            now=now,
-            happened=counted.happened,
-            times=counted.times,
-            breaches=counted.breaches,
-            backlog=counted.backlog,
-            backlog_at_ends=counted.at_ends,
-            devices=counted.devices,
-            names=await ticket_statistics.names(database, wanted),
-        )
-    )
+    names = await ticket_statistics.names(database, names_wanted(counted))
+    company_id = sent.company_id[0] if sent.company_id else 0
+    return as_json(assemble(counted, names, company_id=company_id, starts=starts, end=end, now=now))
 
 
-class _Counted:
-    """What the database counted."""
-
-    happened: list[Count]
-    times: list[Times]
-    breaches: Breaches
-    backlog: Backlog
-    devices: Sequence[DeviceCount]
-    at_ends: Sequence[int] = ()
-
-
-async def _count(database: Database, span: Span, now: datetime) -> _Counted:
+async def _count(database: Database, span: Span, now: datetime) -> Counted:
     """Count on two connections, which takes half the time: either half is about as much work.
 
     Raises:
         StorageError: of the statement that failed first.
     """
-    found = _Counted()
+    found = Counted()
     failures = list[StorageError]()
 
     async def count_happened() -> None:
@@ -158,8 +121,7 @@ async def _require_agent(call: Call, sent: StatisticsQuery) -> None:
             return
         raise BadRequest("companyId: needed")
     membership = await membership_of(call, sent.company_id[0])
-    if not membership.linked:
-        raise no_company()
+    require_linked(membership)
     if not membership.handles_tickets:
         raise BadRequest("only agents and managers of the company may see its statistics")
 
