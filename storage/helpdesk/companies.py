@@ -5,6 +5,7 @@ import msgspec
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.helpdesk.company_tables import CONFIGURED
+from motorpool.storage.helpdesk.tickets import BELONGING
 
 
 class Membership(msgspec.Struct, frozen=True):
@@ -48,16 +49,9 @@ _CONFIGURATION = 0x6D70_636F
 # Tickets before what belongs to them: its writers hold the row of the ticket.
 _DELETED_BY_COMPANY = (
     "tickets",
-    "ticket_events",
-    "ticket_pauses",
-    "ticket_breaches",
+    *BELONGING,
     "deliveries",
     "delivery_attempts",
-    "ticket_rule_tickets",
-    "ticket_files",
-    "ticket_captures",
-    "ticket_commands",
-    "ticket_command_news",
     *(table.name for table in CONFIGURED),
 )
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from motorpool.storage.database.conditions import ALWAYS, Condition, all_of, any_of
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk.helpdesk_records import Target, Ticket, TicketEvent
-from motorpool.storage.helpdesk.tickets import TABLE
+from motorpool.storage.helpdesk.tickets import ENTRY_COLUMNS, TABLE
 
 LIVE = "status_kind in ('new', 'open', 'pending')"
 """Tickets that are worked on."""
@@ -220,10 +220,7 @@ async def count(q: Queries, condition: Condition) -> int:
     return await TABLE.count(q, condition)
 
 
-_ENTRIES = """
-    select id, ticket_id, event_time, created_at, type, actor, user_id, contact_id, field, from_value,
-        to_value, text, internal, version, attributes
-    from ticket_events where """
+_ENTRIES = f"select {', '.join(ENTRY_COLUMNS)} from ticket_events where "  # noqa: S608 - constant names
 _HISTORY = _ENTRIES + "{} order by event_time, id limit ${} offset ${}"
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.database.tables import LOCK, Table
 from motorpool.storage.helpdesk.company_tables import access_by_company
@@ -32,6 +34,17 @@ CLOCK_COLUMNS = (
     "message_sequence",
 )
 """Columns beside the record's."""
+BELONGING = (
+    "ticket_events",
+    "ticket_pauses",
+    "ticket_breaches",
+    "ticket_rule_tickets",
+    "ticket_files",
+    "ticket_captures",
+    "ticket_commands",
+    "ticket_command_news",
+)
+"""Tables with rows of tickets, which are deleted with them."""
 _LONG = frozenset({"subject", "description", "attributes"})
 """Columns that an update leaves as they are where the new value is null."""
 _FIXED = frozenset({"id", "number", "company_id", "reporter_id", "channel", "created_at"})
@@ -116,23 +129,10 @@ _CHANGED = ", ".join(
     for column in _WRITTEN
     if column not in _FIXED
 )
-_EVENT_COLUMNS = (
-    "company_id",
-    "ticket_id",
-    "event_time",
-    "created_at",
-    "type",
-    "actor",
-    "user_id",
-    "contact_id",
-    "field",
-    "from_value",
-    "to_value",
-    "text",
-    "internal",
-    "version",
-    "attributes",
-)
+_COLUMN_OF = {"from_": "from_value", "to": "to_value"}
+ENTRY_COLUMNS = tuple(_COLUMN_OF.get(name, name) for name in TicketEvent.__struct_fields__)
+"""Columns of the entries of histories, in the order of the fields of the record."""
+_EVENT_COLUMNS = ("company_id", *ENTRY_COLUMNS[1:])
 # One statement each: round trips are most of the cost of a change.
 _EVENTS = _insert_from_json("ticket_events", _EVENT_COLUMNS, "$2")
 _INSERT = f"with new as ({_insert_from_json('tickets', _WRITTEN, '$1')}) {_EVENTS} returning id"
@@ -177,23 +177,7 @@ async def _write(
 
 
 def _event_row(company_id: int, entry: TicketEvent) -> dict[str, Any]:
-    return {
-        "company_id": company_id,
-        "ticket_id": entry.ticket_id,
-        "event_time": entry.event_time,
-        "created_at": entry.created_at,
-        "type": entry.type,
-        "actor": entry.actor,
-        "user_id": entry.user_id,
-        "contact_id": entry.contact_id,
-        "field": entry.field,
-        "from_value": entry.from_,
-        "to_value": entry.to,
-        "text": entry.text,
-        "internal": entry.internal,
-        "version": entry.version,
-        "attributes": entry.attributes,
-    }
+    return dict(zip(_EVENT_COLUMNS, (company_id, *msgspec.structs.astuple(entry)[1:]), strict=True))
 
 
 async def close_pauses(q: Queries, ends: Mapping[int, datetime]) -> None:
@@ -212,12 +196,13 @@ async def insert_pauses(q: Queries, pauses: Sequence[tuple[int, int, TicketPause
         "insert into ticket_pauses (company_id, ticket_id, begins, ends, status_id, reason)"
         " select * from unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[],"
         " $5::bigint[], $6::text[])",
-        [company_id for company_id, _, _ in pauses],
-        [ticket_id for _, ticket_id, _ in pauses],
-        [pause.begins for _, _, pause in pauses],
-        [pause.ends for _, _, pause in pauses],
-        [pause.status_id for _, _, pause in pauses],
-        [pause.reason for _, _, pause in pauses],
+        *zip(
+            *(
+                (company_id, ticket_id, pause.begins, pause.ends, pause.status_id, pause.reason)
+                for company_id, ticket_id, pause in pauses
+            ),
+            strict=True,
+        ),
     )
 
 
@@ -229,25 +214,11 @@ async def insert_breaches(
         "insert into ticket_breaches (company_id, ticket_id, target, due, detected_at)"
         " select *, $5 from unnest($1::bigint[], $2::bigint[], $3::text[], $4::timestamptz[])"
         " on conflict do nothing",
-        [breach[0] for breach in breaches],
-        [breach[1] for breach in breaches],
-        [breach[2] for breach in breaches],
-        [breach[3] for breach in breaches],
+        *zip(*breaches, strict=True),
         detected_at,
     )
 
 
-_DELETE = (
-    "delete from ticket_events where ticket_id = $1",
-    "delete from ticket_pauses where ticket_id = $1",
-    "delete from ticket_breaches where ticket_id = $1",
-    "delete from ticket_rule_tickets where ticket_id = $1",
-    "delete from ticket_files where ticket_id = $1",
-    "delete from ticket_captures where ticket_id = $1",
-    "delete from ticket_commands where ticket_id = $1",
-    "delete from ticket_command_news where ticket_id = $1",
-    "delete from tickets where id = $1",
-)
 _ORPHAN = """
     with children as (
         update tickets set parent_id = null, version = version + 1, updated_at = $3
@@ -266,5 +237,6 @@ async def delete(q: Queries, company_id: int, ticket_id: int, *, now: datetime) 
     Messages about it that wait for its webhook stay.
     """
     await q.execute(_ORPHAN, company_id, ticket_id, now)
-    for statement in _DELETE:
-        await q.defer_to_commit(statement, ticket_id)
+    for table in BELONGING:
+        await q.defer_to_commit(f"delete from {table} where ticket_id = $1", ticket_id)  # noqa: S608 - constant names
+    await q.defer_to_commit("delete from tickets where id = $1", ticket_id)
