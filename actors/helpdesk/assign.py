@@ -14,6 +14,7 @@ from motorpool.actors.helpdesk.facts import (
     Person,
     TicketFacts,
     TicketRefused,
+    usable,
 )
 from motorpool.actors.helpdesk.settle import settle_first
 from motorpool.storage.helpdesk.helpdesk_records import Team, TicketEvent
@@ -54,7 +55,7 @@ def assign_to(draft: Draft, team_id: int | None, assignee_id: int | None) -> Non
     ticket = draft.ticket
     team = ticket.team_id if team_id is None else team_id
     if team != ticket.team_id and team:
-        require_team(draft, team)
+        usable("team", team, draft.setup.teams)
     chosen = ticket.assignee_id if assignee_id is None else assignee_id
     if chosen == ticket.assignee_id:
         if chosen and team and team != ticket.team_id and not is_member(draft, chosen, team):
@@ -62,15 +63,6 @@ def assign_to(draft: Draft, team_id: int | None, assignee_id: int | None) -> Non
     elif chosen:
         require_assignee(draft, chosen, team)
     _enter(draft, team, chosen)
-
-
-def require_team(draft: Draft, team_id: int) -> None:
-    """Raise TicketRefused if a ticket cannot be given to the team."""
-    team = draft.setup.teams.get(team_id)
-    if team is None:
-        raise TicketRefused(f"teamId: the company has no team {team_id}")
-    if team.disabled:
-        raise TicketRefused(f"teamId: team {team.name} is disabled")
 
 
 def require_assignee(draft: Draft, user_id: int, team_id: int) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 from motorpool.actors.helpdesk import service_levels
 from motorpool.actors.helpdesk.draft import Draft
-from motorpool.actors.helpdesk.facts import Author, Outcome, TicketFacts, TicketRefused
+from motorpool.actors.helpdesk.facts import Author, Outcome, TicketFacts, TicketRefused, usable
 from motorpool.actors.helpdesk.settle import settle_first
-from motorpool.actors.helpdesk.status_moves import ENDED_KINDS, enabled_status, move_to, require_next
+from motorpool.actors.helpdesk.status_moves import ENDED_KINDS, move_to, require_next
 from motorpool.storage.helpdesk.helpdesk_records import TicketEvent, TicketStatus
 
 REOPEN_DAYS = "reopenDays"
@@ -36,7 +36,7 @@ def comment(
     draft = Draft(facts, author, now)
     settle_first(draft)
     moves = bool(status_id) and status_id != draft.ticket.status_id
-    status = enabled_status(draft.setup, status_id) if moves else None
+    status = usable("status", status_id, draft.setup.statuses) if moves else None
     add_comment(
         draft,
         text,

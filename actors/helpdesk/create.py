@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from motorpool.actors.helpdesk import service_levels
-from motorpool.actors.helpdesk.assign import require_assignee, require_team
+from motorpool.actors.helpdesk.assign import require_assignee
 from motorpool.actors.helpdesk.business_time import BusinessTime
 from motorpool.actors.helpdesk.draft import Draft, to_milliseconds
-from motorpool.actors.helpdesk.edit import json_name, require_priority
+from motorpool.actors.helpdesk.edit import json_name
 from motorpool.actors.helpdesk.facts import (
     Author,
     CompanySetup,
@@ -18,9 +18,10 @@ from motorpool.actors.helpdesk.facts import (
     Outcome,
     TicketFacts,
     TicketRefused,
+    usable,
 )
 from motorpool.actors.helpdesk.service_levels import Level
-from motorpool.actors.helpdesk.status_moves import DONE_KINDS, ENDED_KINDS, RUNNING_KINDS, enabled_status
+from motorpool.actors.helpdesk.status_moves import DONE_KINDS, ENDED_KINDS, RUNNING_KINDS
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory, TicketPause, TicketStatus
 
 NO_STARTING_STATUS = "company has no starting status; call POST /tickets/defaults"
@@ -84,13 +85,22 @@ def create(
         TicketRefused: The company has no starting status, or a reference cannot be set.
     """
     began = to_milliseconds(created_at or now)
-    facts = _before(ticket, setup, business_times)
-    draft = Draft(facts, author, now)
+    before = TicketFacts(
+        ticket=msgspec.structs.replace(ticket, version=0),
+        first_response=Level(),
+        resolution=Level(),
+        pauses=(),
+        next_clock_at=None,
+        message_sequence=0,
+        setup=setup,
+        business_times=business_times,
+    )
+    draft = Draft(before, author, now)
     status = starting_status(setup, ticket.status_id)
     if ticket.priority_id:
-        require_priority(draft, ticket.priority_id)
+        usable("priority", ticket.priority_id, setup.priorities)
     if ticket.team_id:
-        require_team(draft, ticket.team_id)
+        usable("team", ticket.team_id, setup.teams)
     if ticket.assignee_id:
         require_assignee(draft, ticket.assignee_id, ticket.team_id)
     draft.set(
@@ -102,11 +112,16 @@ def create(
         resolved_at=began if status.kind in DONE_KINDS else None,
         closed_at=began if status.kind in ENDED_KINDS else None,
     )
-    if _has_response(draft, status):
+    if status.kind in DONE_KINDS or (author.is_agent and ticket.attributes.get(RESPONDED) is True):
         draft.set(first_response_at=began)
     _start_clocks(draft, status)
-    attributes = {"initial": _initial(draft.ticket), "statusKind": status.kind, **_names(draft)}
-    attributes |= {name: _terms(level) for name, level in _levels(draft)}
+    attributes = {
+        "initial": _initial(draft.ticket),
+        "statusKind": status.kind,
+        **_names(draft),
+        "firstResponse": {"targetMinutes": draft.first_response.target_minutes},
+        "resolution": {"targetMinutes": draft.resolution.target_minutes},
+    }
     entry = draft.enter("created", event_time=began, attributes=attributes)
     if draft.ticket.first_response_at is not None:
         reason = {"reason": "resolved"} if status.kind in DONE_KINDS else {}
@@ -117,19 +132,6 @@ def create(
     return draft.finish()
 
 
-def _before(ticket: Ticket, setup: CompanySetup, business_times: Mapping[int, BusinessTime]) -> TicketFacts:
-    return TicketFacts(
-        ticket=msgspec.structs.replace(ticket, version=0),
-        first_response=Level(),
-        resolution=Level(),
-        pauses=(),
-        next_clock_at=None,
-        message_sequence=0,
-        setup=setup,
-        business_times=business_times,
-    )
-
-
 def starting_status(setup: CompanySetup, status_id: int) -> TicketStatus:
     """Return the status of a new ticket; `status_id` is the one asked for, 0: the company's first.
 
@@ -137,17 +139,11 @@ def starting_status(setup: CompanySetup, status_id: int) -> TicketStatus:
         TicketRefused: There is none, or it is disabled.
     """
     if status_id:
-        return enabled_status(setup, status_id)
+        return usable("status", status_id, setup.statuses)
     status = setup.first_status("new", "open")
     if status is None:
         raise TicketRefused(NO_STARTING_STATUS)
     return status
-
-
-def _has_response(draft: Draft, status: TicketStatus) -> bool:
-    """Whether an agent answered while the ticket was made, or it was resolved then."""
-    said = draft.author.is_agent and draft.ticket.attributes.get(RESPONDED) is True
-    return said or status.kind in DONE_KINDS
 
 
 def _start_clocks(draft: Draft, status: TicketStatus) -> None:
@@ -164,14 +160,6 @@ def _start_clocks(draft: Draft, status: TicketStatus) -> None:
         first, resolution = draft.clocks
         draft.first_response = service_levels.move(draft.first_response, first, began)
         draft.resolution = service_levels.move(draft.resolution, resolution, began)
-
-
-def _levels(draft: Draft) -> tuple[tuple[str, Level], ...]:
-    return ("firstResponse", draft.first_response), ("resolution", draft.resolution)
-
-
-def _terms(level: Level) -> dict[str, int]:
-    return {"targetMinutes": level.target_minutes}
 
 
 def _initial(ticket: Ticket) -> dict[str, Any]:

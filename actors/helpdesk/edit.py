@@ -7,11 +7,10 @@ from typing import Any
 from motorpool.actors.helpdesk.assign import assign_to
 from motorpool.actors.helpdesk.draft import Draft
 from motorpool.actors.helpdesk.escalation import change_terms
-from motorpool.actors.helpdesk.facts import Author, FieldChange, Outcome, TicketFacts, TicketRefused
+from motorpool.actors.helpdesk.facts import Author, FieldChange, Outcome, TicketFacts, usable
 from motorpool.actors.helpdesk.settle import settle_first
-from motorpool.actors.helpdesk.status_moves import enabled_status, move_to, require_next
+from motorpool.actors.helpdesk.status_moves import move_to, require_next
 from motorpool.actors.helpdesk.zone_pause import set_outside
-from motorpool.storage.helpdesk.helpdesk_records import TicketPriority
 
 PLAIN = (
     "unique_id",
@@ -68,7 +67,7 @@ def edit(
     if "team_id" in changed or "assignee_id" in changed:
         assign_to(draft, changed.get("team_id"), changed.get("assignee_id"))
     if "status_id" in changed and changed["status_id"] != draft.ticket.status_id:
-        status = enabled_status(draft.setup, changed["status_id"])
+        status = usable("status", changed["status_id"], draft.setup.statuses)
         require_next(draft, status)
         move_to(draft, status)
     return draft.finish()
@@ -99,21 +98,13 @@ def _set_attributes(draft: Draft, attributes: Mapping[str, Any]) -> list[FieldCh
     return changes
 
 
-def require_priority(draft: Draft, priority_id: int) -> TicketPriority:
-    """Return a priority that a ticket may be given; TicketRefused if there is none, or it is disabled."""
-    priority = draft.setup.priorities.get(priority_id)
-    if priority is None:
-        raise TicketRefused(f"priorityId: the company has no priority {priority_id}")
-    if priority.disabled:
-        raise TicketRefused(f"priorityId: priority {priority.name} is disabled")
-    return priority
-
-
 def _set_priority(draft: Draft, priority_id: int) -> list[FieldChange]:
     if draft.ticket.priority_id == priority_id:
         # An escalation that fell due just now has set it.
         return []
-    old, new = draft.priority, require_priority(draft, priority_id) if priority_id else None
+    old, new = draft.priority, None
+    if priority_id:
+        new = usable("priority", priority_id, draft.setup.priorities)
     change = FieldChange("priorityId", draft.ticket.priority_id, priority_id)
     names = {"fromName": old.name if old else "", "toName": new.name if new else ""}
     draft.enter("updated", change=change, attributes=names)

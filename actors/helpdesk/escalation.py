@@ -7,7 +7,7 @@ from typing import Any
 
 from motorpool.actors.helpdesk import service_levels
 from motorpool.actors.helpdesk.draft import Draft
-from motorpool.actors.helpdesk.facts import Breach, FieldChange
+from motorpool.actors.helpdesk.facts import Breach, FieldChange, fault_of
 from motorpool.actors.helpdesk.service_levels import Level
 from motorpool.actors.helpdesk.times import format_seconds
 
@@ -35,11 +35,9 @@ def escalate(draft: Draft) -> None:
     draft.set(escalated_at=draft.now)
     draft.breaches.append(Breach("escalation", draft.now))
     reasons = {}
-    if team_id and (reason := _unusable("team", team_id, draft.setup.teams.get(team_id))):
+    if team_id and (reason := fault_of("team", team_id, draft.setup.teams.get(team_id))):
         team_id, reasons["teamId"] = 0, reason
-    if priority_id and (
-        reason := _unusable("priority", priority_id, draft.setup.priorities.get(priority_id))
-    ):
+    if priority_id and (reason := fault_of("priority", priority_id, draft.setup.priorities.get(priority_id))):
         priority_id, reasons["priorityId"] = 0, reason
     if reasons:
         draft.enter("escalationSkipped", attributes={"reason": "; ".join(reasons.values())})
@@ -83,12 +81,6 @@ def is_member(draft: Draft, user_id: int, team_id: int) -> bool:
     """Return whether a user is a member of a team of the company."""
     person = draft.setup.people.get(user_id)
     return person is not None and team_id in person.teams
-
-
-def _unusable(what: str, record_id: int, record: Any) -> str:  # noqa: ANN401 - a team or priority
-    if record is None:
-        return f"the company has no {what} {record_id}"
-    return f"{what} {record.name} is disabled" if record.disabled else ""
 
 
 def change_terms(draft: Draft, reason: str) -> None:

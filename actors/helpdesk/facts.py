@@ -11,7 +11,7 @@ Instants are aware UTC datetimes of whole milliseconds.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -26,6 +26,8 @@ from motorpool.storage.helpdesk.helpdesk_records import (
     TicketPriority,
     TicketStatus,
 )
+
+C = TypeVar("C", TicketStatus, TicketPriority, Team)
 
 LIVE_KINDS = frozenset({"new", "open", "pending"})
 """Kinds of statuses of tickets that are worked on (docs/tickets.md#statuses)."""
@@ -103,6 +105,22 @@ def may_follow(status: TicketStatus, next_id: int) -> bool:
     """Return whether the workflow allows to move from a status to another (docs/tickets.md#workflow)."""
     following = status.attributes.get("next")
     return not isinstance(following, list) or next_id in following
+
+
+def fault_of(what: str, number: int, record: TicketStatus | TicketPriority | Team | None) -> str:
+    """Return why no ticket can be given a status, priority or team; empty if it can."""
+    if record is None:
+        return f"the company has no {what} {number}"
+    return f"{what} {record.name} is disabled" if record.disabled else ""
+
+
+def usable(what: str, number: int, known: Mapping[int, C]) -> C:
+    """Return a status, priority or team that a ticket can be given. Raises TicketRefused."""
+    record = known.get(number)
+    fault = fault_of(what, number, record)
+    if record is None or fault:
+        raise TicketRefused(f"{what}Id: {fault}")
+    return record
 
 
 class TicketFacts(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ import msgspec
 from motorpool.actors.helpdesk import service_levels
 from motorpool.actors.helpdesk.draft import Draft
 from motorpool.actors.helpdesk.escalation import note_terms
-from motorpool.actors.helpdesk.facts import LIVE_KINDS, CompanySetup, FieldChange, TicketRefused, may_follow
+from motorpool.actors.helpdesk.facts import LIVE_KINDS, FieldChange, TicketRefused, may_follow
 from motorpool.actors.helpdesk.zone_pause import end_zone_pause
 from motorpool.storage.helpdesk.helpdesk_records import TicketPause, TicketStatus
 
@@ -21,16 +21,6 @@ AUTHOR_KEYS = frozenset({"userName", "byUserId", "requestId"})
 """Attributes of entries in the history that name their author."""
 RUNNING_KINDS = frozenset({"new", "open"})
 """Kinds in which the resolution clock runs."""
-
-
-def enabled_status(setup: CompanySetup, status_id: int) -> TicketStatus:
-    """Return a status that a ticket may be moved to; TicketRefused if there is none, or it is disabled."""
-    status = setup.statuses.get(status_id)
-    if status is None:
-        raise TicketRefused(f"statusId: the company has no status {status_id}")
-    if status.disabled:
-        raise TicketRefused(f"statusId: status {status.name} is disabled")
-    return status
 
 
 def require_next(draft: Draft, status: TicketStatus) -> None:

@@ -7,7 +7,7 @@ import msgspec
 
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.business_time import BusinessTime
-from motorpool.actors.helpdesk.create import create, starting_status, with_category
+from motorpool.actors.helpdesk.create import create, with_category
 from motorpool.actors.helpdesk.facts import Author, Change, Outcome, TicketRefused
 from motorpool.actors.helpdesk.ticket_reader import NumberedCompany, business_times_of, lock_companies
 from motorpool.actors.helpdesk.ticket_writer import write
@@ -139,13 +139,8 @@ def _decide(
     now: datetime,
 ) -> Outcome:
     """Return what is made of a request whose ticket is to have this number."""
-    status = starting_status(company.setup, ticket.status_id)
-    numbered = msgspec.structs.replace(
-        ticket,
-        id=company.ticket_ids[number - company.counter.last_number - 1],
-        number=number,
-        status_id=status.id,
-    )
+    ticket_id = company.ticket_ids[number - company.counter.last_number - 1]
+    numbered = msgspec.structs.replace(ticket, id=ticket_id, number=number)
     return create(numbered, company.setup, hours, request.author, now, created_at=request.created_at)
 
 

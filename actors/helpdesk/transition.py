@@ -6,9 +6,9 @@ from typing import Any
 
 from motorpool.actors.helpdesk.comment import add_comment
 from motorpool.actors.helpdesk.draft import Draft
-from motorpool.actors.helpdesk.facts import Author, Outcome, TicketFacts
+from motorpool.actors.helpdesk.facts import Author, Outcome, TicketFacts, usable
 from motorpool.actors.helpdesk.settle import settle_first
-from motorpool.actors.helpdesk.status_moves import enabled_status, move_to, require_next
+from motorpool.actors.helpdesk.status_moves import move_to, require_next
 
 
 def transition(
@@ -33,7 +33,7 @@ def transition(
         return draft.finish()
     settle_first(draft)
     if status_id != draft.ticket.status_id:
-        status = enabled_status(draft.setup, status_id)
+        status = usable("status", status_id, draft.setup.statuses)
         require_next(draft, status)
     if comment:
         add_comment(draft, comment, internal=internal, moves_status=False)
