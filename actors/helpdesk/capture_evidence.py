@@ -11,6 +11,7 @@ from motorpool.actors.words.record_json import format_time
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
 from motorpool.storage.helpdesk.ticket_files import FileFacts
 from motorpool.storage.records import Device
+from motorpool.storage.video.captures import CaptureRecord
 
 MEASURED = 2
 """Files that are read at the same time: they may be large, and threads serve live video as well."""
@@ -40,23 +41,16 @@ def file_attributes(device: Device, file: FileFacts) -> dict[str, Any]:
 
 
 def capture_attributes(
-    status: str,
-    *,
-    capture_id: str,
-    device_id: int,
-    channel: int,
-    live: bool,
-    file_name: str = "",
-    reason: str = "",
+    capture: TicketCapture | CaptureRecord, capture_id: str, status: str, reason: str = ""
 ) -> dict[str, Any]:
-    """Return the attributes of an entry about a capture; without its file, if it has one."""
+    """Return the attributes of an entry about a capture, without those of its file."""
     attributes: dict[str, Any] = {
         "captureId": capture_id,
-        "deviceId": device_id,
-        "channel": channel,
-        "live": live,
+        "deviceId": capture.device_id,
+        "channel": capture.channel,
+        "live": capture.live,
         "status": status,
-        "fileName": file_name,
+        "fileName": capture.file_name,
         "reason": reason,
     }
     return {name: value for name, value in attributes.items() if value != ""}
@@ -64,15 +58,7 @@ def capture_attributes(
 
 def entry_of(capture: TicketCapture, status: str, reason: str = "") -> dict[str, Any]:
     """Return the attributes of an entry about a capture that a ticket waits for."""
-    attributes = capture_attributes(
-        status,
-        capture_id=capture.capture_id,
-        device_id=capture.device_id,
-        channel=capture.channel,
-        live=capture.live,
-        file_name=capture.file_name,
-        reason=reason,
-    )
+    attributes = capture_attributes(capture, capture.capture_id, status, reason)
     if capture.rule and not capture.live:
         attributes |= {"from": format_time(capture.begins), "to": format_time(capture.ends)}
     return attributes

@@ -9,11 +9,10 @@ import msgspec
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.evidence import add_evidence
 from motorpool.actors.helpdesk.facts import LIVE_KINDS, Author, Change, Outcome, TicketFacts, TicketRefused
-from motorpool.actors.helpdesk.rule_captures import capture_of
 from motorpool.actors.helpdesk.rule_selection import RuleEvents, Selection
 from motorpool.actors.helpdesk.ticket_creation import CreateTicket, create_ticket
 from motorpool.actors.helpdesk.ticket_reader import lock_facts
-from motorpool.actors.helpdesk.ticket_rules import TicketRule
+from motorpool.actors.helpdesk.ticket_rules import RuleCapture, TicketRule
 from motorpool.actors.helpdesk.ticket_writer import write
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.words.record_json import format_time
@@ -21,6 +20,7 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import positions
 from motorpool.storage.helpdesk import ticket_captures, ticket_rules
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory
+from motorpool.storage.helpdesk.ticket_captures import TicketCapture
 from motorpool.storage.helpdesk.ticket_rules import OpenedTicket, TicketKey
 from motorpool.storage.records import Event, Position
 
@@ -33,6 +33,10 @@ MAX_SUBJECT = 255
 MUTED = "muted"
 """The occurrence of the ticket that says that a rule has opened too many."""
 SNAPSHOT = "positionSnapshot"
+RECORDING_DELAY = timedelta(seconds=10)
+"""After the end of the span: devices list a recording when they have closed its file."""
+LIVE_PATIENCE = timedelta(seconds=60)
+"""Later live video does not show what has happened."""
 
 
 class RuleTickets:
@@ -146,7 +150,7 @@ class RuleTickets:
             return change, None
         await ticket_rules.put(transaction, key, made)
         if rule.capture is not None:
-            capture = capture_of(rule, rule.capture, event, change.outcome.ticket, self._patience, now=now)
+            capture = _capture_of(rule, rule.capture, event, change.outcome.ticket, self._patience, now=now)
             await ticket_captures.ask(transaction, capture)
         return change, made
 
@@ -251,6 +255,32 @@ def _description(event: Event, selection: Selection) -> str:
         f"Maintenance {row.name} is due: {row.type} has reached {event.attributes.get(row.type)}.\n"
         f"When it is done, resolve the ticket with resetMaintenance, or set start to the present {row.type}"
         f" (PUT /maintenance/{row.id})."
+    )
+
+
+def _capture_of(
+    rule: TicketRule, wanted: RuleCapture, event: Event, ticket: Ticket, patience: timedelta, *, now: datetime
+) -> TicketCapture:
+    """Return the capture that a rule asks for when it opens a ticket (docs/ticket-rules.md#video).
+
+    One of a recording waits for its device as long as `patience`.
+    """
+    before, after = timedelta(seconds=wanted.before_seconds), timedelta(seconds=wanted.after_seconds)
+    at = now if wanted.live else min(event.event_time, now)
+    not_before = now if wanted.live else max(now, at + after + RECORDING_DELAY)
+    return TicketCapture(
+        company_id=ticket.company_id,
+        ticket_id=ticket.id,
+        device_id=event.device_id,
+        channel=wanted.channel,
+        begins=at - before,
+        ends=at + after,
+        not_before=not_before,
+        expires=not_before + (LIVE_PATIENCE if wanted.live else patience),
+        live=wanted.live,
+        rule=rule.id,
+        rule_name=rule.name,
+        user_id=rule.user_id,
     )
 
 

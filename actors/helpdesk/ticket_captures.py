@@ -12,30 +12,39 @@ from typing import Any
 import msgspec
 import trio
 
+from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.files.media_store import MediaStore, media_key
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.capture_evidence import author_of, entry_of, file_attributes, measure_file
-from motorpool.actors.helpdesk.capture_starts import NO_RIGHT, RETRY, CaptureStarts
 from motorpool.actors.helpdesk.draft import to_milliseconds
 from motorpool.actors.helpdesk.evidence import add_evidence
 from motorpool.actors.helpdesk.facts import Change
 from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_writer import announce, write
 from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.actors.messages.access import ACCESS, MaySee
+from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.tickets import TicketCapturesWaiting
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.capture_files import repair_one
-from motorpool.actors.video.capture_records import SERVER_ENDED
+from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture
 from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures
-from motorpool.actors.video.recording_capture import NotCaptured, end_capture
+from motorpool.actors.video.recording_capture import (
+    NotCaptured,
+    begin_capture,
+    capture_recording,
+    end_capture,
+    is_playing,
+)
 from motorpool.runtime import ActorError
+from motorpool.storage.accounts import audit, server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
-from motorpool.storage.helpdesk import ticket_captures, ticket_files
+from motorpool.storage.helpdesk import companies, ticket_captures, ticket_files
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
 from motorpool.storage.helpdesk.ticket_files import FileFacts
-from motorpool.storage.records import Device
+from motorpool.storage.records import AuditAction, Device
 from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureRecord
 
@@ -43,9 +52,13 @@ GRACE = timedelta(minutes=5)
 """How long the server that has the file of a capture may take to come back."""
 MAX_ATTEMPTS = 3
 """Starts of a recording capture, with nothing left of it, after which it has failed."""
+RETRY = timedelta(seconds=30)
+"""Delay before the next attempt to begin a capture."""
 BATCH = 500
+"""Captures that are read at once."""
 STARTS = 8
 """Captures that begin at the same time."""
+NO_RIGHT = "the user of the rule may not capture video of the device"
 NOT_IN_TIME = "the device was not connected in time, or its other playbacks did not end"
 
 
@@ -71,12 +84,6 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
         self._aside: dict[int, float] = {}
         """Rows that could not be written, and when they are tried again, in monotonic seconds."""
 
-    async def start(self) -> None:
-        """Take the system."""
-        self._starts = CaptureStarts(
-            self._database, self.context.system, self._holder, self._calendars, self._mails
-        )
-
     async def is_any(self) -> bool:
         """Return whether any ticket waits for a capture."""
         return await ticket_captures.is_any(self._database)
@@ -92,7 +99,7 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
         await self._each([capture for capture in held if capture.rule], self._check_right)
         await self._each(await self._rows.lapsed(self._database, now=now, limit=BATCH), self._take_over)
         await self._each(await self._rows.expired(self._database, now=now, limit=BATCH), self._expire)
-        await self._each(await self._starts.startable(held, now=now), self._begin, at_once=STARTS)
+        await self._each(await self._startable(held, now), self._begin, at_once=STARTS)
 
     async def _each(
         self,
@@ -122,15 +129,114 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
                 if capture.id not in self._aside:
                     nursery.start_soon(one, capture)
 
+    async def _startable(self, held: Sequence[TicketCapture], now: datetime) -> list[TicketCapture]:
+        """Return captures of connected devices that may begin, one recording of a device at a time.
+
+        `held` are those that this server runs. A playback that is kept for its viewers is not replaced.
+        """
+        found: list[TicketCapture] = []
+        busy = {capture.device_id for capture in held if capture.rule and not capture.live}
+        last: TicketCapture | None = None
+        directory = self.context.system.ref(DIRECTORY)
+        while len(found) < BATCH:
+            page = await self._rows.due(self._database, now=now, after=last, limit=BATCH)
+            ids = tuple({capture.device_id for capture in page})
+            statuses = await directory.ask(GetDeviceStatuses(ids, here=True)) if ids else {}
+            for capture in page:
+                status = statuses.get(capture.device_id)
+                if status is None or status.status == "offline":
+                    continue
+                if not capture.live:
+                    if capture.device_id in busy:
+                        continue
+                    busy.add(capture.device_id)
+                    if await is_playing(self.context.system, capture.device_id, capture.channel):
+                        continue
+                found.append(capture)
+            if len(page) < BATCH:
+                break
+            last = page[-1]
+        return found
+
+    async def _may_capture(self, capture: TicketCapture) -> bool:
+        """Return whether the user of the rule has all the rights that it takes, at this moment."""
+        user = await users.TABLE.fetch(self._database, capture.user_id)
+        if user is None or not may_log_in(user, self.context.clock.now()):
+            return False
+        settings = await server.fetch(self._database)
+        if not may_capture_video(user, settings) or not (capture.live or may_send_commands(user, settings)):
+            return False
+        seen = MaySee(0 if user.administrator else user.id, capture.device_id)
+        if not await self.context.system.ref(ACCESS).ask(seen):
+            return False
+        membership = await companies.membership(self._database, user.id, capture.company_id)
+        return user.administrator or membership.handles_tickets
+
     async def _begin(self, waiting: TicketCapture) -> None:
-        begun = await self._starts.begin(waiting, now=self.context.clock.now())
-        if isinstance(begun, NotCaptured):
-            await self._end(waiting, entry_of(waiting, "FAILED", begun.reason))
-        elif begun is not None:
-            self._running[begun.id] = begun.capture_id
+        """Begin a capture, unless another server has; end one that never will begin."""
+        now = self.context.clock.now()
+        device = await devices.TABLE.fetch(self._database, waiting.device_id)
+        if device is None or not await self._may_capture(waiting):
+            await self._end(waiting, entry_of(waiting, "FAILED", NO_RIGHT))
+            return
+        if not await self._rows.begin(self._database, waiting.id, self._holder, until=now + LEASE):
+            return
+        capture = msgspec.structs.replace(
+            waiting, status="recording", holder=self._holder, attempts=waiting.attempts + 1
+        )
+        record = await self._open(capture, device)
+        if isinstance(record, NotCaptured):
+            at = now + RETRY if record.may_pass else now
+            await ticket_captures.put_back(
+                self._database, capture.id, self._holder, not_before=at, refusal=record.reason
+            )
+            if not record.may_pass:
+                await self._end(waiting, entry_of(waiting, "FAILED", record.reason))
+            return
+        try:
+            await self._note(capture, record, to_milliseconds(now))
+        except BaseException:
+            end_capture(self.context.system, record.id, "the ticket could not be written")
+            raise
+
+    async def _open(self, capture: TicketCapture, device: Device) -> CaptureRecord | NotCaptured:
+        if not capture.live:
+            return await capture_recording(
+                self.context.system,
+                device_id=device.id,
+                unique_id=device.unique_id,
+                channel=capture.channel,
+                begins=capture.begins,
+                ends=capture.ends,
+                user_id=capture.user_id,
+            )
+        seconds = (capture.ends - capture.begins).total_seconds()
+        return await begin_capture(
+            self.context.system,
+            OpenCapture(device.id, capture.channel, True, unique_id=device.unique_id, max_seconds=seconds),
+        )
+
+    async def _note(self, capture: TicketCapture, record: CaptureRecord, now: datetime) -> None:
+        """Write that a capture runs; one whose ticket is gone is ended."""
+        named = msgspec.structs.replace(capture, capture_id=record.id, file_name=record.file_name)
+        async with self._database.transaction() as transaction:
+            found = await lock_facts(transaction, [capture.ticket_id], self._calendars, now=now)
+            facts = found.get(capture.ticket_id)
+            is_ours = await ticket_captures.name_file(
+                transaction, capture.id, self._holder, capture_id=record.id, file_name=record.file_name
+            )
+            if facts is None or not is_ours:
+                end_capture(self.context.system, record.id, self.DELETED)
+                return
+            entry = entry_of(named, "RECORDING")
+            outcome = add_evidence(facts, author_of(named), now, entry, internal=named.internal)
+            changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
+            await audit.record(transaction, _audited(named, now))
+        self._running[capture.id] = record.id
+        await announce(self.context.system, changes)
 
     async def _check_right(self, capture: TicketCapture) -> None:
-        if not await self._starts.may_capture(capture, now=self.context.clock.now()):
+        if not await self._may_capture(capture):
             end_capture(self.context.system, capture.capture_id, NO_RIGHT)
 
     async def _not_recording(self, held: Sequence[TicketCapture]) -> list[TicketCapture]:
@@ -227,3 +333,19 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
             outcome = add_evidence(facts, author_of(capture), now, attributes, internal=capture.internal)
             changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
         await announce(self.context.system, changes)
+
+
+def _audited(capture: TicketCapture, now: datetime) -> AuditAction:
+    return AuditAction(
+        action_time=now,
+        user_id=capture.user_id,
+        action_type="capture",
+        object_type="device",
+        object_id=capture.device_id,
+        attributes={
+            "channel": capture.channel,
+            "fileName": capture.file_name,
+            "ticketId": capture.ticket_id,
+            "ruleId": capture.rule,
+        },
+    )

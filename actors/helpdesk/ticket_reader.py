@@ -1,4 +1,4 @@
-"""Reads what decides about the changes of tickets, and locks them."""
+"""Reads what decides about the changes of tickets, and locks them; reads what their service levels show."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -10,9 +10,10 @@ from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.business_time import BusinessTime
 from motorpool.actors.helpdesk.escalation import escalation_priority
 from motorpool.actors.helpdesk.facts import CompanySetup, Person, TicketFacts
-from motorpool.actors.helpdesk.service_levels import Level
+from motorpool.actors.helpdesk.service_level_view import EscalationView, ServiceLevelView, view
+from motorpool.actors.helpdesk.service_levels import Level, clocks_of
 from motorpool.storage.database.queries import Queries, Row
-from motorpool.storage.helpdesk import ticket_setups, tickets
+from motorpool.storage.helpdesk import company_tables, ticket_service_levels, ticket_setups, tickets
 from motorpool.storage.helpdesk.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.helpdesk.ticket_setups import TicketCounter
 
@@ -35,7 +36,7 @@ async def lock_facts(
     rows = await tickets.lock(transaction, ticket_ids)
     if not rows:
         return {}
-    locked = [ticket_of(row) for row in rows]
+    locked = [_ticket_of(row) for row in rows]
     pauses = await tickets.pauses_of(transaction, [ticket.id for ticket in locked])
     pairs = {(ticket.company_id, ticket.assignee_id) for ticket in locked}
     pairs |= {(ticket.company_id, user_id) for ticket in locked for user_id in people}
@@ -45,8 +46,8 @@ async def lock_facts(
     return {
         ticket.id: TicketFacts(
             ticket=ticket,
-            first_response=level_of(row, "first_response", ticket),
-            resolution=level_of(row, "resolution", ticket),
+            first_response=_level_of(row, "first_response", ticket),
+            resolution=_level_of(row, "resolution", ticket),
             pauses=tuple(pauses[ticket.id]),
             next_clock_at=row["next_clock_at"],
             message_sequence=row["message_sequence"],
@@ -131,12 +132,12 @@ async def business_times_of(
 _RECORD = Ticket.__struct_fields__
 
 
-def ticket_of(row: Row) -> Ticket:
+def _ticket_of(row: Row) -> Ticket:
     """Return the ticket of a row that has its columns among others."""
     return tickets.TABLE.from_row({name: row[name] for name in _RECORD})
 
 
-def level_of(row: Row, target: str, ticket: Ticket) -> Level:
+def _level_of(row: Row, target: str, ticket: Ticket) -> Level:
     """Return the level of a target, `first_response` or `resolution`, of a row with the clock's columns."""
     done_at = ticket.first_response_at if target == "first_response" else ticket.resolved_at
     return Level(
@@ -149,4 +150,29 @@ def level_of(row: Row, target: str, ticket: Ticket) -> Level:
         elapsed=row[f"{target}_elapsed"],
         warned=row[f"{target}_warned"],
         done_at=done_at,
+    )
+
+
+async def read_service_levels(
+    q: Queries, ticket_id: int, calendars: BusinessCalendars, now: datetime
+) -> ServiceLevelView | None:
+    """Return what is shown of the service levels of a ticket; None if there is no such ticket."""
+    found = await ticket_service_levels.fetch(q, ticket_id)
+    if found is None:
+        return None
+    ticket = _ticket_of(found.row)
+    priority = await company_tables.PRIORITIES.fetch(q, ticket.priority_id)
+    company = await company_tables.COMPANIES.fetch(q, ticket.company_id)
+    if company is None:  # deleted meanwhile
+        return None
+    hours = await calendars.of_priority(q, priority, company, now)
+    levels = _level_of(found.row, "first_response", ticket), _level_of(found.row, "resolution", ticket)
+    return view(
+        ticket,
+        priority,
+        levels,
+        clocks_of(ticket.created_at, priority, found.pauses, hours),
+        found.pauses,
+        now,
+        EscalationView(ticket.escalated_at, found.team_id, found.priority_id),
     )

@@ -73,7 +73,7 @@ async def find_evidence(
             raise BadRequest("captureId: no access to it, or no such")
         if record.status == "RECORDING":
             recording = record
-            entries.append(_capture(record))
+            entries.append(capture_attributes(record, record.id, record.status))
         else:
             entry, file = await _ended_capture(call, record)
             entries.append(entry)
@@ -127,17 +127,6 @@ def announce_evidence(call: Call, evidence: Evidence) -> None:
         call.context.system.ref(TICKET_CAPTURES).offer(TicketCapturesWaiting())
 
 
-def _capture(record: CaptureRecord) -> dict[str, Any]:
-    return capture_attributes(
-        record.status,
-        capture_id=record.id,
-        device_id=record.device_id,
-        channel=record.channel,
-        live=record.live,
-        file_name=record.file_name,
-    )
-
-
 async def _ended_capture(call: Call, record: CaptureRecord) -> tuple[dict[str, Any], FileFacts]:
     device = await call.context.devices.get(record.device_id)
     if record.status == "FAILED" or record.removed or device is None:
@@ -145,7 +134,7 @@ async def _ended_capture(call: Call, record: CaptureRecord) -> tuple[dict[str, A
     file = await _measured(call, device.record, record.file_name)
     if file is None:
         raise BadRequest("captureId: the capture has no file")
-    return _capture(record) | file_attributes(device.record, file), file
+    return capture_attributes(record, record.id, record.status) | file_attributes(device.record, file), file
 
 
 async def _file(call: Call, named: EvidenceFile, place: str) -> tuple[dict[str, Any], FileFacts]:

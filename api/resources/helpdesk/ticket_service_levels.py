@@ -2,8 +2,8 @@
 
 from quart import Response
 
-from motorpool.actors.helpdesk.service_level_reader import read_service_levels
 from motorpool.actors.helpdesk.service_level_view import ServiceLevelView
+from motorpool.actors.helpdesk.ticket_reader import read_service_levels
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.errors import ResourceNotFound

@@ -14,8 +14,7 @@ from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.media_store import MediaKey, MediaStore
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
-from motorpool.actors.helpdesk.capture_starts import NO_RIGHT
-from motorpool.actors.helpdesk.ticket_captures import TicketCaptures
+from motorpool.actors.helpdesk.ticket_captures import NO_RIGHT, TicketCaptures
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.directory import GetDeviceStatuses

@@ -6,8 +6,8 @@ import pytest
 from tests.actors.helpdesk.test_ticket_writer import CALENDARS, Rows
 from tests.actors.helpdesk.ticket_world import START
 
-from motorpool.actors.helpdesk.service_level_reader import read_service_levels
 from motorpool.actors.helpdesk.settle import settle
+from motorpool.actors.helpdesk.ticket_reader import read_service_levels
 from motorpool.actors.helpdesk.transition import transition
 
 HOUR = timedelta(hours=1)
