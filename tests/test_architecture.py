@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from motorpool.actors.deliveries import GeocoderService, OutgoingServices
+from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.forwarding.settings import ForwardSettings
+from motorpool.actors.geocoding.geocoder import GeocoderService
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS

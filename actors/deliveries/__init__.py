@@ -1,7 +1,5 @@
 """Outgoing messages: what each notificator sends, and the queue that it is sent from."""
 
-from motorpool.actors.deliveries.notificators.mail import Mail, MailSettings
-from motorpool.actors.deliveries.notificators.sms import Sms, SmsSettings
 from motorpool.actors.deliveries.services import OutgoingServices
 from motorpool.actors.deliveries.smtp import SmtpAccount
 from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
@@ -10,20 +8,4 @@ from motorpool.actors.http.errors import DeliveryRefused, LimitExceeded, Outgoin
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.http.response import HttpResponse
 
-__all__ = [
-    "AddressGuard",
-    "DeliveryRefused",
-    "Geocoder",
-    "GeocoderService",
-    "HttpResponse",
-    "LimitExceeded",
-    "Mail",
-    "MailSettings",
-    "OutgoingError",
-    "OutgoingHttp",
-    "OutgoingServices",
-    "Sms",
-    "SmsSettings",
-    "SmtpAccount",
-    "Unreachable",
-]
+__all__ = ["LimitExceeded", "OutgoingServices"]

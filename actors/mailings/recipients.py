@@ -1,6 +1,6 @@
 """Who may be sent a mail."""
 
-from motorpool.actors.deliveries import Mail
+from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.storage.records import User
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from motorpool.actors.accounts.user_rights import may_log_in
-from motorpool.actors.deliveries import Mail
+from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, mail_to
 from motorpool.actors.words.preferences import preferences_for

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Meta
 
-from motorpool.actors.deliveries import Mail
+from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
 from motorpool.api.program.address_forms import (
     is_destination,

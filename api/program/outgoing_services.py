@@ -3,8 +3,9 @@
 from urllib.parse import urlsplit
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
-from motorpool.actors.deliveries import GeocoderService, OutgoingServices
+from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
+from motorpool.actors.geocoding.geocoder import GeocoderService
 from motorpool.actors.http.address_guard import OwnServer
 from motorpool.api.settings import GeocoderSettings, Settings
 from motorpool.api.version import program_version

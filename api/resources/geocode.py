@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import msgspec
 from quart import Response
 
-from motorpool.actors.deliveries import OutgoingError
+from motorpool.actors.http.errors import OutgoingError
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import HttpError, Unavailable

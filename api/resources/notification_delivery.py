@@ -12,11 +12,11 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.accounts.user_rights import may_log_in
-from motorpool.actors.deliveries import LimitExceeded, OutgoingError
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.deliveries.notificator import Envelope
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.events.rendering import reader_of, render
+from motorpool.actors.http.errors import LimitExceeded, OutgoingError
 from motorpool.actors.messages.topics import WEB_EVENTS, WebEvent
 from motorpool.api.auth.rights import ANNOUNCE
 from motorpool.api.engine.audit import record_action

@@ -6,8 +6,8 @@ from typing import Annotated
 import msgspec
 import pyotp
 
-from motorpool.actors.deliveries import DeliveryRefused
 from motorpool.actors.deliveries.webhook import WEBHOOK_SECRET, WEBHOOK_URL, check_url, signing_key
+from motorpool.actors.http.errors import DeliveryRefused
 from motorpool.actors.words.masking import MASK
 from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.caller import Caller

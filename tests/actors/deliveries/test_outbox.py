@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
-from motorpool.actors.deliveries import MailSettings, OutgoingServices, SmsSettings
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificators.mail import MailSettings
+from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.deliveries.outbox import OUTBOX, Outbox, OutboxFilled
 from motorpool.actors.deliveries.settings import OutboxSettings
 from motorpool.runtime import ChildSpec

@@ -6,11 +6,12 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from motorpool.actors.deliveries import DeliveryRefused, OutgoingServices, Unreachable
+from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificator import Envelope
 from motorpool.actors.deliveries.notificators.ntfy import NtfySettings
 from motorpool.actors.deliveries.notificators.pushover import PushoverSettings
 from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
+from motorpool.actors.http.errors import DeliveryRefused, Unreachable
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 

@@ -7,10 +7,10 @@ import pytest
 import trio
 import trio.lowlevel
 
-from motorpool.actors.deliveries import DeliveryRefused, OutgoingServices, Unreachable, webhook
+from motorpool.actors.deliveries import OutgoingServices, webhook
 from motorpool.actors.deliveries.webhook import check_url, sign, signing_key
 from motorpool.actors.deliveries.webhook_schedule import MAX_ATTEMPTS, delay_seconds
-from motorpool.actors.http.errors import ReceiverGone
+from motorpool.actors.http.errors import DeliveryRefused, ReceiverGone, Unreachable
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -7,7 +7,9 @@ import pytest
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
-from motorpool.actors.deliveries import MailSettings, OutgoingServices, SmsSettings
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificators.mail import MailSettings
+from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.deliveries.outbox import OUTBOX
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents, PositionWriter
 from motorpool.actors.events import batch_renderer, deliveries

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 from tests.runtime.actor_testing import Probe
 
-from motorpool.actors.deliveries import MailSettings, OutgoingServices
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import users

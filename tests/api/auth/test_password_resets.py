@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.runtime.actor_testing import Probe, TestClock, open_tree
 
-from motorpool.actors.deliveries import MailSettings, OutgoingServices
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested, PasswordResets

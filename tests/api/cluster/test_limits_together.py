@@ -2,7 +2,8 @@
 
 from tests.api.cluster.conftest import member
 
-from motorpool.actors.deliveries import MailSettings, SmsSettings
+from motorpool.actors.deliveries.notificators.mail import MailSettings
+from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.api.login_settings import UserSettings
 from motorpool.api.request_limits import WEBHOOK_TESTS

@@ -2,7 +2,7 @@ import json
 
 from tests.runtime.actor_testing import Probe
 
-from motorpool.actors.deliveries import SmsSettings
+from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.messages.downlink import CONNECTION, Transmit, Transmitted
 from motorpool.actors.messages.uplink import DEVICE, Connected, GetCommandTypes
 

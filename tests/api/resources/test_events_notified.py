@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 import trio
 from trio_websocket import open_websocket_url
 
-from motorpool.actors.deliveries import MailSettings, SmsSettings
+from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.actors.deliveries.notificators.pushover import PushoverSettings
+from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
 from motorpool.actors.deliveries.webhook import sign
 from motorpool.actors.devices.position_writer import POSITION_WRITER, AppendEvents

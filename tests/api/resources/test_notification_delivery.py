@@ -7,8 +7,9 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.deliveries import MailSettings, SmsSettings
+from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.actors.deliveries.notificators.ntfy import NtfySettings
+from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.messages.topics import WEB_EVENTS
 from motorpool.api.login_settings import UserSettings
 

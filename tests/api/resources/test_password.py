@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.deliveries import MailSettings
+from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.actors.settings import PublicSettings
 from motorpool.api.auth.signing_keys import SigningKeys
 from motorpool.api.auth.tokens import issue

@@ -12,8 +12,10 @@ from tests.runtime.actor_testing import TestClock, open_tree
 from tests.storage.filled.loading import contents, pending_messages_of_0a24c499
 from tests.storage.filled.migrating import bring_up_to_date, open_session
 
-from motorpool.actors.deliveries import MailSettings, OutgoingServices, SmsSettings
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.actors.deliveries.notificators.pushover import PushoverSettings
+from motorpool.actors.deliveries.notificators.sms import SmsSettings
 from motorpool.actors.deliveries.notificators.telegram import TelegramSettings
 from motorpool.actors.deliveries.outbox import OUTBOX, Outbox
 from motorpool.actors.deliveries.webhook import sign

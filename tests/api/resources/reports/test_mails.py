@@ -8,7 +8,8 @@ import pytest
 from tests.api.resources.reports.reporting import MAY, span
 from tests.api.resources.reports.test_workbooks import XLSX
 
-from motorpool.actors.deliveries import MailSettings, OutgoingServices
+from motorpool.actors.deliveries import OutgoingServices
+from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.actors.reports.mailer import REPORT_MAILER, MailedReport, ReportMailRequested
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery
