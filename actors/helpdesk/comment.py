@@ -25,7 +25,6 @@ def comment(
     internal: bool = False,
     on_behalf_of_contact: bool = False,
     status_id: int = 0,
-    attributes: Mapping[str, Any] | None = None,
     evidence: Sequence[Mapping[str, Any]] = (),
 ) -> Outcome:
     """Return the ticket with a comment and evidence, and then moved to a status if one is given.
@@ -42,7 +41,6 @@ def comment(
         text,
         internal=internal,
         on_behalf_of_contact=on_behalf_of_contact,
-        attributes=attributes,
         moves_status=status is None,
     )
     for each in evidence:
@@ -74,7 +72,7 @@ def add_comment(
         "comment",
         text=text,
         internal=internal,
-        author=_as_contact(author) if by_contact else author,
+        author=Author("contact", author.user_id, attributes=author.attributes) if by_contact else author,
         contact_id=draft.ticket.contact_id if on_behalf_of_contact else 0,
         attributes=noted,
     )
@@ -89,10 +87,6 @@ def add_comment(
         if following is not None:
             move_to(draft, following, {"reason": "contactComment"})
     return entry
-
-
-def _as_contact(author: Author) -> Author:
-    return Author(kind="contact", user_id=author.user_id, attributes=author.attributes)
 
 
 def _respond(draft: Draft) -> None:

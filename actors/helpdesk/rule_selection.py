@@ -62,7 +62,7 @@ async def select(
             (candidate.company_id, rule, event)
             for rule in rules.get(candidate.company_id, ())
             if rule.user_id == candidate.user_id
-            and (matches(rule, event, device.group_ids) or _ends(rule, event, device))
+            and (matches(rule, event, device.group_ids) or ends(rule, event, device.group_ids))
         ]
     found = await _of_agents(transaction, found)
     found = await _within_calendars(transaction, found, calendars)
@@ -80,15 +80,6 @@ async def select(
         key = TicketKey(company_id, rule.id, event.device_id, occurrence_of(event, maintenances))
         groups.setdefault(key, RuleEvents(key, rule, [])).events.append(event)
     return Selection([groups[key] for key in sorted(groups)], devices, maintenances)
-
-
-def _ends(rule: TicketRule, event: Event, device: DeviceFacts) -> bool:
-    when = rule.when
-    if not ends(rule, event):
-        return False
-    if not (when.device_ids or when.group_ids) or event.device_id in when.device_ids:
-        return True
-    return not set(when.group_ids).isdisjoint(device.group_ids)
 
 
 async def _of_agents(

@@ -71,7 +71,11 @@ async def create_tickets(
     found = await lock_companies(
         transaction,
         [request.ticket.company_id for request in requests],
-        {(request.ticket.company_id, user_id) for request in requests for user_id in _people(request)},
+        {
+            (request.ticket.company_id, user_id)
+            for request in requests
+            for user_id in (request.ticket.assignee_id, request.author.user_id)
+        },
         skip_locked=without_waiting,
     )
     tickets = {
@@ -107,11 +111,6 @@ async def create_tickets(
         if also is not None:
             await also(transaction, change.outcome.ticket)
     return results
-
-
-def _people(request: CreateTicket) -> list[int]:
-    """Return the users that matter for a new ticket; 0: none."""
-    return [request.ticket.assignee_id, request.author.user_id]
 
 
 def _next(counter: TicketCounter, now: datetime, most_per_hour: int) -> TicketCounter:

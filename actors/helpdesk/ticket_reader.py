@@ -40,7 +40,7 @@ async def lock_facts(
     pauses = await tickets.pauses_of(transaction, [ticket.id for ticket in locked])
     pairs = {(ticket.company_id, ticket.assignee_id) for ticket in locked}
     pairs |= {(ticket.company_id, user_id) for ticket in locked for user_id in people}
-    setups = await _setups(transaction, sorted(pairs))
+    setups = {row["id"]: _setup(row) for row in await ticket_setups.read(transaction, sorted(pairs))}
     asked = {ticket.priority_id for ticket in locked} | {*priorities}
     hours = await business_times_of(transaction, setups.values(), asked, calendars, now=now)
     return {
@@ -83,10 +83,6 @@ async def lock_companies(
         number: NumberedCompany(_setup(each.setup), each.counter, each.ticket_ids)
         for number, each in found.items()
     }
-
-
-async def _setups(q: Queries, pairs: Sequence[tuple[int, int]]) -> dict[int, CompanySetup]:
-    return {row["id"]: _setup(row) for row in await ticket_setups.read(q, pairs)}
 
 
 def _setup(row: Row) -> CompanySetup:

@@ -137,14 +137,14 @@ def followed_types(rules: Iterable[TicketRule]) -> set[tuple[str, int]]:
     return found
 
 
-def ends(rule: TicketRule, event: Event) -> bool:
-    """Return whether an event ends what a rule may have opened a ticket for, its place and rights aside."""
+def ends(rule: TicketRule, event: Event, group_ids: Collection[int]) -> bool:
+    """Return whether an event ends what a rule may have opened a ticket for, its rights aside."""
     when = rule.when
     if not rule.comment_when_over or event.type in when.event_types:
         return False
-    if not any(ENDS.get(name) == event.type for name in when.event_types):
-        return False
-    return not when.geofence_ids or event.geofence_id in when.geofence_ids
+    return any(ENDS.get(name) == event.type for name in when.event_types) and _concerns(
+        rule, event, group_ids
+    )
 
 
 def validate_change(old: Mapping[str, Any], new: Mapping[str, Any], editor_id: int) -> dict[str, Any]:
@@ -242,10 +242,16 @@ def matches(rule: TicketRule, event: Event, group_ids: Collection[int]) -> bool:
         words = {word.strip() for word in stated.split(",")} if isinstance(stated, str) else set()
         if words.isdisjoint(when.alarms):
             return False
+    if not _concerns(rule, event, group_ids):
+        return False
+    return not when.maintenance_ids or event.maintenance_id in when.maintenance_ids
+
+
+def _concerns(rule: TicketRule, event: Event, group_ids: Collection[int]) -> bool:
+    """Return whether a rule is about the device and the geofence of an event."""
+    when = rule.when
     if (when.device_ids or when.group_ids) and not (
         event.device_id in when.device_ids or any(each in when.group_ids for each in group_ids)
     ):
         return False
-    if when.geofence_ids and event.geofence_id not in when.geofence_ids:
-        return False
-    return not when.maintenance_ids or event.maintenance_id in when.maintenance_ids
+    return not when.geofence_ids or event.geofence_id in when.geofence_ids

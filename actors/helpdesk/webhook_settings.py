@@ -171,7 +171,8 @@ def _checked_secrets(sent: Mapping[str, Any], stored: Mapping[str, Any], now: da
     """Return the secret to store and, for a day after it was changed, the one before."""
     present, secret = _text(stored, "secret"), sent.get("secret")
     if secret in (None, "", MASK, present):
-        kept = {"secret": present or _new_secret()}
+        new = "whsec_" + base64.b64encode(secrets.token_bytes(NEW_SECRET_BYTES)).decode()
+        kept = {"secret": present or new}
         previous_until = _instant(stored.get("previousUntil"))
         if _text(stored, "previousSecret") and previous_until is not None and now < previous_until:
             kept |= {name: stored[name] for name in ("previousSecret", "previousUntil")}
@@ -191,10 +192,6 @@ def _checked_secrets(sent: Mapping[str, Any], stored: Mapping[str, Any], now: da
         return {"secret": secret}
     until = format_time((now + PREVIOUS_SECRET).replace(microsecond=0))
     return {"secret": secret, "previousSecret": present, "previousUntil": until}
-
-
-def _new_secret() -> str:
-    return "whsec_" + base64.b64encode(secrets.token_bytes(NEW_SECRET_BYTES)).decode()
 
 
 def _checked_events(events: object) -> list[str] | None:

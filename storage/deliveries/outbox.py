@@ -156,11 +156,9 @@ async def _enqueue(
     return [row[0] for row in rows]
 
 
-async def enqueue_many(
-    q: Queries, messages: Sequence[OutgoingMessage], *, now: datetime, expires: datetime | None = None
-) -> int:
+async def enqueue_many(q: Queries, messages: Sequence[OutgoingMessage], *, now: datetime) -> int:
     """Queue the messages for whose lane there is room and whose user exists; return how many."""
-    return len(await _enqueue(q, messages, now, expires))
+    return len(await _enqueue(q, messages, now, None))
 
 
 class TicketMessage(msgspec.Struct, frozen=True):

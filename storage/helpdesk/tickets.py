@@ -172,12 +172,12 @@ async def update(
 async def _write(
     q: Queries, sql: str, rows: Sequence[Mapping[str, Any]], entries: Sequence[tuple[int, TicketEvent]]
 ) -> list[int]:
-    found = await q.fetch(sql, list(rows), [_event_row(*entry) for entry in entries])
+    columns = [
+        dict(zip(_EVENT_COLUMNS, (company_id, *msgspec.structs.astuple(entry)[1:]), strict=True))
+        for company_id, entry in entries
+    ]
+    found = await q.fetch(sql, list(rows), columns)
     return sorted(row[0] for row in found)
-
-
-def _event_row(company_id: int, entry: TicketEvent) -> dict[str, Any]:
-    return dict(zip(_EVENT_COLUMNS, (company_id, *msgspec.structs.astuple(entry)[1:]), strict=True))
 
 
 async def close_pauses(q: Queries, ends: Mapping[int, datetime]) -> None:

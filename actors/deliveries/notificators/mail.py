@@ -22,6 +22,8 @@ from motorpool.storage.deliveries.outbox import OWN_MAIL, USER_SMTP_HOST, Outgoi
 from motorpool.storage.deliveries.queue import QueuedMessage
 from motorpool.storage.records import User
 
+MAX_CONCURRENT = 10
+"""Mails that are sent at a time by the server's account, and as many by those of users."""
 PREFIX = "mail.smtp."
 SECURITIES: tuple[Security, ...] = get_args(Security)
 
@@ -65,9 +67,7 @@ def server_account(settings: MailSettings) -> SmtpAccount | None:
     )
 
 
-def user_account(
-    attributes: Mapping[str, object], address: str, *, seconds: float = 30.0
-) -> SmtpAccount | None:
+def user_account(attributes: Mapping[str, object], address: str) -> SmtpAccount | None:
     """Return the mail account that a user's attributes name, None where they name no host.
 
     Nothing is taken over from the server's account: its password must not go to a host that a user has named.
@@ -89,7 +89,6 @@ def user_account(
         password=_text(attributes.get(PREFIX + "password")),
         address=_text(attributes.get(PREFIX + "from")) or address,
         name=_text(attributes.get(PREFIX + "fromName")),
-        seconds=seconds,
     )
 
 
@@ -116,15 +115,14 @@ class Mail(Notificator):
     address_name = "mail address"
     sends_text = True
 
-    def __init__(self, settings: MailSettings, network: Network, *, max_concurrent: int = 10) -> None:
-        """`max_concurrent`: mails sent at a time by the server's account, and as many by those of users."""
+    def __init__(self, settings: MailSettings, network: Network) -> None:
         super().__init__(settings, network)
         self._account = server_account(settings)
-        self._slots = trio.Semaphore(max_concurrent)
+        self._slots = trio.Semaphore(MAX_CONCURRENT)
         # Separate, because users may name servers that never respond.
-        self._user_slots = trio.Semaphore(max_concurrent)
+        self._user_slots = trio.Semaphore(MAX_CONCURRENT)
         # One for each slot: a thread that was cancelled counts until it ends, a moment later.
-        self._threads = trio.CapacityLimiter(2 * max_concurrent)
+        self._threads = trio.CapacityLimiter(2 * MAX_CONCURRENT)
 
     @property
     def enabled(self) -> bool:

@@ -65,7 +65,8 @@ class RepeatableRequest:
         """Store an answer of 200, the JSON of the record, in the transaction of what was done."""
         if self._key:
             if len(answer) > MAX_ANSWER_BYTES:
-                answer = msgspec.json.encode(_ids_of(record))
+                ids = _Ids(record.id) if isinstance(record, Ticket) else _Ids(record.ticket_id, record.id)
+                answer = msgspec.json.encode(ids)
             stored = StoredAnswer(self._hash, 200, answer)
             await idempotency.store(
                 transaction, self._call.caller.id, self._key, self._path, stored, now=self._call.now
@@ -78,10 +79,6 @@ class _Ids(msgspec.Struct, frozen=True, array_like=True):
     ticket_id: int
     entry_id: int = 0
     """The comment that was answered; 0 if the ticket was."""
-
-
-def _ids_of(record: Ticket | TicketEvent) -> _Ids:
-    return _Ids(record.id) if isinstance(record, Ticket) else _Ids(record.ticket_id, record.id)
 
 
 async def _long_answer(queries: Queries, stored: bytes) -> bytes:

@@ -50,7 +50,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import tickets
 from motorpool.storage.helpdesk.companies import Membership
 from motorpool.storage.helpdesk.helpdesk_records import EPOCH, Ticket, TicketCategory
-from motorpool.storage.helpdesk.ticket_references import Reference
 
 OPERATIONS = Operations("tickets")
 
@@ -121,15 +120,20 @@ async def _create(
     request: RepeatableRequest,
 ) -> Ticket:
     references = await check_references(call, call.context.database, values["company_id"], values, None)
+    found = references["category_id"].get(values["category_id"])
+    category = None
+    if found is not None:
+        category = TicketCategory(team_id=found.team_id, priority_id=found.priority_id)
+    fields = {name: value for name, value in values.items() if name not in {"id", "version", "created_at"}}
 
     async def store_answer(transaction: Queries, ticket: Ticket) -> None:
         await request.store(transaction, json_of(ticket), ticket)
 
     change = await call.context.system.ref(TICKET_CREATOR).ask(
         CreateTicket(
-            Ticket(**_fields_of(values)),
+            Ticket(**fields),
             author_of(call, membership),
-            _category(references["category_id"].get(values["category_id"])),
+            category,
             created_at,
             store_answer if request.has_key else None,
         ),
@@ -138,16 +142,6 @@ async def _create(
     if change is None:
         raise no_company()
     return change.outcome.ticket
-
-
-def _fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in {"id", "version", "created_at"}}
-
-
-def _category(found: Reference | None) -> TicketCategory | None:
-    if found is None:
-        return None
-    return TicketCategory(team_id=found.team_id, priority_id=found.priority_id)
 
 
 async def _of_unique_id(
@@ -214,8 +208,8 @@ async def update_ticket(call: Call) -> Response:
         call,
         decide,
         version=body.version,
-        people=[fields[name] for name in ("assignee_id",) if fields.get(name)],
-        priorities=[fields[name] for name in ("priority_id",) if fields.get(name)],
+        people=[fields.get("assignee_id", 0)],
+        priorities=[fields.get("priority_id", 0)],
         lock_company=bool(fields.get("parent_id")),
     )
 
