@@ -1,7 +1,7 @@
-"""A lane of the queue: how its messages are sent, and what follows from failures (docs/decisions/0210).
+"""A lane of the queue: how its messages are sent, and the consequences of failures (docs/decisions/0210).
 
 Messages to a service that all users share (a mail server, a gateway) wait together while it is not reached.
-The trouble of a receiver that is a user's or a company's own is nobody else's.
+A failing receiver of one user or company delays nobody else.
 """
 
 from abc import ABC, abstractmethod
@@ -32,34 +32,34 @@ from motorpool.storage.deliveries.receivers import LeasedReceiver
 ERROR_LENGTH = 500
 """The last error is truncated to this many characters."""
 BACK_OFF = BackOff(first_seconds=30.0, max_seconds=3600.0, jitter=0.0)
-"""Delay before the next attempt at a message that is not one to a webhook."""
+"""Delays between attempts, except at webhooks."""
 
 
 class Lane(ABC):
-    """A lane; one object of a server."""
+    """A lane of the queue; a server has one object of each."""
 
     lease = timedelta(seconds=180)
-    """For how long a receiver is leased. After a crash another server follows when that has passed."""
+    """Length of a lease. After a crash another server takes over when it has ended."""
     is_logged = False
-    """Whether messages and attempts stay as entries of a log when they are done with."""
+    """Whether messages and attempts are kept as a log afterwards."""
     reopens = False
-    """Whether all that waits is due when a receiver that was stopped is active again."""
+    """Whether all waiting messages become due when a stopped receiver is active again."""
     with_account = False
-    """Whether messages to the service are sent as attributes of their user say."""
+    """Whether messages to the service are sent with the attributes of their user."""
     max_sending = 4
-    """Most messages that are sent at the same time."""
+    """Maximum messages sent at the same time."""
     max_per_receiver = 4
-    """Of these, to one receiver."""
+    """Maximum to one receiver."""
     note_seconds = 0.1
-    """For how long deliveries are collected before they are recorded together."""
+    """How long deliveries are collected before they are recorded together."""
     closed_failures = NEVER
-    """After so many failures of a receiver in a row only one message to it is sent at a time."""
+    """Consecutive failures of a receiver after which it gets one message at a time."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def session(self) -> AbstractAsyncContextManager[Any]:
-        """Return what `send` is given for the messages of a turn."""
+        """Return the context in which a turn sends; `send` gets its value."""
         return nullcontext()
 
     @abstractmethod
@@ -71,13 +71,13 @@ class Lane(ABC):
         attachments: Sequence[Attachment],
         now: datetime,
     ) -> HttpResponse | None:
-        """Send a message, by the attributes of its user or company; return the answer of a webhook.
+        """Send a message with the attributes of its user or company; return the answer of a webhook.
 
         Raises OutgoingError.
         """
 
     def consequence(self, message: QueuedMessage, error: OutgoingError, now: datetime) -> Failure:
-        """Return what follows from a failed attempt."""
+        """Return the consequence of a failed attempt."""
         return Failure(
             error=str(error)[:ERROR_LENGTH],
             until=next_attempt(error, now, BACK_OFF.delay(message.attempts + 1)),
@@ -86,7 +86,7 @@ class Lane(ABC):
         )
 
     async def may_send(self, database: Database, receiver: int, lease: LeasedReceiver, now: datetime) -> bool:
-        """Return whether messages are sent to a receiver; called before each batch."""
+        """Return whether to send to a receiver; called before each batch."""
         del database, receiver
         return self.is_active(lease) and (lease.held_until is None or lease.held_until <= now)
 
@@ -103,7 +103,7 @@ class Lane(ABC):
         attributes: Mapping[str, Any],
         error: OutgoingError,
     ) -> None:
-        """Make no more messages for a receiver that is gone or fails for days, and have it said."""
+        """Pause a receiver that is gone or has failed for days, and publish that."""
         del attributes
         if await receivers.pause(database, self.name, receiver, now=context.clock.now()):
             context.log.warning("no messages by %s to user %d any more: %s", self.name, receiver, error)
@@ -111,17 +111,16 @@ class Lane(ABC):
 
 
 def next_attempt(error: OutgoingError, now: datetime, seconds: float) -> datetime:
-    """Return when to try again: in `seconds`, or when the receiver asks for it, if that is later."""
+    """Return the next attempt: in `seconds`, or later if the receiver asks for it."""
     asked = error.retry_seconds if isinstance(error, Unreachable) else 0.0
     return now + timedelta(seconds=max(seconds, asked))
 
 
 class WebhookLane(Lane):
-    """Messages to webhooks: those with one key in their order, a receiver by a server at a time.
+    """Messages to webhooks: in order within a key, and by one server at a time to each receiver.
 
-    What fails holds back the later messages of its key until the next attempt. A message that was refused
-    several times is overtaken by them. After some failures in a row one message is tried at a time, and the
-    next one when the schedule says so.
+    A failed message holds back the later ones of its key until its next attempt; after several refusals they
+    overtake it. After several consecutive failures one message is tried at a time, by the schedule.
     """
 
     lease = timedelta(seconds=60)
@@ -134,12 +133,12 @@ class WebhookLane(Lane):
         self._webhooks = webhooks
 
     def session(self) -> WebhookSession:
-        """Return connections that are kept open between messages."""
+        """Return a session that keeps connections open."""
         return self._webhooks.session()
 
     @abstractmethod
     def target(self, attributes: Mapping[str, Any], now: datetime) -> tuple[str, Sequence[str]]:
-        """Return URL and secrets of a user or company. Raises DeliveryRefused where there is no webhook."""
+        """Return URL and secrets of a user or company. Raises DeliveryRefused without a webhook."""
 
     async def send(
         self,
@@ -149,14 +148,14 @@ class WebhookLane(Lane):
         attachments: Sequence[Attachment],
         now: datetime,
     ) -> HttpResponse | None:
-        """Post a message, signed, to the URL of the moment."""
+        """Post a signed message to the present URL."""
         del attachments
         url, secrets = self.target(attributes, now)
         body = message.message.text.encode()
         return await session.post(url, body, message_id=message.message_id, secrets=secrets, now=now)
 
     def consequence(self, message: QueuedMessage, error: OutgoingError, now: datetime) -> Failure:
-        """Return what follows from a failed attempt, by the schedule of webhooks."""
+        """Return the consequence of a failed attempt by the schedule of webhooks."""
         asked = error.retry_seconds if isinstance(error, Unreachable) else 0.0
         return Failure(
             error=str(error)[:ERROR_LENGTH],

@@ -1,6 +1,6 @@
-"""Finds what is due in a lane, and gives receivers their turns; remembers only when to look.
+"""Finds the receivers with due messages in a lane, and gives them turns.
 
-Messages are rows that are committed with their cause, so nothing is lost by a crash.
+Only the time of the next look is in memory: messages are rows, committed with their cause.
 """
 
 import heapq
@@ -21,9 +21,9 @@ from motorpool.storage.deliveries.queue import UNADOPTED
 from motorpool.storage.errors import StorageError
 
 MAX_TURNS = 256
-"""Most receivers of a lane that have a turn at the same time."""
+"""Maximum concurrent turns of a lane."""
 POLL_SECONDS = 30.0
-"""Interval of looking for messages without being woken."""
+"""Interval of looks without a wake."""
 STORAGE_SECONDS = 10.0
 """Delay before the next attempt when the database is unavailable."""
 
@@ -38,21 +38,21 @@ class LaneSender:
         self._database = database
         self._context = context
         self._own = -secrets.randbits(62) - 1
-        """The receiver that stands for the service of the lane at this server."""
+        """This server's receiver for messages to the service of the lane."""
         self._pause = ServicePause(lane.name, context)
         self._slots = trio.CapacityLimiter(lane.max_sending)
         self._turns: dict[int, Turn] = {}
         """By receiver."""
         self._wanted: dict[int, None] = {}
-        """Receivers that are to get a turn, in order."""
+        """Receivers that wait for a turn, in order."""
         self._later: list[tuple[datetime, int]] = []
-        """A heap: when a receiver is to get a turn."""
+        """Heap of when receivers are to get a turn."""
         self._look_at = 0.0
-        """Monotonic time of the next look for messages to all receivers."""
+        """Monotonic time of the next look at all receivers."""
         self._filled = Signal()
 
     def wake(self, to: Iterable[int] = ()) -> None:
-        """Send to these receivers; without any, look for all that have messages."""
+        """Send to these receivers; without any, look for all with messages."""
         for receiver in to:
             self._want(receiver)
         if not to:
@@ -87,7 +87,7 @@ class LaneSender:
         clock = self._context.clock
         if clock.monotonic() >= self._look_at:
             self._look_at = clock.monotonic() + POLL_SECONDS
-            # Turns that end meanwhile add theirs.
+            # Turns that end during the query add theirs.
             self._later = []
             limit = MAX_TURNS + len(self._turns)
             due = await receivers.due(

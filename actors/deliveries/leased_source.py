@@ -16,15 +16,15 @@ from motorpool.storage.deliveries.queue import UNADOPTED, DueMessages, QueuedMes
 from motorpool.storage.deliveries.receivers import LeasedReceiver
 
 BATCH = 32
-"""Most messages that are fetched at once."""
+"""Maximum messages fetched at once."""
 REFRESH_SECONDS = 5.0
-"""Age at which the lease is prolonged, and the attributes read again, before the next attempt."""
+"""Age of the lease at which it is renewed and the attributes are read again, before an attempt."""
 PAUSES = BackOff(first_seconds=10.0, max_seconds=600.0, jitter=0.0)
-"""Delay before the next attempt in a lane whose service is not reached."""
+"""Pauses of a lane whose service cannot be reached."""
 
 
 class ServicePause:
-    """How the service of a lane fails at this server; in memory, so that a restart tries it again."""
+    """How the service of a lane fails for this server; kept in memory, so a restart tries again."""
 
     def __init__(self, lane: str, context: Context[Any]) -> None:
         self._lane = lane
@@ -36,11 +36,11 @@ class ServicePause:
 
     @property
     def seconds(self) -> float:
-        """How long nothing is sent; 0 or less: not at all."""
+        """Remaining time of the pause; 0 or less if there is none."""
         return self._until - self._context.clock.monotonic()
 
     def failed(self, error: Unreachable) -> None:
-        """Begin a pause, unless another message of the batch has failed for the same reason."""
+        """Begin a pause, unless one has begun with another message of the batch."""
         if self.seconds > 0:
             return
         self.failures += 1
@@ -52,7 +52,7 @@ class ServicePause:
 class LeasedSource:
     """Messages to one receiver, while this server holds its lease. The methods raise StorageError.
 
-    A receiver below 0 stands for the service of the lane, whose messages are adopted first.
+    A negative receiver stands for the service of the lane; its messages are adopted before they are taken.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class LeasedSource:
         database: Database,
         context: Context[Any],
     ) -> None:
-        """`holder` names this server; `pause` is that of the service."""
+        """`holder` names this server; `pause` belongs to the service."""
         self._lane = lane
         self._receiver = receiver
         self._holder = holder
@@ -75,7 +75,7 @@ class LeasedSource:
         self._refresh_at = 0.0
         self._refreshing = trio.Lock()
         self._is_foreign = False
-        """Whether another server holds the lease, or the receiver is gone."""
+        """Whether another server has the lease, or the receiver no longer exists."""
 
     @property
     def is_service(self) -> bool:
@@ -83,7 +83,7 @@ class LeasedSource:
         return self._receiver < 0
 
     async def take(self) -> DueMessages | None:
-        """Return messages to be sent now, one alone while the receiver fails; None: the turn ends."""
+        """Return the messages to send now, only one while the receiver fails; None ends the turn."""
         lease = await self._refresh()
         if lease is None:
             self._is_foreign = True
@@ -113,7 +113,7 @@ class LeasedSource:
         )
 
     async def _refresh(self) -> LeasedReceiver | None:
-        """Return the lease, prolonged if it is not fresh; None if this server does not have it."""
+        """Return the lease, renewed if it is old; None if this server does not have it."""
         async with self._refreshing:
             if self._lease is None or self._clock.monotonic() >= self._refresh_at:
                 now = self._clock.now()
@@ -129,25 +129,25 @@ class LeasedSource:
             return self._lease
 
     async def admit(self, message: QueuedMessage) -> Mapping[str, Any] | None:
-        """Return the attributes by which a message is sent; None: it and the rest are not sent now."""
+        """Return the attributes to send a message with; None: neither it nor the rest is sent now."""
         lease = await self._refresh()
         if lease is None or self._pause.seconds > 0 or not self._lane.is_active(lease):
             return None
         return message.account if self.is_service else lease.attributes
 
     def delivered(self) -> None:
-        """Learn that deliveries were recorded; a lease that says that the receiver fails is read again."""
+        """Note that deliveries were recorded; the lease is read again if the receiver was failing."""
         self._pause.failures = 0
         if self._lease is not None and self._lease.failures:
             self._lease = None
 
     def failed(self, error: OutgoingError, failure: Failure, failing: Failing | None) -> bool:
-        """Learn that a failure was recorded; return whether others of the batch may be sent."""
+        """Note that a failure was recorded; return whether the rest of the batch may be sent."""
         if self.is_service:
             if isinstance(error, Unreachable):
                 self._pause.failed(error)
             return True
-        # The lease says how its receiver fails.
+        # The lease holds the failures of its receiver.
         self._lease = None
         return failing is None or (
             failure.held_until is None and failing.failures < self._lane.closed_failures

@@ -1,4 +1,4 @@
-"""A notificator: a way by which messages reach users (docs/events.md#notificators).
+"""A notificator: a way of sending messages to users (docs/events.md#notificators).
 
 Each is a class in `actors/deliveries/notificators/`, listed there in `NOTIFICATORS`; a server has one object
 of each, in `OutgoingServices.notificators`.
@@ -25,31 +25,31 @@ from motorpool.storage.deliveries.queue import QueuedMessage
 from motorpool.storage.records import User
 
 REQUEST_SECONDS = 10.0
-"""For one request to a service."""
+"""Timeout of one request to a service."""
 MAX_ANSWER_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """What notificators send through."""
+    """What notificators use to send."""
 
     http: OutgoingHttp
     webhooks: Webhooks
     monotonic: Callable[[], float] = trio.current_time
     """The clock of rate limits."""
     shared: SharedAttempts | None = None
-    """Counts text messages for all servers of a cluster; None if there is one."""
+    """Counts text messages of all servers of a cluster; None without a cluster."""
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes with a message."""
+    """What is sent with a message."""
 
     message_id: str = ""
-    """Identifies the message to the recipient; the same at each attempt."""
+    """Identifies the message to the recipient; the same for all attempts."""
     date: datetime = datetime.min.replace(tzinfo=UTC)
-    """When it was made."""
+    """When the message was made."""
     attributes: Mapping[str, Any] = {}
-    """Of its user."""
+    """The attributes of its user."""
     attachments: Sequence[Attachment] = ()
 
 
@@ -60,27 +60,27 @@ class Notificator(ABC):
     """Composes messages to users, and sends them."""
 
     name: ClassVar[str]
-    """As notifications name it; also its lane in the queue."""
+    """Its name in notifications, and its lane in the queue."""
     settings: ClassVar[type[Any] | None] = None
-    """The dataclass of its section of the settings, which is called as the notificator; None without one."""
+    """The dataclass of its section of the settings, which has its name; None without a section."""
     attribute: ClassVar[str] = ""
-    """The attribute of a user that says where they are reached."""
+    """The attribute of a user that holds the address."""
     address_name: ClassVar[str] = ""
-    """What a user lacks whom it does not reach, if that is no attribute."""
+    """What errors call the address if it is not an attribute."""
     sends_text: ClassVar[bool] = False
-    """Whether messages are the whole text, rather than the digest."""
+    """Whether messages hold the whole text instead of the digest."""
     longest_digest: ClassVar[int | None] = None
-    """Most characters of a message, of which an announcement is not shortened; None: any number."""
+    """Maximum characters of a message; longer announcements are refused, not cut. None: no limit."""
 
     def __init__(self, settings: Any, network: Network) -> None:  # noqa: ANN401 - of its own class
-        """`settings` is its section, None if there is none."""
+        """`settings` is its section of the settings, or None."""
         self._settings = settings
         self._http = network.http
 
     @property
     @abstractmethod
     def enabled(self) -> bool:
-        """Whether the settings say how it sends, to any user."""
+        """Whether it is configured for all users."""
 
     def enabled_for(self, attributes: Mapping[str, object]) -> bool:
         """Whether it can send to a user with these attributes."""
@@ -88,19 +88,19 @@ class Notificator(ABC):
         return self.enabled
 
     def address_of(self, user: User) -> str:
-        """Return where it reaches a user; empty if it does not."""
+        """Return the address of a user; empty without one."""
         value = user.attributes.get(self.attribute)
         return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
     @property
     def unreached(self) -> str:
-        """Why it does not reach a user."""
+        """The error for a user without an address."""
         if self.attribute:
             return f"the user has no attribute {self.attribute}"
         return f"there is no such {self.address_name}"
 
     def lane_of(self, user: User) -> str:
-        """Return the lane in which messages to a user wait."""
+        """Return the lane of messages to a user."""
         del user
         return self.name
 
@@ -111,7 +111,7 @@ class Notificator(ABC):
     def compose(
         self, user: User, to: str, rendered: RenderedMessage, facts: EventFacts, *, urgent: bool
     ) -> OutgoingMessage:
-        """Return the message about an event to a user who is reached at `to`."""
+        """Return the message about an event to a user at the address `to`."""
         return OutgoingMessage(
             channel=self.name,
             to=to,
@@ -125,12 +125,12 @@ class Notificator(ABC):
     def message(
         self, user: User, rendered: RenderedMessage, facts: EventFacts, *, urgent: bool = False
     ) -> OutgoingMessage | None:
-        """Return the message about an event to a user; None if it does not reach them."""
+        """Return the message about an event to a user; None if they have no address."""
         to = self.address_of(user)
         return self.compose(user, to, rendered, facts, urgent=urgent) if to else None
 
     async def admit(self, user_id: int, messages: int = 1) -> None:
-        """Count messages that a user causes, where there is a limit. Raises LimitExceeded."""
+        """Count messages that a user causes, if they are limited. Raises LimitExceeded."""
         del user_id, messages
 
     @abstractmethod
@@ -138,13 +138,13 @@ class Notificator(ABC):
         """Send a message once.
 
         Raises:
-            Unreachable: it is not configured, or the service takes nothing now.
+            Unreachable: not configured, or the service takes no messages now.
             DeliveryRefused: the service refuses this message.
         """
 
 
 class ServiceLane(Lane):
-    """Messages that a notificator sends."""
+    """Messages of one notificator."""
 
     def __init__(self, name: str, notificator: Notificator, *, with_account: bool = False) -> None:
         super().__init__(name)
@@ -198,7 +198,7 @@ async def post(
 
 
 def json_object(answer: HttpResponse) -> Mapping[str, object]:
-    """Return the object of an answer; empty if it is none."""
+    """Return the JSON object of an answer; empty for anything else."""
     try:
         found = answer.json()
     except DeliveryRefused:

@@ -1,6 +1,6 @@
 """Sends the messages to users, each at least once unless it expires first (docs/decisions/0002).
 
-There is a lane for each notificator; failures do not affect other lanes (`actors/deliveries/lane_sender.py`).
+Each notificator has a lane; failures do not affect other lanes (`actors/deliveries/lane_sender.py`).
 """
 
 from datetime import timedelta
@@ -17,7 +17,7 @@ from motorpool.storage.deliveries import queue, receivers
 from motorpool.storage.errors import StorageError
 
 CLEAN_SECONDS = 60.0
-"""Interval of deleting expired messages."""
+"""Interval of deletions of expired messages."""
 
 
 class OutboxFilled(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ OUTBOX: Kind[None, OutboxFilled] = Kind("outbox")
 
 
 class Outbox(Actor[OutboxFilled]):
-    """Runs a task for each lane."""
+    """Runs one sender for each lane."""
 
     def __init__(
         self, database: Database, outgoing: OutgoingServices, give_up_days: float, holder: str

@@ -15,20 +15,20 @@ from motorpool.actors.http.address_guard import OwnServer
 from motorpool.actors.http.http import OutgoingHttp
 
 MAX_WEBHOOKS = 64
-"""Most requests to webhooks at the same time."""
+"""Maximum concurrent requests to webhooks."""
 
 
 class OutgoingServices:
     """The notificators, the geocoder and outgoing HTTP; nothing of it must be closed.
 
     Args:
-        allow: private networks that users' URLs may lead to, in CIDR notation.
-        own: where the server is reached from outside; users' URLs may not lead there either.
+        allow: private networks that URLs of users may lead to, in CIDR notation.
+        own: the addresses of this server, which URLs of users may not lead to.
         geocoder: the geocoder; without one `geocoder` is None.
-        version: of the program, which webhooks learn.
+        version: version of the program, sent to webhooks.
         monotonic: the clock of the rate limits.
-        shared: counts text messages for all servers of a cluster; None if there is one.
-        sections: the settings of notificators by their names; of others they are the defaults.
+        shared: counts text messages of all servers of a cluster; None without a cluster.
+        sections: the settings of notificators by name; defaults for those left out.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class OutgoingServices:
         **sections: object,
     ) -> None:
         self.http = OutgoingHttp(allow, own=own)
-        # Requests of their own, because many receivers may be slow.
+        # With slots of their own, since many receivers may be slow.
         network = Network(
             http=self.http,
             webhooks=self._webhooks(allow, own, version),

@@ -17,7 +17,7 @@ from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreach
 Security = Literal["none", "starttls", "tls"]
 PORTS: dict[Security, int] = {"none": 25, "starttls": 587, "tls": 465}
 MAX_REPLY_BYTES = 256 * 1024
-"""Bytes of a server's replies in all; smtplib itself has no limit."""
+"""Maximum bytes of all replies of a server in one session."""
 TOO_LARGE = 552
 BUSY = 421
 
@@ -38,7 +38,7 @@ class SmtpAccount:
     name: str = ""
     """Display name of the sender."""
     seconds: float = 30.0
-    """For one mail, from the look-up of the host to the acceptance by the server; default 30."""
+    """Timeout of one mail, from the look-up of the host to its acceptance."""
     trusted: bool = False
     """Whether the host may be in a private network: the operator named it, not a user."""
 
@@ -69,15 +69,15 @@ async def submit(
 ) -> None:
     """Submit a mail at the first of the addresses that can be connected to.
 
-    Has no deadline. When cancelled, the connection is shut down, which ends the thread; whether the mail was
-    accepted is then unknown.
+    Has no deadline. Cancellation shuts the connection down, which ends the thread; the mail may have been
+    accepted.
 
     Raises:
         Unreachable: no connection, no TLS, no login, or the server is busy: any mail would fail.
         DeliveryRefused: the server refuses this mail.
     """
     if any(smtplib.quoteaddr(each) != f"<{each}>" for each in (envelope.sender, envelope.recipient)):
-        # smtplib would send the mail to any address that it finds in there.
+        # smtplib would send the mail to any address in such a text.
         raise DeliveryRefused("there is no such mail address", permanent=True)
     connection = await _connect(account, addresses)
     copying = threading.Lock()
@@ -137,7 +137,7 @@ def _hand_in(
             return
     except (OSError, ValueError) as error:
         failure = _explain(account.host, error)
-    # Out here, so that what the server said to a password does not come along as context.
+    # Raised out here: as context the reply might repeat the password.
     raise failure
 
 
@@ -168,7 +168,7 @@ class _Smtp(smtplib.SMTP):
 
 
 class _Replies(io.BufferedReader):
-    """What a server says; smtplib would collect it for ever."""
+    """Replies of a server, bounded; smtplib itself would collect any amount."""
 
     left = MAX_REPLY_BYTES
 
@@ -180,14 +180,14 @@ class _Replies(io.BufferedReader):
 
 
 class _Utf8(str):
-    """What smtplib would encode as ASCII; credentials need not be (RFC 4616)."""
+    """Text that is sent as UTF-8 where smtplib would require ASCII (RFC 4616)."""
 
     def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
         return super().encode("utf-8", errors)
 
 
 def _explain(host: str, error: Exception) -> OutgoingError:
-    """Whether the server refuses this mail only, not every mail."""
+    """Return the error for one from smtplib: DeliveryRefused if only this mail is refused."""
     code, said = getattr(error, "smtp_code", 0), getattr(error, "smtp_error", b"")
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         ((code, said),) = error.recipients.values()

@@ -1,7 +1,7 @@
 """Sends commands to devices as text messages, each at most once (docs/decisions/0002).
 
-Mails and other text messages go through the outbox, which repeats them. A command is not repeated: the device
-would carry it out twice. Its sender waits for the outcome.
+Commands do not go through the outbox, which repeats messages: a device would carry a command out twice. The
+sender waits for the outcome.
 """
 
 import secrets
@@ -21,11 +21,11 @@ from motorpool.storage.deliveries.outbox import OutgoingMessage
 MAX_CONCURRENT = 8
 """Requests to the gateway at once."""
 MAX_WAITING = 200
-"""Messages that wait for one of these; beyond it they are refused."""
+"""Maximum messages waiting for the gateway; further ones are refused."""
 OUTCOME_SECONDS = 9.0
-"""A message has an outcome within this; its sender waits for 10 s."""
+"""Time limit of an outcome; the sender waits for 10 s."""
 START_SECONDS = 4.0
-"""A message that has waited longer is not sent any more."""
+"""Maximum wait before a message is sent."""
 
 
 class _Waiting(NamedTuple):
@@ -35,7 +35,7 @@ class _Waiting(NamedTuple):
 
 
 class TextChannel(Actor[SendText]):
-    """A queue of messages, and tasks that each send one of them at a time."""
+    """Queues messages; each of several tasks sends one at a time."""
 
     def __init__(self, sms: Sms) -> None:
         self._sms = sms

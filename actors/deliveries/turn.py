@@ -1,4 +1,4 @@
-"""One turn of a receiver: sends what is due."""
+"""A receiver's turn: sends the messages that are due."""
 
 import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -23,19 +23,19 @@ from motorpool.storage.deliveries.queue import QueuedMessage
 from motorpool.storage.errors import StorageError
 
 TURN_MESSAGES = 256
-"""After so many messages a turn ends, so that receivers without one get theirs."""
+"""Messages after which a turn ends, to let waiting receivers have theirs."""
 STOP_SECONDS = 1.0
-"""How long an orderly stop may take to record what was delivered, and to end leases."""
+"""Time limit for recording deliveries and ending leases when the server stops."""
 LINGER_SECONDS = 1.0
-"""How long a turn waits for more messages to its receiver before it ends."""
+"""How long a turn waits for further messages before it ends."""
 ANSWER_LENGTH = 1024
-"""Characters of an answer that are logged."""
+"""Characters of an answer that are kept in the log."""
 
 
 async def attempt_once(
     send: Callable[[], Awaitable[HttpResponse | None]], clock: Clock
 ) -> tuple[Attempt, OutgoingError | None]:
-    """Send a message; return what is to be logged, and why it was not delivered: None if it was."""
+    """Send a message; return the entry for the log, and the error, None if it was delivered."""
     now, begun = clock.now(), clock.monotonic()
     answer: HttpResponse | None = None
     error: OutgoingError | None = None
@@ -62,7 +62,7 @@ async def attempt_once(
 
 
 class Turn:
-    """One turn: from the acquisition of the receiver's lease to its release."""
+    """A turn, from the acquisition of the receiver's lease to its release."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Turn:
         slots: trio.CapacityLimiter,
         context: Context[Any],
     ) -> None:
-        """`slots` limits the attempts of all turns of the lane at the same time."""
+        """`slots` limits the concurrent attempts of all turns of the lane."""
         self._lane = lane
         self._source = source
         self._database = database
@@ -81,22 +81,22 @@ class Turn:
         self._session: Any = None
         self._filled = Signal()
         self.woken = False
-        """Whether there may be messages that were not looked for."""
+        """Whether messages may have come since the last look."""
         self._interrupted = False
-        """Whether what is left of the batch is to be read again."""
+        """Whether the rest of the batch is to be read again."""
         self._delivered: list[tuple[int, Attempt]] = []
-        """Messages, by their rows, that were delivered and are to be recorded."""
+        """Deliveries to record: the row of the message, and the attempt."""
         self._note_at = 0.0
-        """Monotonic time by which that happens after the next attempt."""
+        """Monotonic time; the first attempt that ends after it records them."""
         self._error: StorageError | None = None
 
     def wake(self) -> None:
-        """Look for messages before the turn ends."""
+        """Have the turn look for messages before it ends."""
         self.woken = True
         self._filled.set()
 
     async def run(self) -> datetime | None:
-        """Send what is due; return when this server should look again, None if nothing waits.
+        """Send all that is due; return when this server should look again, None if nothing waits.
 
         Raises StorageError.
         """
@@ -105,7 +105,7 @@ class Turn:
                 await self._send_all()
         finally:
             if trio.current_effective_deadline() == -math.inf:
-                # An orderly stop: neither others nor this server after its start wait for the end of leases.
+                # The server stops: nobody should have to wait for the end of its leases.
                 with (
                     trio.CancelScope(deadline=trio.current_time() + STOP_SECONDS, shield=True),
                     suppress(StorageError),
@@ -141,7 +141,7 @@ class Turn:
                 await self._send_in_turn(waiting)
         finally:
             if self._delivered:
-                # The turn was cancelled: what is not recorded would be sent again.
+                # The turn was cancelled: deliveries that are not recorded would be repeated.
                 with trio.CancelScope(deadline=trio.current_time() + STOP_SECONDS, shield=True):
                     await self._note_delivered()
         if self._error is not None:
@@ -158,7 +158,7 @@ class Turn:
                     await self._attempt(message, attributes)
             await self._note_delivered()
         except StorageError as error:
-            # Raised here it would cancel the other tasks while they are sending.
+            # Raising here would cancel the other tasks in the middle of sending.
             self._error, self._interrupted = error, True
 
     async def _attempt(self, message: QueuedMessage, attributes: Mapping[str, Any]) -> None:
@@ -173,7 +173,7 @@ class Turn:
             except OutgoingError:
                 raise
             except Exception as error:
-                # A failure like others: a message that raises must not hold up the lane after each restart.
+                # Counts as a failed attempt: such a message must not block the lane after each restart.
                 self._context.log.exception("message %d cannot be sent", message.id)
                 raise OutgoingError(type(error).__name__) from None
 
@@ -190,7 +190,7 @@ class Turn:
             await self._note_delivered()
 
     async def _note_delivered(self) -> None:
-        """Record what was delivered, many messages at once; what is not is sent again after a crash."""
+        """Record deliveries, many at once; after a crash those not recorded are repeated."""
         delivered, self._delivered = self._delivered, []
         if not delivered:
             return
@@ -219,7 +219,7 @@ class Turn:
 
 
 def _is_hopeless(failing: Failing, error: OutgoingError, now: datetime) -> bool:
-    """Return whether no more messages are made for a receiver from now on."""
+    """Return whether to make no more messages for a receiver."""
     if not failing.failures or failing.since is None or failing.paused is not None:
         return False
     is_failing_long = failing.failures >= GONE_FAILURES and now - failing.since >= GONE_AFTER
@@ -227,7 +227,7 @@ def _is_hopeless(failing: Failing, error: OutgoingError, now: datetime) -> bool:
 
 
 def report_given_up(context: Context[Any], row_id: int, lane: str, failed: int, reason: str) -> None:
-    """Count and log a message that is not sent any more."""
+    """Count and log a message that was given up."""
     if lane != outbox.TICKETS:
         OUTBOX_GIVEN_UP.labels(lane).inc()
     context.log.warning("message %d (%s) discarded after %d attempts: %s", row_id, lane, failed, reason)

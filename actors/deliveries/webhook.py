@@ -1,6 +1,6 @@
 """Webhooks: signed HTTP requests to URLs that users name (docs/events.md#webhooks).
 
-The format is that of Standard Webhooks 1.0.0, so that receivers can check signatures with a library.
+Standard Webhooks 1.0.0: receivers can check signatures with a library.
 """
 
 import base64
@@ -24,15 +24,15 @@ from motorpool.actors.http.response import HttpResponse
 
 WEBHOOK_URL = "webhook.url"
 WEBHOOK_SECRET = "webhook.secret"  # noqa: S105 - the name of an attribute
-"""The attributes of a user who has a webhook (docs/users.md#preferences)."""
+"""The attributes of a user's webhook (docs/users.md#preferences)."""
 PREFIX = "whsec_"
 MIN_SECRET_LENGTH = 16
 SECONDS = 15.0
-"""For one request."""
+"""Timeout of one request."""
 CONNECT_SECONDS = 5.0
-"""Of these, for the connection to an address."""
+"""Part of `SECONDS` for connecting to one address."""
 IDLE_SECONDS = 5.0
-"""For how long a connection is kept for the next message."""
+"""How long an idle connection is kept for the next message."""
 MAX_ANSWER_BYTES = 4096
 MAX_HOST_LENGTH = 253
 MAX_RETRY_SECONDS = 86400.0
@@ -44,12 +44,12 @@ _NOT_IN_NAMES = re.compile(r"[\x00-\x20\x7f\"%<>\\^`{|}]")
 
 
 def check_url(url: str) -> bool:
-    """Return whether any public address may be named by a URL; else only those of `webhook.allow` may.
+    """Return whether a URL may name any public address: https on port 443, 8443, or 1024 and up.
 
-    Any: https on port 443, 8443, or 1024 and up.
+    Other URLs may only name addresses in `webhook.allow`.
 
     Raises:
-        DeliveryRefused: it is no URL of a webhook at all.
+        DeliveryRefused: the URL cannot be a webhook.
     """
     try:
         parts = urlsplit(url)
@@ -68,9 +68,9 @@ def check_url(url: str) -> bool:
 
 
 def _is_host(host: str) -> bool:
-    """Return whether a host is an address in its usual form, or a name.
+    """Return whether a host is an address in the usual notation, or a name.
 
-    What ends with a number is an address: resolvers read `2130706433` and `0x7f.1` as 127.0.0.1.
+    Names that end with a number are refused: resolvers read `2130706433` and `0x7f.1` as 127.0.0.1.
     """
     try:
         ip_address(host)
@@ -81,10 +81,10 @@ def _is_host(host: str) -> bool:
 
 
 def signing_key(secret: str) -> bytes:
-    """Return the key of a secret: what follows `whsec_` in base64, else the bytes of the text.
+    """Return the key of a secret: the base64 after `whsec_`, decoded, or else the bytes of the text.
 
     Raises:
-        DeliveryRefused: the key is shorter than MIN_SECRET_LENGTH bytes, or the text than so many characters.
+        DeliveryRefused: shorter than MIN_SECRET_LENGTH, in bytes of the key or characters of the text.
     """
     if secret.startswith(PREFIX):
         try:
@@ -110,11 +110,11 @@ def sign(secrets: Sequence[str], message_id: str, timestamp: int, body: bytes) -
 
 
 class WebhookSession:
-    """Sends messages on connections that are kept open between them; 2xx alone counts as delivered.
+    """Posts messages on connections that are kept open; only 2xx counts as delivered.
 
-    Redirects are not followed. Several messages may be sent at the same time; each has a connection of its
-    own meanwhile. A connection that was idle for IDLE_SECONDS is not used again. A message is sent again, at
-    most once, where the receiver closed a connection without an answer: it may receive it twice.
+    Redirects are not followed. Messages that are sent at the same time use different connections. A
+    connection that was idle for IDLE_SECONDS is not used again. If the receiver closes a connection without
+    an answer, the message is sent once more, so it may arrive twice.
     """
 
     def __init__(self, http: OutgoingHttp, user_agent: str) -> None:
@@ -135,7 +135,7 @@ class WebhookSession:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # Does not wait for anything; each raises Cancelled where the task is cancelled.
+        # Waits for nothing, but each would raise Cancelled in a cancelled task.
         with trio.CancelScope(shield=True):
             for session in self._sessions.values():
                 await session.__aexit__(kind, error, trace)
@@ -143,13 +143,13 @@ class WebhookSession:
     async def post(
         self, url: str, body: bytes, *, message_id: str, secrets: Sequence[str] = (), now: datetime
     ) -> HttpResponse:
-        """Send a JSON body; return the answer, whatever its status (`refusal`).
+        """Post a JSON body; return the answer with any status (`refusal` judges it).
 
-        `message_id` is the same at each attempt; without secrets there is no signature.
+        `message_id` is the same for all attempts; without secrets nothing is signed.
 
         Raises:
             Unreachable: no answer in time.
-            DeliveryRefused: a URL that is not permitted.
+            DeliveryRefused: the URL is not permitted.
         """
         session = self._sessions[not check_url(url)]
         timestamp = int(now.timestamp())
@@ -174,7 +174,7 @@ class WebhookSession:
         """Return how many seconds are left for the request."""
         slots = self._http.slots[False]
         try:
-            # Without letting other tasks run, which acquire() does.
+            # Unlike acquire(), this lets no other task run.
             slots.acquire_nowait()
         except trio.WouldBlock:
             deadline = trio.current_time() + SECONDS
@@ -187,7 +187,7 @@ class WebhookSession:
 
 
 class Webhooks:
-    """Opens sessions that send messages to webhooks."""
+    """Opens sessions with webhooks."""
 
     def __init__(self, http: OutgoingHttp, user_agent: str = "motorpool") -> None:
         self._http = http
@@ -206,7 +206,7 @@ class Webhooks:
 
 
 def refusal(answer: HttpResponse, now: datetime) -> OutgoingError | None:
-    """Return what an answer means: None if the message was delivered, else why not."""
+    """Return None if an answer says that the message was delivered, else why it was not."""
     if answer.ok:
         return None
     complaint = f"the receiver answers {answer.status}"
@@ -218,7 +218,7 @@ def refusal(answer: HttpResponse, now: datetime) -> OutgoingError | None:
 
 
 def _retry_seconds(answer: HttpResponse, now: datetime) -> float:
-    """Return how long the receiver asks to wait (RFC 9110, section 10.2.3); 0 if it does not say."""
+    """Return the seconds of the Retry-After header (RFC 9110, section 10.2.3); 0 without one."""
     value = answer.headers.get("retry-after", "")
     if value.isascii() and value.isdigit() and len(value) < 10:
         seconds = float(value)

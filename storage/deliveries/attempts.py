@@ -1,4 +1,4 @@
-"""What became of attempts to deliver messages."""
+"""Results of attempts to deliver messages."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,7 +9,7 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries.outbox import TICKETS
 
 NEVER = 2**31 - 1
-"""A number of attempts or failures that is not reached."""
+"""Stands for no limit of attempts or failures."""
 
 
 class Attempt(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -30,35 +30,35 @@ class Attempt(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows from a failed attempt."""
+    """The consequences of a failed attempt."""
 
     error: str
-    """Stored as the last error of message and receiver."""
+    """The last error of message and receiver."""
     until: datetime
     """When the next attempt at the message is due."""
     counts: bool = True
-    """Whether the receiver fails, rather than the service of the lane."""
+    """Whether the receiver failed, not the service of the lane."""
     max_attempts: int = NEVER
-    """After so many failed attempts the message has failed for good."""
+    """Failed attempts after which the message has failed for good."""
     overtaken_attempts: int = NEVER
-    """From so many failed attempts on it holds back no other."""
+    """Failed attempts after which it no longer holds back others."""
     held_until: datetime | None = None
-    """Nothing is sent to the receiver before."""
+    """Nothing is sent to the receiver before this instant."""
     closed_failures: int = NEVER
-    """From so many failures in a row on, over all messages, nothing is sent to the receiver for a while."""
+    """Consecutive failures of the receiver after which nothing is sent to it for a while."""
     closed_seconds: Sequence[float] = ()
-    """For how long: the first after the first of these failures, the last one from then on."""
+    """Lengths of these pauses in seconds; the last one repeats."""
 
 
 class Failing(msgspec.Struct, frozen=True):
-    """How a message and its receiver fail, after another failure."""
+    """The failures of a message and its receiver, after another one."""
 
     receiver: int
-    """The user or company; 0 if the message is to neither."""
+    """The user or company; 0 for neither."""
     attempts: int
-    """At this message, this one included."""
+    """Failed attempts at this message, the last one included."""
     failures: int
-    """Of the receiver in a row, this one included; 0 if the failure was not the receiver's."""
+    """Consecutive failures of the receiver; 0 if it was not the receiver that failed."""
     since: datetime | None
     """The first of them."""
     paused: datetime | None
@@ -128,10 +128,9 @@ _FAILED = f"""
 async def record_delivered(
     q: Queries, delivered: Sequence[tuple[int, Attempt]], *, closed_failures: int = NEVER
 ) -> None:
-    """Log that messages, by their rows, were delivered: their receivers do not fail any more.
+    """Log that messages, given by row, were delivered, and reset the failures of their receivers.
 
-    What waits for an attempt after `closed_failures` failures in a row is
-    due at once.
+    Messages that waited because of `closed_failures` consecutive failures become due.
     """
     columns = zip(
         *((row_id, *msgspec.structs.astuple(attempt)) for row_id, attempt in delivered), strict=True
@@ -141,12 +140,12 @@ async def record_delivered(
 
 
 async def remove_delivered(q: Queries, row_ids: Sequence[int]) -> None:
-    """Delete messages without a log that were delivered: their receivers do not fail any more."""
+    """Delete delivered messages without a log, and reset the failures of their receivers."""
     await q.execute(_REMOVED, list(row_ids))
 
 
 async def record_failed(q: Queries, row_id: int, attempt: Attempt, failure: Failure) -> Failing | None:
-    """Note a failed attempt. Return None if the message does not wait any more."""
+    """Record a failed attempt. Return None if the message no longer waits."""
     row = await q.fetch_row(
         _FAILED,
         row_id,

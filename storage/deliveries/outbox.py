@@ -4,7 +4,7 @@
         await outbox.enqueue(transaction, OutgoingMessage(channel="mail", to=…, text=…), now=call.now)
     context.system.ref(OUTBOX).offer(OutboxFilled())
 
-What sends them is in `storage/deliveries/queue.py`.
+Senders read the queue with `storage/deliveries/queue.py`.
 """
 
 import secrets
@@ -17,17 +17,17 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import StatementRejected
 
 MAX_QUEUED = 100_000
-"""Longest queue of a lane, in messages."""
+"""Maximum messages that wait in a lane."""
 USER_SMTP_HOST = "mail.smtp.host"
-"""The attribute of a user who has a mail account of their own (docs/users.md#preferences)."""
+"""The attribute of a user with a mail account of their own (docs/users.md#preferences)."""
 OWN_MAIL = "own mail"
-"""The lane of mails by accounts of users, which so do not delay those of the server."""
+"""The lane of mails by accounts of users, apart so that they do not delay those of the server."""
 WEBHOOK = "webhook"
-"""The lane of webhooks of users, each of whom gets their messages in order."""
+"""The lane of webhooks of users; each user gets their messages in order."""
 TICKETS = "ticket webhook"
-"""The lane of webhooks of companies, which get the messages of each ticket in order and have a log."""
+"""The lane of webhooks of companies; messages of a ticket are in order, and logged."""
 OF_USERS = (OWN_MAIL, WEBHOOK)
-"""Lanes in which each user has a receiver of their own."""
+"""Lanes where each user is a receiver."""
 
 
 class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,21 +37,21 @@ class OutgoingMessage(msgspec.Struct, frozen=True, kw_only=True):
     """The name of a notificator, or `TICKETS`."""
     to: str
     """A mail address, a telephone number, or a chat or user of a service; empty for a webhook, whose URL is
-    that of the user or company at each attempt."""
+    read at each attempt."""
     text: str
-    """The text; of a mail the plain-text part, for a webhook the JSON body."""
+    """The text, the plain-text part of a mail, or the JSON body for a webhook."""
     subject: str = ""
     """The subject of a mail, or the title of a message to a service."""
     html: str | None = None
     """The HTML part of a mail; None without one."""
     link: str = ""
-    """The URL that a message to a service opens; empty: none."""
+    """The URL that a message to a service opens; empty for none."""
     user_id: int = 0
-    """The recipient, whose own mail account sends it if they have one; 0: not a user."""
+    """The recipient, by whose own mail account it is sent if they have one; 0: not a user."""
     system: bool = False
-    """Whether it is always sent by the mail account of the server, whatever the user has configured."""
+    """Whether the mail account of the server sends it even if the user has one."""
     urgent: bool = False
-    """Whether a message is marked as important."""
+    """Whether it is marked as important."""
     attached: int = 0
     """Number of files that go with a mail; `enqueue` sets it."""
 
@@ -157,7 +157,7 @@ async def _enqueue(
 
 
 async def enqueue_many(q: Queries, messages: Sequence[OutgoingMessage], *, now: datetime) -> int:
-    """Queue the messages for whose lane there is room and whose user exists; return how many."""
+    """Queue messages, without those whose lane is full or whose user is gone; return how many."""
     return len(await _enqueue(q, messages, now, None))
 
 
@@ -173,7 +173,7 @@ class TicketMessage(msgspec.Struct, frozen=True):
 
 
 def ticket_message_id(company_id: int, number: int | str) -> str:
-    """Return what identifies a message to its receiver; `number` is that of its row."""
+    """Return the id of a message for its receiver; `number` is the id of its row."""
     return f"msg_{company_id}_{number}"
 
 
@@ -195,7 +195,7 @@ _ENQUEUE_TICKETS = f"""
 async def enqueue_for_companies(
     transaction: Queries, messages: Sequence[TicketMessage], *, now: datetime
 ) -> None:
-    """Queue messages to the webhooks of companies, together with the commit. Wake the sender after it."""
+    """Queue messages to the webhooks of companies with the commit; wake the sender afterwards."""
     if not messages:
         return
     await transaction.defer_to_commit(

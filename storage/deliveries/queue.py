@@ -1,8 +1,8 @@
-"""The queues that messages wait in, as those who send them see it (docs/decisions/0210).
+"""The queue as senders see it (docs/decisions/0210).
 
 A server sends to a receiver while it holds the receiver's lease (`storage/deliveries/receivers.py`). Messages
-to a service that all users share have no receiver: each server adopts some of them, as to a receiver of its
-own, so that several servers send side by side.
+to a service that all users share have no receiver: each server adopts some of them for a receiver of its own,
+so that several servers send in parallel.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries.outbox import OWN_MAIL, OutgoingMessage
 
 WINDOW = 32
-"""How many due messages to a receiver are looked at in one statement."""
+"""Maximum due messages to a receiver that one statement looks at."""
 UNADOPTED = 0
-"""The receiver of messages to a service that no server has adopted."""
+"""The receiver of messages that no server has adopted."""
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that waits."""
+    """A waiting message."""
 
     id: int
     message_id: str
@@ -31,22 +31,22 @@ class QueuedMessage(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     """Failed attempts so far."""
     order_key: int | None
-    """Messages to a receiver with the same key are sent one at a time; None: there is no order."""
+    """Messages to a receiver with the same key are sent one at a time; None: in no order."""
     account: dict[str, Any] = {}
-    """The attributes of the user, if they were asked for."""
+    """The attributes of the user, if requested."""
 
 
-# A user who was disabled gets nothing any more. One who has expired gets mails: of that, for one.
+# Disabled users get nothing. Expired ones still get mails, such as the one that tells them so.
 IS_SENT = f"""
     state = 'waiting' and lane = $1 and (expires is null or expires > $2) and (user_id is null or exists (
         select from users as recipient where recipient.id = user_id and not recipient.disabled
             and ($1 in ('mail', '{OWN_MAIL}') or coalesce(recipient.expiration_time > $2, true))))
 """
-"""The condition for rows of the lane `$1` that are sent at the instant `$2`, or will be when they are due."""
+"""The condition for rows of the lane `$1` that may be sent, now (`$2`) or when they are due."""
 
 
 async def adopt(q: Queries, lane: str, receiver: int, *, now: datetime, limit: int) -> None:
-    """Make messages to the service of a lane that are due, longest first, those to a receiver of a server."""
+    """Give due messages to the service of a lane, longest due first, to the receiver of a server."""
     await q.execute(
         f"""
         with chosen as materialized (
@@ -62,7 +62,7 @@ async def adopt(q: Queries, lane: str, receiver: int, *, now: datetime, limit: i
     )
 
 
-# A row stands for the first message with its key that holds back others, unless it is not held back any more.
+# Each due row is replaced by the message that holds it back, if there is one.
 _DUE = f"""
     with due as materialized (
         select id, order_key, holds_back, next_attempt from deliveries
@@ -82,7 +82,7 @@ _DUE = f"""
 
 
 class DueMessages(NamedTuple):
-    """Messages to be sent now."""
+    """Messages to send now."""
 
     messages: list[QueuedMessage]
     is_all: bool
@@ -92,11 +92,10 @@ class DueMessages(NamedTuple):
 async def take(
     q: Queries, lane: str, receiver: int, *, now: datetime, limit: int, with_account: bool = False
 ) -> DueMessages:
-    """Return messages to a receiver that are to be sent now, one of a key at most, longest due first.
+    """Return at most `limit` messages to a receiver that are to be sent now, longest due first.
 
-    Of a key that is the first one that waits, or one that holds back no others. Later ones are postponed
-    until the first one is due, so that those that wait are not looked at again and again. At most `limit`
-    messages are returned.
+    At most one for each key: the first that waits, or one that holds back no others. Later ones are postponed
+    until the first one is due, so that they are not looked at each time.
     """
     while True:
         rows = await q.fetch(_DUE, lane, now, receiver, with_account)
@@ -126,7 +125,7 @@ _HOLD_BACK = """
 
 
 async def remove(q: Queries, row_id: int) -> None:
-    """Delete a message that has been given up."""
+    """Delete a message that was given up."""
     await q.execute("delete from deliveries where id = $1", row_id)
 
 

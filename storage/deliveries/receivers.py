@@ -1,9 +1,9 @@
 """Receivers of messages: which server sends to them, and how they fail (docs/events.md#failing-receivers).
 
-A receiver is a lane and a user (their own mail account, their webhook), for tickets a company, or a number
-below 0: what a server has adopted of the messages to a service (`storage/deliveries/queue.py: adopt`). A
-server sends while it holds the receiver's lease, so that order and the rules of failing receivers hold
-whatever the number of servers. One that crashes is followed when the lease has ended.
+A receiver is a lane and a user (their mail account, their webhook), a company for tickets, or a negative
+number: the messages to a service that one server has adopted (`storage/deliveries/queue.py: adopt`). A server
+sends while it holds the receiver's lease, so order and the rules of failing receivers hold for any number of
+servers. After a crash another server takes over when the lease has ended.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ class LeasedReceiver(msgspec.Struct, frozen=True):
     """A receiver whose lease this server holds."""
 
     attributes: dict[str, Any]
-    """Of the user or company."""
+    """The attributes of the user or company."""
     failures: int
     """Failed attempts since the last success."""
     held_until: datetime | None
@@ -48,14 +48,14 @@ class LeasedReceiver(msgspec.Struct, frozen=True):
 
 
 def _owners(lane: str) -> str:
-    """Return the table of the receivers of a lane that are no servers."""
+    """Return the table of the users or companies that are receivers of a lane."""
     return "companies" if lane == TICKETS else "users"
 
 
 async def acquire(
     q: Queries, lane: str, receiver: int, holder: str, *, now: datetime, until: datetime
 ) -> LeasedReceiver | None:
-    """Take or prolong the lease of a receiver; None if it is not to be had, or there is no such receiver."""
+    """Take or renew the lease of a receiver; None if another server has it, or there is no such receiver."""
     owners = _owners(lane)
     row = await q.fetch_row(
         f"""
@@ -90,7 +90,7 @@ async def release(q: Queries, lane: str, receiver: int, holder: str) -> None:
     )
 
 
-# Steps from receiver to receiver in an index, however many messages each of them has.
+# Steps from receiver to receiver in an index, without reading all of their messages.
 _WAITING = """
     recursive waiting as (
         (select receiver from deliveries where lane = $1 and state = 'waiting' order by receiver limit 1)
@@ -102,7 +102,7 @@ _WAITING = """
         ) from waiting where waiting.receiver is not null
     )
 """
-# What waits for a webhook of a company that was disabled and is enabled again is due.
+# Messages to a company's webhook that was enabled again are due.
 _DUE = f"""
     select waiting.receiver, greatest(
         case when companies.id is null or receivers.paused is null then first.next_attempt else $2 end,
@@ -120,7 +120,7 @@ _DUE = f"""
 
 
 async def due(q: Queries, lane: str, holder: str, *, now: datetime, limit: int) -> list[tuple[int, datetime]]:
-    """Return the receivers that this server may send to first, and when; no disabled webhooks."""
+    """Return the receivers that this server may send to first, and when, without disabled webhooks."""
     rows = await q.fetch(f"with {_WAITING} {_DUE} limit $4", lane, now, holder, limit)
     return [(row[0], row[1]) for row in rows]
 
@@ -135,7 +135,7 @@ async def next_due(
 
 
 async def forget_servers(q: Queries, *, now: datetime) -> None:
-    """Delete the receivers of servers that have no messages, if they are not in use."""
+    """Delete the unused receivers of servers, which have no messages."""
     await q.execute(
         "delete from receivers where receiver < 0 and coalesce(leased_until <= $1, true) and not exists ("
         " select from deliveries where deliveries.lane = receivers.lane"
@@ -145,7 +145,7 @@ async def forget_servers(q: Queries, *, now: datetime) -> None:
 
 
 async def reopen(q: Queries, lane: str, receiver: int, *, now: datetime) -> None:
-    """Forget the failures of a webhook that was enabled again: what waits is due, in its order."""
+    """Reset the failures of a webhook that was enabled again; its messages become due, in order."""
     await q.execute(
         "update receivers set failures = 0, since = null, held_until = null, paused = null"
         " where lane = $1 and receiver = $2",
@@ -162,7 +162,7 @@ async def reopen(q: Queries, lane: str, receiver: int, *, now: datetime) -> None
 
 
 async def pause(q: Queries, lane: str, receiver: int, *, now: datetime) -> bool:
-    """Make no more messages for a failing receiver; return False if that was so already."""
+    """Pause a failing receiver: no more messages are made for it. Return False if it was paused."""
     tag = await q.execute(
         "update receivers set paused = $3 where lane = $1 and receiver = $2 and paused is null",
         lane,
@@ -173,7 +173,7 @@ async def pause(q: Queries, lane: str, receiver: int, *, now: datetime) -> bool:
 
 
 async def resume(q: Queries, lane: str, user_id: int, *, now: datetime) -> None:
-    """Forget the failures of a user's receiver that a message was delivered to; what waits for it is due."""
+    """Reset the failures of a user's receiver after a delivery; its messages become due."""
     await q.execute(
         """
         with known as (
@@ -190,7 +190,7 @@ async def resume(q: Queries, lane: str, user_id: int, *, now: datetime) -> None:
 
 
 async def failing(q: Queries, user_id: int) -> list[FailingReceiver]:
-    """Return the receivers of a user that fail, by the names of their notificators."""
+    """Return the failing receivers of a user, ordered by notificator."""
     rows = await q.fetch(
         "select case lane when 'own mail' then 'mail' else lane end,"
         "   failures, since, last_failure, last_error, paused from receivers"
@@ -201,7 +201,7 @@ async def failing(q: Queries, user_id: int) -> list[FailingReceiver]:
 
 
 async def paused(q: Queries, user_ids: Iterable[int]) -> set[tuple[int, str]]:
-    """Return (user, lane) of those receivers of the users that are paused."""
+    """Return (user, lane) of the paused receivers of users."""
     rows = await q.fetch(
         "select user_id, lane from receivers where user_id = any($1::bigint[]) and paused is not null",
         list(user_ids),
@@ -212,9 +212,9 @@ async def paused(q: Queries, user_ids: Iterable[int]) -> set[tuple[int, str]]:
 async def disable_webhook(
     transaction: Queries, company_id: int, url: str, keys: dict[str, Any], *, now: datetime
 ) -> str | None:
-    """Add `keys` to the webhook of a company, which disable it; return the company's name.
+    """Disable the webhook of a company by adding `keys` to it; return the company's name.
 
-    None if it is disabled already, or has another URL than `url`.
+    None if it is disabled already, or its URL is no longer `url`.
     """
     name: str | None = await transaction.fetch_value(
         """
@@ -234,7 +234,7 @@ async def disable_webhook(
 
 
 async def managers_of(q: Queries, company_id: int) -> list[int]:
-    """Return the users who may configure a company, except those that are disabled."""
+    """Return the users who may configure a company, without disabled ones."""
     rows = await q.fetch(
         "select users.id from user_company join users on users.id = user_id"
         " where company_id = $1 and not users.disabled and (user_company.manager or users.user_limit <> 0)",

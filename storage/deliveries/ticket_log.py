@@ -1,4 +1,4 @@
-"""The messages to the webhooks of companies, and the log of them (docs/ticket-webhooks.md#deliveries)."""
+"""Messages to the webhooks of companies, and their log (docs/ticket-webhooks.md#deliveries)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,9 +10,9 @@ from motorpool.storage.deliveries.attempts import Attempt
 from motorpool.storage.deliveries.outbox import TICKETS
 
 BATCH = 5000
-"""Most rows that one statement deletes."""
+"""Maximum rows that one statement deletes."""
 MAX_ATTEMPTS = 20
-"""Most attempts that are shown of a message."""
+"""Maximum attempts shown with a message."""
 
 
 class Delivery(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -58,7 +58,7 @@ async def page(
     limit: int,
     offset: int = 0,
 ) -> list[Delivery]:
-    """Return messages of a company, newest first, created from `start` to `end`."""
+    """Return messages to a company's webhook created from `start` to `end`, newest first."""
     rows = await q.fetch(
         f"{_FOUND} and ($2::text[] = '{{}}' or state = any($2)) and ($3::bigint = 0 or order_key = $3)"
         " and created >= coalesce($4::timestamptz, '-infinity')"
@@ -76,15 +76,15 @@ async def page(
 
 
 async def fetch(q: Queries, company_id: int, row_id: int) -> Delivery | None:
-    """Return a message of a company; None if there is none of this id."""
+    """Return a message of a company, or None."""
     found = await _with_attempts(q, await q.fetch(f"{_FOUND} and id = $2", company_id, row_id))
     return found[0] if found else None
 
 
 async def retry(q: Queries, company_id: int, row_id: int, *, now: datetime) -> bool:
-    """Let a message be sent again, and now; return False if there is none of this id.
+    """Have a message sent again now; return False if there is none with this id.
 
-    It does not hold back later messages of its ticket. A receiver that fails is tried at once.
+    It holds back no later messages of its ticket. A failing receiver is tried at once.
     """
     row = await q.fetch_row(
         """
@@ -120,7 +120,7 @@ async def _with_attempts(q: Queries, rows: Sequence[Row]) -> list[Delivery]:
 
 
 async def delete_before(q: Queries, cutoff: datetime) -> bool:
-    """Delete some of the log entries that are older than `cutoff`; return whether there may be more."""
+    """Delete some log entries from before `cutoff`; return whether there may be more."""
     messages = await q.execute(
         "delete from deliveries where id in (select id from deliveries"
         " where company_id is not null and created < $1 and state <> 'waiting' order by created limit $2)",
@@ -137,7 +137,7 @@ async def delete_before(q: Queries, cutoff: datetime) -> bool:
 
 
 async def delete_surplus(q: Queries, *, most: int) -> bool:
-    """Delete the oldest of a company's log entries beyond `most`; return whether there may be more."""
+    """Delete the oldest log entries of companies with more than `most`; return whether there may be more."""
     rows = await q.fetch(
         "select id from companies where exists (select from deliveries"
         " where company_id = companies.id offset $1)",
@@ -171,17 +171,17 @@ _WAITING = f"lane = '{TICKETS}' and state = 'waiting'"
 
 
 async def discard_older(q: Queries, cutoff: datetime, *, reason: str) -> list[tuple[int, int]]:
-    """Give up messages that were created before `cutoff`; return (company, how many) pairs."""
+    """Drop waiting messages created before `cutoff`; return pairs of company and count."""
     return await _discard(q, "created < $2", reason, cutoff)
 
 
 async def discard_all(q: Queries, company_id: int, *, reason: str) -> list[tuple[int, int]]:
-    """Give up what waits for a company; return (company, how many) pairs."""
+    """Drop the waiting messages of a company; return pairs of company and count."""
     return await _discard(q, "receiver = $2", reason, company_id)
 
 
 async def discard_surplus(q: Queries, *, most: int, reason: str) -> list[tuple[int, int]]:
-    """Give up the oldest messages where more than `most` of a company wait; return (company, how many)."""
+    """Drop the oldest waiting messages of companies beyond `most`; return pairs of company and count."""
     surplus = f"""
         id in (select surplus.id from companies cross join lateral (
             select id from deliveries where {_WAITING} and receiver = companies.id
@@ -191,7 +191,7 @@ async def discard_surplus(q: Queries, *, most: int, reason: str) -> list[tuple[i
 
 
 async def _discard(q: Queries, condition: str, reason: str, value: object) -> list[tuple[int, int]]:
-    """Give up messages that wait and meet a condition with the parameter `$2`."""
+    """Drop waiting messages that meet a condition with the parameter `$2`."""
     rows = await q.fetch(
         f"""
         with discarded as (

@@ -23,7 +23,7 @@ from motorpool.storage.deliveries.queue import QueuedMessage
 from motorpool.storage.records import User
 
 MAX_CONCURRENT = 10
-"""Mails that are sent at a time by the server's account, and as many by those of users."""
+"""Most mails sent at the same time by the server's account, and by all accounts of users."""
 PREFIX = "mail.smtp."
 SECURITIES: tuple[Security, ...] = get_args(Security)
 
@@ -51,7 +51,7 @@ class MailSettings:
 
 
 def server_account(settings: MailSettings) -> SmtpAccount | None:
-    """Return the mail account of the server, None where the settings name none."""
+    """Return the server's mail account, or None if none is configured."""
     if settings.host is None or settings.address is None:
         return None
     return SmtpAccount(
@@ -68,10 +68,10 @@ def server_account(settings: MailSettings) -> SmtpAccount | None:
 
 
 def user_account(attributes: Mapping[str, object], address: str) -> SmtpAccount | None:
-    """Return the mail account that a user's attributes name, None where they name no host.
+    """Return the mail account in a user's attributes, or None if they name no host.
 
-    Nothing is taken over from the server's account: its password must not go to a host that a user has named.
-    `address` is the sender where the attributes name none.
+    Nothing is copied from the server's account: its password must not reach a host that a user has named.
+    `address` is the default sender.
     """
     host = attributes.get(USER_SMTP_HOST)
     if not isinstance(host, str) or not host.strip():
@@ -101,14 +101,14 @@ def _switch(value: object) -> bool:
 
 
 def _port(value: object) -> int:
-    """Return a port number, 0 (the default port) where the value is not one."""
+    """Return a port number; 0, the default port, for any other value."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 5:
         value = int(value)
     return value if isinstance(value, int) and 0 < value <= 65535 else 0
 
 
 class Mail(Notificator):
-    """The server's mail account, if there is one, and those of users."""
+    """Sends by the server's mail account, or by the one that the user has configured."""
 
     name = "mail"
     settings = MailSettings
@@ -119,7 +119,7 @@ class Mail(Notificator):
         super().__init__(settings, network)
         self._account = server_account(settings)
         self._slots = trio.Semaphore(MAX_CONCURRENT)
-        # Separate, because users may name servers that never respond.
+        # Separate, since users may name servers that never respond.
         self._user_slots = trio.Semaphore(MAX_CONCURRENT)
         # One for each slot: a thread that was cancelled counts until it ends, a moment later.
         self._threads = trio.CapacityLimiter(2 * MAX_CONCURRENT)
@@ -142,7 +142,7 @@ class Mail(Notificator):
         return OWN_MAIL if user.attributes.get(USER_SMTP_HOST) else self.name
 
     def lanes(self) -> tuple[Lane, ...]:
-        """Return the lanes of the server's account and of those of users."""
+        """Return two lanes: one for the server's account, one for accounts of users."""
         return (ServiceLane(self.name, self), OwnMailLane(OWN_MAIL, self))
 
     def compose(
@@ -153,7 +153,7 @@ class Mail(Notificator):
         return msgspec.structs.replace(message, html=rendered.html or None)
 
     async def send(self, message: OutgoingMessage, envelope: Envelope = NO_ENVELOPE) -> None:
-        """Send a mail, through the account that the attributes of its user name, if they do."""
+        """Send a mail through the account of its user, or else through the server's."""
         user = None if message.system else user_account(envelope.attributes, message.to)
         account = user or self._account
         if account is None:
@@ -190,12 +190,12 @@ class Mail(Notificator):
 
 
 class OwnMailLane(ServiceLane):
-    """Mails by accounts of users, one at a time by each."""
+    """Mails by accounts of users; each account sends one at a time."""
 
     max_per_receiver = 1
 
     def consequence(self, message: QueuedMessage, error: OutgoingError, now: datetime) -> Failure:
-        """Return what follows from a failed attempt: an account that is not reached gets no other mail."""
+        """Return the consequence of a failed attempt; an account that is not reached is held as well."""
         failure = super().consequence(message, error, now)
         if not isinstance(error, Unreachable):
             return failure

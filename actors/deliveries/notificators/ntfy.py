@@ -14,7 +14,7 @@ from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
 
 MAX_BYTES = 4096
-"""Of a message in UTF-8; ntfy makes a file of a longer one."""
+"""Longest message in UTF-8; ntfy turns a longer one into a file."""
 MAX_TITLE = 250
 """In characters."""
 DEFAULT_PRIORITY, HIGH_PRIORITY = 3, 4
@@ -46,11 +46,11 @@ class Ntfy(Notificator):
 
     @property
     def enabled(self) -> bool:
-        """Whether the settings name an account, or say that none is needed."""
+        """Whether an account is configured, or anonymous publishing."""
         return bool(self._settings.token or self._settings.username or self._settings.anonymous)
 
     def address_of(self, user: User) -> str:
-        """Return the user's topic; empty if they name none that could exist."""
+        """Return the user's topic; empty without a valid one."""
         topic = super().address_of(user).strip()
         return topic if _TOPIC.fullmatch(topic) else ""
 

@@ -48,7 +48,7 @@ class Pushover(Notificator):
         return self._settings.token is not None
 
     def lanes(self) -> tuple[Lane, ...]:
-        """Return its lane, whose messages go to the devices that the user names at the attempt."""
+        """Return its lane. Each attempt reads the user's device names again."""
         return (ServiceLane(self.name, self, with_account=True),)
 
     async def send(self, message: OutgoingMessage, envelope: Envelope = NO_ENVELOPE) -> None:

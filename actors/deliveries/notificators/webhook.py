@@ -18,11 +18,11 @@ from motorpool.storage.deliveries.queue import QueuedMessage
 from motorpool.storage.records import User
 
 GONE_HELD = timedelta(days=30)
-"""Until then the messages to a receiver that is gone have expired, if it is not resumed."""
+"""Hold of a receiver that is gone; by then its messages have expired unless it was resumed."""
 
 
 class Webhook(Notificator):
-    """The URLs that users name."""
+    """Posts to the webhooks of users."""
 
     name = WEBHOOK
     attribute = WEBHOOK_URL
@@ -33,7 +33,7 @@ class Webhook(Notificator):
 
     @property
     def enabled(self) -> bool:
-        """Whether it reaches any user: it does not."""
+        """False: only users with a webhook are reached."""
         return False
 
     def enabled_for(self, attributes: Mapping[str, object]) -> bool:
@@ -47,7 +47,7 @@ class Webhook(Notificator):
     def compose(
         self, user: User, to: str, rendered: RenderedMessage, facts: EventFacts, *, urgent: bool
     ) -> OutgoingMessage:
-        """Return the JSON of an event; the URL is that of the attempt."""
+        """Return the JSON of an event; the URL is read at each attempt."""
         del to, urgent
         event, device = facts.event, facts.device
         data: dict[str, object] = {"event": event, "message": rendered.digest}
@@ -83,9 +83,9 @@ class UserWebhookLane(WebhookLane):
         return _target(attributes)
 
     def consequence(self, message: QueuedMessage, error: OutgoingError, now: datetime) -> Failure:
-        """Return what follows from a failed attempt, which only a refusal makes one of the message.
+        """Return the consequence of a failed attempt; only refusals count against the message.
 
-        A receiver that is gone waits until it is resumed.
+        Messages to a receiver that is gone wait until it is resumed.
         """
         found = super().consequence(message, error, now)
         if isinstance(error, Unreachable):
