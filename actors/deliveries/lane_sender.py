@@ -79,8 +79,12 @@ class LaneSender:
                 while self._wanted and len(self._turns) < MAX_TURNS:
                     receiver = next(iter(self._wanted))
                     del self._wanted[receiver]
-                    self._turns[receiver] = self._new_turn(receiver)
-                    nursery.start_soon(self._run_turn, receiver, self._turns[receiver])
+                    source = LeasedSource(
+                        self._lane, receiver, self._holder, self._pause, self._database, self._context
+                    )
+                    turn = Turn(self._lane, source, self._database, self._slots, self._context)
+                    self._turns[receiver] = turn
+                    nursery.start_soon(self._run_turn, receiver, turn)
                 await self._filled.wait(self._idle_seconds())
 
     async def _find_due(self) -> None:
@@ -104,10 +108,6 @@ class LaneSender:
         if self._later:
             seconds = min(seconds, (self._later[0][0] - clock.now()).total_seconds())
         return max(seconds, 0.0)
-
-    def _new_turn(self, receiver: int) -> Turn:
-        source = LeasedSource(self._lane, receiver, self._holder, self._pause, self._database, self._context)
-        return Turn(self._lane, source, self._database, self._slots, self._context)
 
     async def _run_turn(self, receiver: int, turn: Turn) -> None:
         due: datetime | None = None

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from motorpool.actors.helpdesk.service_levels import STOPS, Level, TargetClock, settle
+from motorpool.actors.helpdesk.times import whole_second
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketPause, TicketPriority
 
 MINUTE = timedelta(minutes=1)
@@ -118,7 +119,7 @@ def view(
         priority_id=ticket.priority_id,
         calendar_id=priority.calendar_id if priority else 0,
         status_kind=ticket.status_kind,
-        computed_at=_second(now),
+        computed_at=whole_second(now),
         in_business_hours=hours.is_open(now),
         window_end=_second_or_none(window_end),
         next_window_start=_second_or_none(next_window_start),
@@ -126,7 +127,7 @@ def view(
         resolution=_target(resolution, clocks[1], now, cancelled=cancelled),
         pauses=tuple(
             PauseView(
-                from_=_second(each.begins),
+                from_=whole_second(each.begins),
                 to=_second_or_none(each.ends),
                 status_id=each.status_id,
                 reason=each.reason,
@@ -176,9 +177,5 @@ def _state(level: Level, clock: TargetClock, now: datetime, *, cancelled: bool) 
     return "running" if clock.hours.is_open(now) else "waiting"
 
 
-def _second(at: datetime) -> datetime:
-    return at.replace(microsecond=0)
-
-
 def _second_or_none(at: datetime | None) -> datetime | None:
-    return None if at is None else _second(at)
+    return None if at is None else whole_second(at)

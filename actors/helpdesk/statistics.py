@@ -6,6 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Literal
 
 from motorpool.actors.helpdesk import statistics_records as records
+from motorpool.actors.helpdesk.times import whole_second
 from motorpool.storage.helpdesk.ticket_backlog import Backlog
 from motorpool.storage.helpdesk.ticket_devices import DeviceCount
 from motorpool.storage.helpdesk.ticket_statistics import GROUPS, Breaches, Count, Times
@@ -140,9 +141,9 @@ def assemble(
     whole = figures[""].get(0, _Figures())
     return records.TicketStatistics(
         company_id=company_id,
-        start=_whole_second(starts[0]),
-        end=_whole_second(end),
-        as_of=_whole_second(now),
+        start=whole_second(starts[0]),
+        end=whole_second(end),
+        as_of=whole_second(now),
         volume=records.Volume(
             created=whole["created"],
             resolved=whole["resolved"],
@@ -165,8 +166,8 @@ def assemble(
         by_device=[_device(device) for device in devices[1:]],
         periods=[
             records.PeriodFigures(
-                _whole_second(begin),
-                _whole_second(finish),
+                whole_second(begin),
+                whole_second(finish),
                 *_of(figures["period"].get(number, _Figures())),
                 backlog_at_end=at_end,
             )
@@ -245,7 +246,3 @@ def _backlog(backlog: Backlog, names: Mapping[tuple[str, int], str]) -> records.
 
 def _most_first(counts: Mapping[int | str, int]) -> list[tuple[int | str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _whole_second(instant: datetime) -> datetime:
-    return instant.replace(microsecond=0)

@@ -94,7 +94,7 @@ class TicketPictures(Actor[AttachPicture]):
         async with self._database.transaction() as transaction:
             found = await lock_facts(transaction, [message.ticket_id], self._calendars, now=now)
             facts = found.get(message.ticket_id)
-            if facts is None or await ticket_files.is_any(transaction, message.ticket_id):
+            if facts is None or await ticket_files.count(transaction, message.ticket_id):
                 return
             await ticket_files.add(transaction, facts.ticket.company_id, message.ticket_id, picture.file)
             outcome = add_evidence(facts, Author(kind="device"), now, picture.attributes)

@@ -13,7 +13,7 @@ from motorpool.actors.helpdesk.facts import CompanySetup, Person, TicketFacts
 from motorpool.actors.helpdesk.service_level_view import EscalationView, ServiceLevelView, view
 from motorpool.actors.helpdesk.service_levels import Level, clocks_of
 from motorpool.storage.database.queries import Queries, Row
-from motorpool.storage.helpdesk import company_tables, ticket_service_levels, ticket_setups, tickets
+from motorpool.storage.helpdesk import company_tables, ticket_setups, tickets
 from motorpool.storage.helpdesk.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
 from motorpool.storage.helpdesk.ticket_setups import TicketCounter
 
@@ -153,7 +153,7 @@ async def read_service_levels(
     q: Queries, ticket_id: int, calendars: BusinessCalendars, now: datetime
 ) -> ServiceLevelView | None:
     """Return what is shown of the service levels of a ticket; None if there is no such ticket."""
-    found = await ticket_service_levels.fetch(q, ticket_id)
+    found = await tickets.fetch_service_levels(q, ticket_id)
     if found is None:
         return None
     ticket = _ticket_of(found.row)

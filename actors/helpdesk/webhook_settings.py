@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from motorpool.actors.deliveries.webhook import check_url, signing_key
+from motorpool.actors.helpdesk.times import format_seconds
 from motorpool.actors.http.address_guard import AddressGuard
 from motorpool.actors.http.errors import DeliveryRefused
 from motorpool.actors.words.masking import MASK
-from motorpool.actors.words.record_json import format_time
 
 KEY = "ticketWebhook"
 """The attribute of a company."""
@@ -147,7 +147,7 @@ def mask(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 def disabling(reason: str, now: datetime) -> dict[str, Any]:
     """Return the keys of a webhook that is disabled, which tell when and why."""
-    at = format_time(now.replace(microsecond=0))
+    at = format_seconds(now)
     return {"disabled": True, "disabledAt": at, "disabledReason": reason}
 
 
@@ -190,7 +190,7 @@ def _checked_secrets(sent: Mapping[str, Any], stored: Mapping[str, Any], now: da
         )
     if not present:
         return {"secret": secret}
-    until = format_time((now + PREVIOUS_SECRET).replace(microsecond=0))
+    until = format_seconds(now + PREVIOUS_SECRET)
     return {"secret": secret, "previousSecret": present, "previousUntil": until}
 
 

@@ -198,12 +198,10 @@ async def enqueue_for_companies(
     """Queue messages to the webhooks of companies with the commit; wake the sender afterwards."""
     if not messages:
         return
+    *columns, bodies = zip(*map(msgspec.structs.astuple, messages), strict=True)
     await transaction.defer_to_commit(
         _ENQUEUE_TICKETS,
-        [each.company_id for each in messages],
-        [each.ticket_id for each in messages],
-        [each.sequence for each in messages],
-        [each.type for each in messages],
-        [OutgoingMessage(channel=TICKETS, to="", text=each.body) for each in messages],
+        *columns,
+        [OutgoingMessage(channel=TICKETS, to="", text=body) for body in bodies],
         now,
     )

@@ -29,14 +29,6 @@ async def add(q: Queries, company_id: int, ticket_id: int, file: FileFacts) -> N
     )
 
 
-async def is_any(q: Queries, ticket_id: int) -> bool:
-    """Return whether a ticket refers to any file."""
-    found: bool = await q.fetch_value(
-        "select exists (select from ticket_files where ticket_id = $1)", ticket_id
-    )
-    return found
-
-
 async def count(q: Queries, ticket_id: int) -> int:
     """Return the number of files that a ticket refers to."""
     found: int = await q.fetch_value("select count(*) from ticket_files where ticket_id = $1", ticket_id)

@@ -22,7 +22,6 @@ MAX_SUBJECT, MAX_DESCRIPTION, MAX_UNIQUE_ID = 255, 65_536, 128
 MAX_ATTRIBUTES = 128
 EXCUSED = "slaExcused"
 Channel = Literal["api", "web", "phone", "email", "device", "schedule"]
-REFERENCES = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
 
 
 class TicketFields(msgspec.Struct, frozen=True, rename="camel"):
@@ -117,7 +116,7 @@ async def check_references(
 ) -> dict[str, dict[int, Reference]]:
     """Check references that change; return those, and what they were before, by field and id."""
     wanted: dict[str, list[int]] = {}
-    for name in REFERENCES:
+    for name in ticket_references.FIELDS:
         before = getattr(old, name) if old is not None else 0
         if name in fields and fields[name] != before:
             wanted[name] = [number for number in (fields[name], before) if number]
@@ -133,8 +132,6 @@ async def check_references(
         if reference.disabled:
             raise BadRequest(f"{json_name(name)}: it is disabled")
     parent_id = fields["parent_id"] if "parent_id" in wanted else 0
-    if old is not None and parent_id:
-        lies_below = await ticket_references.is_below(queries, company_id, old.id, parent_id)
-        if lies_below:
-            raise BadRequest("parentId: the ticket would lie below itself")
+    if old and parent_id and await ticket_references.is_below(queries, company_id, old.id, parent_id):
+        raise BadRequest("parentId: the ticket would lie below itself")
     return found

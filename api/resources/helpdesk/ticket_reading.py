@@ -1,4 +1,6 @@
-"""The history of a ticket (docs/tickets.md#history)."""
+"""What is read of one ticket: its history (docs/tickets.md#history) and its service levels
+(docs/service-levels.md#the-view).
+"""
 
 from typing import Annotated, Literal
 
@@ -6,6 +8,8 @@ import msgspec
 from msgspec import Meta
 from quart import Response
 
+from motorpool.actors.helpdesk.service_level_view import ServiceLevelView
+from motorpool.actors.helpdesk.ticket_reader import read_service_levels
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Count
 from motorpool.api.engine.operations import Operations
@@ -62,7 +66,7 @@ async def list_ticket_events(call: Call) -> Response:
     Internal entries are for agents and managers of the company, and administrators.
     """
     sent = call.query(HistoryQuery)
-    membership = await require_readable(call, call.id)
+    membership = await _require_readable(call, call.id)
     found = await ticket_lists.list_history(
         call.context.database,
         call.id,
@@ -76,7 +80,20 @@ async def list_ticket_events(call: Call) -> Response:
     return as_json([whole_seconds(entry) for entry in found])
 
 
-async def require_readable(call: Call, ticket_id: int) -> Membership:
+@OPERATIONS.operation("GET", "/tickets/{id}/sla", answer=ServiceLevelView, errors=(400,))
+async def get_ticket_service_levels(call: Call) -> Response:
+    """Fetch how the targets of a ticket stand now."""
+    await _require_readable(call, call.id)
+    context = call.context
+    found = await read_service_levels(
+        context.database, call.id, context.helpdesk.business_calendars, call.now
+    )
+    if found is None:
+        raise ResourceNotFound("no such ticket")
+    return as_json(found)
+
+
+async def _require_readable(call: Call, ticket_id: int) -> Membership:
     """Return what the caller is in the company of a ticket.
 
     Raises:
