@@ -34,7 +34,7 @@ from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Calendar as CalendarRow
-from motorpool.storage.schedules.scheduled_commands import WatchedSchedule
+from motorpool.storage.schedules.watched_rows import WatchedRow
 
 CHECK_SECONDS = 60.0
 CALENDARS_PER_READ = 100
@@ -201,7 +201,7 @@ class Timetable(Actor[TimetableMessage]):
                 del self._calendar_of[schedule_id]
         self._follow(rows)
 
-    def _follow(self, rows: Iterable[WatchedSchedule]) -> None:
+    def _follow(self, rows: Iterable[WatchedRow]) -> None:
         for row in rows:
             followed = self._followed.setdefault(row.calendar_id, _FollowedCalendar())
             followed.schedules.add(row.id)

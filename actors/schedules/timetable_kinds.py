@@ -1,8 +1,8 @@
 """The kinds of timetables: the rows that follow calendars, what to search for in them, and the receiver."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, Literal, Protocol
 
 from motorpool.actors.messages.changes import RowChanged, ScheduleChanged, ScheduledReportChanged
@@ -18,10 +18,9 @@ from motorpool.actors.messages.scheduling import (
 from motorpool.codecs.calendars.calendar import Calendar, Edge
 from motorpool.codecs.calendars.recurrence_sets import Window
 from motorpool.runtime import Kind
-from motorpool.storage.database.queries import Queries
 from motorpool.storage.reports import scheduled_reports
 from motorpool.storage.schedules import scheduled_commands
-from motorpool.storage.schedules.scheduled_commands import WatchedSchedule
+from motorpool.storage.schedules.watched_rows import WatchedRows
 
 
 class Occasion(Protocol):
@@ -30,29 +29,6 @@ class Occasion(Protocol):
     @property
     def at(self) -> datetime:
         """The instant, UTC."""
-        ...
-
-
-class WatchedRows(Protocol):
-    """The rows that follow calendars; each knows up to when the occasions of its calendar are done with."""
-
-    async def active(self, q: Queries, ids: Sequence[int] | None = None) -> list[WatchedSchedule]:
-        """Return those that follow their calendar, all or those with the given ids."""
-        ...
-
-    async def active_of_calendars(self, q: Queries, calendar_ids: Iterable[int]) -> list[WatchedSchedule]:
-        """Return those that follow these calendars."""
-        ...
-
-    async def missing_edge(self, q: Queries, latest: Sequence[tuple[int, datetime]]) -> list[WatchedSchedule]:
-        """Return those that are not done with the latest reported occasion of their calendar."""
-        ...
-
-    async def restart_ahead_of_clock(self, q: Queries, now: datetime, patience: timedelta) -> int:
-        """Watch from `now` on where the stored time is ahead of it by more than `patience`.
-
-        Return how many that were.
-        """
         ...
 
 
@@ -86,7 +62,7 @@ SCHEDULED_COMMANDS = TimetableKind(
     TIMETABLE,
     "scheduled commands",
     ScheduleChanged,
-    scheduled_commands,
+    scheduled_commands.WATCHED,
     _edge,
     DISPATCHER,
     _edge_reached,
@@ -117,7 +93,7 @@ SCHEDULED_REPORTS = TimetableKind(
     REPORT_TIMETABLE,
     "scheduled reports",
     ScheduledReportChanged,
-    scheduled_reports,
+    scheduled_reports.WATCHED,
     _ended,
     SCHEDULED_REPORT_MAILS,
     _events_ended,

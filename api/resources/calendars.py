@@ -98,8 +98,8 @@ class CalendarPolicy(LinkedPolicy[Calendar]):
         """Store; changed windows reset the schedules that follow the calendar."""
         stored = await super().update(call, transaction, new, old)
         if stored is not None and not WINDOW_FIELDS.isdisjoint(changed_fields(old, stored)):
-            await scheduled_commands.restart_calendar(transaction, stored.id, call.now)
-            await scheduled_reports.restart_calendar(transaction, stored.id, call.now)
+            await scheduled_commands.WATCHED.restart_calendar(transaction, stored.id, call.now)
+            await scheduled_reports.WATCHED.restart_calendar(transaction, stored.id, call.now)
         return stored
 
     async def delete(self, call: Call, transaction: Queries, old: Calendar) -> None:

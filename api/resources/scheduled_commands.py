@@ -165,7 +165,7 @@ class ScheduledCommandPolicy(LinkedPolicy[ScheduledCommand]):
         if old.active and not stored.active:
             await runs.cancel(transaction, stored.id, call.now)
         if stored.calendar_id != old.calendar_id or (stored.active and not old.active):
-            await scheduled_commands.watch_from(transaction, stored.id, call.now)
+            await scheduled_commands.WATCHED.watch_from(transaction, stored.id, call.now)
         return stored
 
     async def delete(self, call: Call, transaction: Queries, old: ScheduledCommand) -> None:

@@ -45,7 +45,7 @@ class ScheduledReportPolicy(LinkedPolicy[ScheduledReport]):
     async def insert(self, call: Call, transaction: Queries, new: ScheduledReport) -> ScheduledReport:
         """Store the record; events that ended before are ignored."""
         stored = await super().insert(call, transaction, new)
-        await scheduled_reports.watch_from(transaction, stored.id, call.now)
+        await scheduled_reports.WATCHED.watch_from(transaction, stored.id, call.now)
         return stored
 
     async def update(
@@ -54,7 +54,7 @@ class ScheduledReportPolicy(LinkedPolicy[ScheduledReport]):
         """Store the record; of another calendar, events that ended before are ignored."""
         stored = await super().update(call, transaction, new, old)
         if stored is not None and stored.calendar_id != old.calendar_id:
-            await scheduled_reports.watch_from(transaction, stored.id, call.now)
+            await scheduled_reports.WATCHED.watch_from(transaction, stored.id, call.now)
         return stored
 
 

@@ -113,7 +113,7 @@ async def update_server(call: Call) -> Response:
         fields = changed_fields(known, stored)
         if not ZONE_FIELDS.isdisjoint(fields):
             # The windows of calendars without a time zone have changed (docs/decisions/0028).
-            await scheduled_commands.restart_calendar(transaction, None, call.now)
+            await scheduled_commands.WATCHED.restart_calendar(transaction, None, call.now)
         await record_action(
             call,
             transaction,

@@ -1,20 +1,23 @@
 """Scheduled commands: their rows, owners and links, and the time from which their calendars are watched."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
 from motorpool.storage.accounts import links
-from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
 from motorpool.storage.records import ScheduledCommand
+from motorpool.storage.schedules.watched_rows import WatchedRows
 
 TABLE = Table(
     "scheduled_commands",
     ScheduledCommand,
     access=links.access_by_link(links.USER_SCHEDULED_COMMAND),
 )
+WATCHED = WatchedRows("scheduled_commands", condition="active")
+"""Done with an edge once `create_runs` has made its run records."""
 
 
 class ScheduleLinks(msgspec.Struct, frozen=True):
@@ -27,14 +30,6 @@ class ScheduleLinks(msgspec.Struct, frozen=True):
     """0 if the owner was deleted."""
 
 
-class WatchedSchedule(msgspec.Struct, frozen=True, gc=False):
-    """An active scheduled command, and the time up to which the edges of its calendar have been processed."""
-
-    id: int
-    calendar_id: int
-    since: datetime
-
-
 _LINKED = """
     select s.id, s.last_run,
         array(select device_id from device_scheduled_command where scheduled_command_id = s.id order by 1),
@@ -42,14 +37,6 @@ _LINKED = """
         coalesce(s.owner_id, 0)
     from scheduled_commands s where s.id = any($1::bigint[])
 """
-_WATCHED = "select id, calendar_id, watched_from from scheduled_commands where active"
-# Rows are locked in the order of their ids, as in `create_runs`.
-_WATCH_ANEW = """
-    update scheduled_commands set watched_from = $2
-    where id in (select id from scheduled_commands where {which} order by id for update)
-"""
-_RESTART = _WATCH_ANEW.format(which="$1::bigint is null or calendar_id = $1::bigint")
-_TURN_BACK = _WATCH_ANEW.format(which="active and watched_from > $1")
 _RELEASE = """
     with held as (
         select id, owner_id, name from scheduled_commands where owner_id = any($1::bigint[])
@@ -63,13 +50,6 @@ _RELEASE = """
     select $2, $4, $3, 'ownerDeleted', 'scheduledCommand', id,
         jsonb_build_object('ownerId', owner_id, 'name', name)
     from released order by id
-"""
-# A scheduled command advances soon after it is notified of an edge; one that lags missed the message.
-_BEHIND = """
-    select s.id, s.calendar_id, s.watched_from
-    from unnest($1::bigint[], $2::timestamptz[]) as latest (calendar_id, at)
-    join scheduled_commands s
-        on s.calendar_id = latest.calendar_id and s.active and s.watched_from < latest.at
 """
 
 
@@ -100,57 +80,6 @@ async def release_owners(
     await q.execute(_RELEASE, list(user_ids), now, actor_id, address)
 
 
-async def watch_from(q: Queries, schedule_id: int, now: datetime) -> None:
-    """Watch the calendar from `now` on; earlier edges are ignored."""
-    await q.execute("update scheduled_commands set watched_from = $2 where id = $1", schedule_id, now)
-
-
-async def restart_calendar(q: Queries, calendar_id: int | None, now: datetime) -> None:
-    """Watch this calendar, or with None every calendar, from `now` on."""
-    await q.execute(
-        _RESTART,
-        calendar_id,
-        now,
-    )
-
-
-async def restart_ahead_of_clock(q: Queries, now: datetime, patience: timedelta) -> int:
-    """Watch from `now` on where the stored time is ahead of it by more than `patience`; return how many.
-
-    That happens after the system clock was wrong.
-    """
-    tag = await q.execute(
-        _TURN_BACK,
-        now + patience,
-        now,
-    )
-    return int(tag.rpartition(" ")[2])
-
-
-async def active(q: Queries, ids: Sequence[int] | None = None) -> list[WatchedSchedule]:
-    """Return the active scheduled commands, all or those with the given ids."""
-    if ids is None:
-        return _watched_schedules(await q.fetch(_WATCHED))
-    return _watched_schedules(await q.fetch(f"{_WATCHED} and id = any($1::bigint[])", list(ids)))
-
-
-async def active_of_calendars(q: Queries, calendar_ids: Iterable[int]) -> list[WatchedSchedule]:
-    """Return the active scheduled commands of these calendars."""
-    return _watched_schedules(
-        await q.fetch(f"{_WATCHED} and calendar_id = any($1::bigint[])", list(calendar_ids))
-    )
-
-
-async def missing_edge(q: Queries, latest: Sequence[tuple[int, datetime]]) -> list[WatchedSchedule]:
-    """Return the active scheduled commands that have not processed the latest edge of their calendar.
-
-    `latest` holds pairs of a calendar and the time of the last edge that was published of it.
-    """
-    return _watched_schedules(
-        await q.fetch(_BEHIND, [each[0] for each in latest], [each[1] for each in latest])
-    )
-
-
 async def links_of(q: Queries, ids: Iterable[int]) -> dict[int, ScheduleLinks]:
     """Return the links, the last run and the owner of each scheduled command."""
     rows = await q.fetch(_LINKED, list(ids))
@@ -166,7 +95,3 @@ async def count_using_calendar(q: Queries, calendar_id: int) -> int:
         "select count(*) from scheduled_commands where calendar_id = $1", calendar_id
     )
     return count
-
-
-def _watched_schedules(rows: Iterable[Row]) -> list[WatchedSchedule]:
-    return [WatchedSchedule(row[0], row[1], row[2]) for row in rows]

@@ -44,7 +44,7 @@ def schedule(database):
         )
         row = ScheduledReport(**{"type": "trips", **fields}, calendar_id=calendar.id)
         row = await scheduled_reports.TABLE.insert(database, row)
-        await scheduled_reports.watch_from(database, row.id, since)
+        await scheduled_reports.WATCHED.watch_from(database, row.id, since)
         for reader in readers:
             await links.add(database, links.USER_REPORT, reader.id, row.id)
         return row

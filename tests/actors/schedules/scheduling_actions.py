@@ -153,7 +153,7 @@ class ModelActions:
             if cancel:
                 await runs.cancel(transaction, number, self.model.now)
             if watch:
-                await scheduled_commands.watch_from(transaction, number, self.model.now)
+                await scheduled_commands.WATCHED.watch_from(transaction, number, self.model.now)
         await self._tell(number)
 
     async def _tell(self, number):
@@ -195,7 +195,7 @@ class ModelActions:
         async with self.harness.database.transaction() as transaction:
             row = Calendar(id=number, name="c", data=encode_events(events))
             await plain_tables.CALENDARS.update(transaction, row)
-            await scheduled_commands.restart_calendar(transaction, number, self.model.now)
+            await scheduled_commands.WATCHED.restart_calendar(transaction, number, self.model.now)
         await publish_changes(self.harness.server_run.system, CalendarChanged(number, "updated", ("data",)))
 
     async def _delete_schedule(self, number):

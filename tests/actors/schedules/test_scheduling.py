@@ -133,7 +133,7 @@ class World:
             if old.active and not new.active:
                 await runs.cancel(transaction, number, self.clock.now())
             elif new.active != old.active or new.calendar_id != old.calendar_id:
-                await scheduled_commands.watch_from(transaction, number, self.clock.now())
+                await scheduled_commands.WATCHED.watch_from(transaction, number, self.clock.now())
         await self.tell(number)
 
     async def delete(self, number):
@@ -146,7 +146,7 @@ class World:
         async with self.database.transaction() as transaction:
             row = Calendar(id=calendar_id, name="c", data=encode_calendar(*windows))
             await plain_tables.CALENDARS.update(transaction, row)
-            await scheduled_commands.restart_calendar(transaction, calendar_id, self.clock.now())
+            await scheduled_commands.WATCHED.restart_calendar(transaction, calendar_id, self.clock.now())
         await publish_changes(self.system, CalendarChanged(calendar_id, "updated", ("data",)))
 
     async def tell(self, number):

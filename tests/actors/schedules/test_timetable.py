@@ -39,7 +39,7 @@ class RecordingDispatcher(Actor):
         self.followers.messages.append(message)
         if self.followers.fire:
             for number in message.schedule_ids:
-                await scheduled_commands.watch_from(self.followers.database, number, message.at)
+                await scheduled_commands.WATCHED.watch_from(self.followers.database, number, message.at)
 
 
 class Followers:
@@ -85,7 +85,7 @@ def follow(database):
     async def make(calendar_id, since=NOW, active=True):
         row = ScheduledCommand(name="s", calendar_id=calendar_id, active=active)
         row = await scheduled_commands.TABLE.insert(database, row)
-        await scheduled_commands.watch_from(database, row.id, since)
+        await scheduled_commands.WATCHED.watch_from(database, row.id, since)
         return row.id
 
     return make
@@ -94,7 +94,7 @@ def follow(database):
 async def change(database, system, calendar_id, data, now, **attributes):
     row = Calendar(id=calendar_id, name="c", data=data, attributes=attributes)
     await plain_tables.CALENDARS.update(database, row)
-    await scheduled_commands.restart_calendar(database, calendar_id, now)
+    await scheduled_commands.WATCHED.restart_calendar(database, calendar_id, now)
     await publish_changes(system, CalendarChanged(calendar_id, "updated", ("data",)))
 
 
@@ -244,7 +244,7 @@ async def test_what_changes_is_followed_from_then_on(
         row = await scheduled_commands.TABLE.fetch(database, first)
         row = ScheduledCommand(id=first, name=row.name, calendar_id=other)
         await scheduled_commands.TABLE.update(database, row)
-        await scheduled_commands.watch_from(database, first, clock.now())
+        await scheduled_commands.WATCHED.watch_from(database, first, clock.now())
         await publish_changes(system, ScheduleChanged(first, "updated"), ScheduleChanged(second, "updated"))
         await time.passes(7 * 60, step=30)
         assert followers.told(first) == [(5, False), (12, True)]

@@ -97,12 +97,12 @@ async def test_a_calendar_is_watched_from_the_change_that_makes_it_new(served):
     assert await watched_from(served, made["id"]) >= noon
     early = noon.replace(hour=1)
     database = served.context.database
-    await scheduled_reports.watch_from(database, made["id"], early)
+    await scheduled_reports.WATCHED.watch_from(database, made["id"], early)
     await served.admin.put(f"/reports/{made['id']}", json={**made, "description": "same calendar"})
     assert await watched_from(served, made["id"]) == early
     await served.admin.put(f"/reports/{made['id']}", json={**made, "calendarId": second})
     assert await watched_from(served, made["id"]) >= noon
-    await scheduled_reports.watch_from(database, made["id"], early)
+    await scheduled_reports.WATCHED.watch_from(database, made["id"], early)
     calendar = (await served.admin.get(f"/calendars/{second}")).json()
     await served.admin.put(f"/calendars/{second}", json={**calendar, "name": "same windows"})
     assert await watched_from(served, made["id"]) == early

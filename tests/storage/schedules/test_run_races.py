@@ -252,8 +252,8 @@ async def test_calendars_that_are_changed_as_their_edges_fire_wait_for_each_othe
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(partial(world.fire_many, *turns, now=at))
                 nursery.start_soon(
-                    scheduled_commands.restart_calendar, world.database, calendar.id, at - SECOND
+                    scheduled_commands.WATCHED.restart_calendar, world.database, calendar.id, at - SECOND
                 )
                 nursery.start_soon(
-                    scheduled_commands.restart_ahead_of_clock, world.database, at, -timedelta(days=9)
+                    scheduled_commands.WATCHED.restart_ahead_of_clock, world.database, at, -timedelta(days=9)
                 )

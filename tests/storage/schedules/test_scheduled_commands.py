@@ -12,7 +12,8 @@ from motorpool.storage.devices import groups
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import ScheduledCommand, ScheduledStep
 from motorpool.storage.schedules import scheduled_commands
-from motorpool.storage.schedules.scheduled_commands import TABLE, ScheduleLinks, WatchedSchedule
+from motorpool.storage.schedules.scheduled_commands import TABLE, ScheduleLinks
+from motorpool.storage.schedules.watched_rows import WatchedRow
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -57,7 +58,7 @@ async def test_a_new_row_watches_nothing_until_it_has_its_owner(world, database)
     far = await database.fetch_value("select watched_from = 'infinity' from scheduled_commands")
     assert far is True
     await scheduled_commands.set_owner(database, row.id, user.id, NOW)
-    assert await scheduled_commands.active(database) == [WatchedSchedule(row.id, row.calendar_id, NOW)]
+    assert await scheduled_commands.WATCHED.active(database) == [WatchedRow(row.id, row.calendar_id, NOW)]
 
 
 async def owner_of(database, schedule):
@@ -78,17 +79,17 @@ async def test_one_whose_owner_is_gone_is_adopted_and_no_other(world, database):
 async def test_only_active_ones_are_watched_all_or_some(world, database):
     one, two = await world.schedule(), await world.schedule(watched_from=NOW + HOUR)
     idle = await world.schedule(active=False)
-    first = WatchedSchedule(one.id, one.calendar_id, NOW)
-    second = WatchedSchedule(two.id, two.calendar_id, NOW + HOUR)
+    first = WatchedRow(one.id, one.calendar_id, NOW)
+    second = WatchedRow(two.id, two.calendar_id, NOW + HOUR)
 
     async def ids(found):
         return sorted(await found, key=lambda each: each.id)
 
-    assert await ids(scheduled_commands.active(database)) == [first, second]
-    assert await ids(scheduled_commands.active(database, [two.id, idle.id, 999])) == [second]
-    assert await ids(scheduled_commands.active(database, [])) == []
+    assert await ids(scheduled_commands.WATCHED.active(database)) == [first, second]
+    assert await ids(scheduled_commands.WATCHED.active(database, [two.id, idle.id, 999])) == [second]
+    assert await ids(scheduled_commands.WATCHED.active(database, [])) == []
     both = [one.calendar_id, idle.calendar_id]
-    assert await ids(scheduled_commands.active_of_calendars(database, both)) == [first]
+    assert await ids(scheduled_commands.WATCHED.active_of_calendars(database, both)) == [first]
 
 
 async def test_watching_begins_anew_for_one_for_a_calendar_or_for_all(world, database, pair):
@@ -98,11 +99,11 @@ async def test_watching_begins_anew_for_one_for_a_calendar_or_for_all(world, dat
     async def since():
         return [await world.watched_from(each) for each in (one, two, other)]
 
-    await scheduled_commands.watch_from(database, one.id, NOW + HOUR)
+    await scheduled_commands.WATCHED.watch_from(database, one.id, NOW + HOUR)
     assert await since() == [NOW + HOUR, NOW, NOW]
-    await scheduled_commands.restart_calendar(database, one.calendar_id, NOW + 2 * HOUR)
+    await scheduled_commands.WATCHED.restart_calendar(database, one.calendar_id, NOW + 2 * HOUR)
     assert await since() == [NOW + 2 * HOUR, NOW + 2 * HOUR, NOW]
-    await scheduled_commands.restart_calendar(database, None, NOW + 3 * HOUR)
+    await scheduled_commands.WATCHED.restart_calendar(database, None, NOW + 3 * HOUR)
     assert await since() == [NOW + 3 * HOUR] * 3
 
 
@@ -112,23 +113,23 @@ async def test_those_that_wait_for_a_time_far_ahead_are_turned_back(world, datab
         await world.schedule(watched_from=NOW + 3 * HOUR),
     )
     idle = await world.schedule(watched_from=NOW + 3 * HOUR, active=False)
-    assert await scheduled_commands.restart_ahead_of_clock(database, NOW, 2 * HOUR) == 1
+    assert await scheduled_commands.WATCHED.restart_ahead_of_clock(database, NOW, 2 * HOUR) == 1
     assert await world.watched_from(near) == NOW + HOUR
     assert await world.watched_from(far) == NOW
     assert await world.watched_from(idle) == NOW + 3 * HOUR
-    assert await scheduled_commands.restart_ahead_of_clock(database, NOW, 2 * HOUR) == 0
+    assert await scheduled_commands.WATCHED.restart_ahead_of_clock(database, NOW, 2 * HOUR) == 0
 
 
 async def test_those_that_have_not_heard_of_an_edge_are_told(world, database, pair):
     one, two = pair
-    await scheduled_commands.watch_from(database, two.id, NOW + HOUR)
+    await scheduled_commands.WATCHED.watch_from(database, two.id, NOW + HOUR)
     other = await world.schedule()
     idle = await world.schedule(active=False)
     told = [(one.calendar_id, NOW + HOUR), (other.calendar_id, NOW), (idle.calendar_id, NOW + HOUR)]
-    assert await scheduled_commands.missing_edge(database, told) == [
-        WatchedSchedule(one.id, one.calendar_id, NOW)
+    assert await scheduled_commands.WATCHED.missing_edge(database, told) == [
+        WatchedRow(one.id, one.calendar_id, NOW)
     ]
-    assert await scheduled_commands.missing_edge(database, []) == []
+    assert await scheduled_commands.WATCHED.missing_edge(database, []) == []
 
 
 async def test_what_each_is_linked_to_is_told_in_order(world, database):
