@@ -316,17 +316,13 @@ class Capture(Actor[CaptureMessage]):
         if any(self._sound.is_needed(fragment) for fragment in fragments):
             fragments = await self._transcode(fragments)
         await self._probe(writer, fragments)
+        if fragments and not writer.is_created:
+            await trio.to_thread.run_sync(writer.create, fragments[0].size)
         encoded = writer.encode(fragments)
 
         def work() -> None:
             try:
-                try:
-                    if encoded is None:
-                        writer.write(fragments)
-                    else:
-                        writer.write_encoded(encoded)
-                except CodecError as error:  # the sound of what was still open
-                    self.context.log.warning("the end is left out: %s", error)
+                writer.write(encoded)
                 if last:
                     writer.finish()
             except BaseException:

@@ -1,11 +1,11 @@
 """Files of captures in the folder of their device: written, and repaired after a crash.
 
-All of it is blocking and belongs in a thread.
+Unless a method says otherwise, it blocks and belongs in a thread.
 """
 
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
@@ -25,7 +25,7 @@ def new_file_name(now: datetime) -> str:
 
 
 class CaptureWriter:
-    """Writes one file, which is created with the first fragment. For one thread at a time."""
+    """Writes one file, for one thread at a time."""
 
     def __init__(self, store: MediaStore, key: MediaKey) -> None:
         self._store = store
@@ -53,35 +53,50 @@ class CaptureWriter:
         """Set the format of the pictures of a coding, zeros if it is not known; before they are written."""
         self._formats[coding] = picture_format
 
-    def write(self, fragments: Iterable[MediaFragment]) -> None:
-        """Encode and write fragments.
+    @property
+    def is_created(self) -> bool:
+        """Whether the file was created."""
+        return self._capture_file is not None
+
+    def create(self, size: int) -> None:
+        """Create the file; `size` is about the number of bytes that are written first.
 
         Raises:
-            OSError: the disk is full or fails. What was written before stays, and is closed.
-            CodecError: FFmpeg rejects a fragment's audio.
+            OSError: there is such a file, or the disk is full or fails.
         """
-        for fragment in fragments:
-            self._open(fragment.size)
-            assert self._capture_file is not None
-            encoded = self._capture_file.encode(fragment)
-            if encoded is not None:
-                self._put(encoded)
+        self._file = self._store.create(self._key, size)
+        self._capture_file = CaptureFile(self._file.file, self._known_format)
 
-    def encode(self, fragments: Sequence[MediaFragment]) -> list[EncodedFragment] | None:
-        """Return what `write_encoded` takes; None where encoding is slow: then `write` does it, in a thread.
+    def encode(self, fragments: Iterable[MediaFragment]) -> list[EncodedFragment]:
+        """Return what `write` takes, once the file is created; the fragments' audio is AAC.
 
         Not blocking. Cheaper right after a segment was made: the pictures are in the processor's cache.
         """
         file = self._capture_file
-        if file is None or not all(file.is_quick(fragment) for fragment in fragments):
-            return None
+        if file is None:
+            return []
         return [encoded for fragment in fragments if (encoded := file.encode(fragment)) is not None]
 
-    def write_encoded(self, encoded: Iterable[EncodedFragment]) -> None:
-        """Write what `encode` returned; raises OSError as `write` does."""
+    def write(self, encoded: Iterable[EncodedFragment]) -> None:
+        """Write what `encode` returned.
+
+        Raises:
+            OSError: the disk is full or fails. What was written before stays, and is closed.
+        """
         for each in encoded:
-            self._open(len(each.content))
-            self._put(each)
+            assert self._file is not None
+            assert self._capture_file is not None
+            try:
+                self._file.require(len(each.content))
+                self._capture_file.write(each)
+            except OSError:
+                if self.size:
+                    self.close()
+                else:
+                    self.discard()
+                raise
+            self.size = self._capture_file.size
+            self.duration = self._capture_file.duration
 
     def finish(self) -> None:
         """Bring all of it onto the disk; raises OSError as `write` does."""
@@ -110,36 +125,8 @@ class CaptureWriter:
             with suppress(OSError):
                 self._store.delete(self._key)
 
-    def _open(self, size: int) -> None:
-        """Have the file, and room for `size` bytes."""
-        try:
-            if self._capture_file is None:
-                self._file = self._store.create(self._key, size)
-                self._capture_file = CaptureFile(self._file.file, self._known_format)
-            elif self._file is not None:
-                self._file.require(size)
-        except OSError:
-            self._give_up()
-            raise
-
     def _known_format(self, coding: VideoCodec, _keyframe: bytes) -> PictureFormat:
         return self._formats.get(coding) or PictureFormat()
-
-    def _put(self, encoded: EncodedFragment) -> None:
-        assert self._capture_file is not None
-        try:
-            self._capture_file.write(encoded)
-        except OSError:
-            self._give_up()
-            raise
-        self.size = self._capture_file.size
-        self.duration = self._capture_file.duration
-
-    def _give_up(self) -> None:
-        if self.size:
-            self.close()
-        else:
-            self.discard()
 
 
 class RepairedFile(NamedTuple):

@@ -129,7 +129,7 @@ class Work:
 
     def _transcode(self, request: TranscodeRequest) -> tuple[AudioFrame, ...]:
         transcoder = self._transcoders.pop(request.stream, None) or AudioTranscoder()
-        transcoded = transcoder.transcode_frames(request.frames, last=request.last)
+        transcoded = transcoder.transcode(request.frames, last=request.last)
         if not request.last:
             self._transcoders[request.stream] = transcoder
             if len(self._transcoders) > STREAMS:

@@ -21,20 +21,10 @@ class AudioTranscoder:
     def __init__(self) -> None:
         self._transcoder: AacTranscoder | None = None
 
-    def transcode(self, fragment: MediaFragment) -> MediaFragment:
-        """Return the fragment with AAC alone.
+    def transcode(self, audio_frames: Sequence[AudioFrame], *, last: bool) -> tuple[AudioFrame, ...]:
+        """Return the audio of a fragment as AAC.
 
         The encoder holds up to two frames back for the next fragment, none after the last.
-
-        Raises:
-            CodecError: FFmpeg rejects the audio; the stream's next fragment may do.
-        """
-        if not fragment.needs_transcoding and self._transcoder is None:
-            return fragment
-        return with_audio(fragment, self.transcode_frames(fragment.audio_frames, last=fragment.last))
-
-    def transcode_frames(self, audio_frames: Sequence[AudioFrame], *, last: bool) -> tuple[AudioFrame, ...]:
-        """As `transcode`, for the audio of a fragment alone.
 
         Raises:
             CodecError: FFmpeg rejects the audio; the stream's next fragment may do.

@@ -82,7 +82,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 def mux(fragment: MediaFragment) -> Segment:
     """Write a fragment as a file in the container of its codec, in MPEG-TS where it has no pictures.
 
-    Its audio is AAC (see `AudioTranscoder`). Blocking: about 0.2 ms for a second of stream.
+    Its audio is AAC. Blocking: about 0.2 ms for a second of stream.
 
     Raises:
         CodecError: FFmpeg rejects the bytes; the stream's next fragment may do.

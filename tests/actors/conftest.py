@@ -202,7 +202,7 @@ class InProcessSound(Probe):
         super().handle(message)
         transcoder = self.transcoders.setdefault(message.stream, AudioTranscoder())
         try:
-            return transcoder.transcode_frames(message.frames, last=message.last)
+            return transcoder.transcode(message.frames, last=message.last)
         except CodecError as error:
             return Failure(error)
 

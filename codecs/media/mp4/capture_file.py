@@ -17,7 +17,6 @@ import msgspec
 
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
 from motorpool.codecs.media.mp4.boxes import (
     NO_SYNC,
@@ -94,7 +93,6 @@ class CaptureFile:
         """Units for which there was no room in the header: more tracks than a camera has."""
         self._file = file
         self._probe = probe
-        self._transcoder = AudioTranscoder()
         self._track_numbers: dict[TrackKey, int] = {}
         self._tracks: list[Track] = []
         self._track_ends: list[int] = []
@@ -106,21 +104,11 @@ class CaptureFile:
         """Seconds, of the longest track."""
         return max(self._track_ends, default=0) / TICKS_PER_SECOND
 
-    def is_quick(self, fragment: MediaFragment) -> bool:
-        """Whether `encode` takes no longer than muxing a segment of it."""
-        return (
-            fragment.coding is None or fragment.coding in self._track_numbers
-        ) and not fragment.needs_transcoding
-
     def encode(self, fragment: MediaFragment) -> EncodedFragment | None:
-        """Return what the fragment adds, to be passed to `write` before the next one. Not blocking.
+        """Return what a fragment adds, to be passed to `write` before the next one. Not blocking.
 
-        None where it holds nothing complete (the first audio of an encoder).
-
-        Raises:
-            CodecError: FFmpeg rejects its audio.
+        Its audio is AAC. None where it holds nothing.
         """
-        fragment = self._transcoder.transcode(fragment)
         if not fragment.pictures and not fragment.audio_frames:
             return None
         if self._start is None:

@@ -474,7 +474,7 @@ class TestTrouble:
                 raise OSError(errno.ENOSPC, "No space left on device")
 
             with monkeypatch.context() as patch:
-                patch.setattr(CaptureWriter, "write_encoded", refuse)
+                patch.setattr(CaptureWriter, "write", refuse)
                 await captures.show(film(6)[20:])
                 await time.passes(5, step=1)
             failed = await captures.record()
@@ -517,7 +517,7 @@ class TestTrouble:
                 raise RuntimeError("a bug")
 
             with monkeypatch.context() as patch:
-                patch.setattr(CaptureWriter, "write_encoded", crash)
+                patch.setattr(CaptureWriter, "write", crash)
                 await captures.show(film(6)[20:])
                 await time.passes(5, step=1)
             await time.passes(2, step=0.5)

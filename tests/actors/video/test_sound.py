@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import trio
+from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.actors.video.sound import (
     IDLE_SECONDS,
@@ -18,7 +19,6 @@ from motorpool.actors.video.sound import (
 )
 from motorpool.actors.video.worker_process import COMMAND
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import AudioCoding
 from motorpool.runtime import ChildSpec
@@ -72,7 +72,7 @@ def opened(tree):
 async def test_each_stream_has_an_encoder_that_lives_from_fragment_to_fragment(opened):
     async with opened() as (system, sound):
         streams = [SoundTranscoder(system) for _ in range(3)]
-        expected = AudioTranscoder()
+        expected = FragmentTranscoder()
         for start, last in ((0, False), (25, False), (50, True)):
             piece = fragment(telephone(25, start), last=last)
             wanted = expected.transcode(piece)

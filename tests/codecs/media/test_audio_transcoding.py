@@ -1,4 +1,5 @@
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
+from tests.fragment_transcoder import FragmentTranscoder
+
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import AudioCoding
 
@@ -17,11 +18,11 @@ def telephone(count: int) -> tuple[AudioFrame, ...]:
 def test_aac_is_carried_as_it_came() -> None:
     sounds = tuple(AudioFrame(SECOND + 11_520 * n, AudioCoding.AAC, b"frame", 1024) for n in range(3))
     fragment = cut_of(*sounds)
-    assert AudioTranscoder().transcode(fragment) is fragment
+    assert FragmentTranscoder().transcode(fragment).audio_frames == sounds
 
 
 def test_what_stays_in_the_encoder_comes_with_the_next_cut_and_all_of_it_after_the_last() -> None:
-    transcoder = AudioTranscoder()
+    transcoder = FragmentTranscoder()
     first = transcoder.transcode(cut_of(*telephone(25))).audio_frames
     last = transcoder.transcode(cut_of(last=True)).audio_frames
     # 8,000 samples and the encoder's own 1024 before them, in frames of 1024.
@@ -33,11 +34,11 @@ def test_what_stays_in_the_encoder_comes_with_the_next_cut_and_all_of_it_after_t
 
 def test_aac_after_telephone_sound_comes_behind_what_the_encoder_still_held() -> None:
     aac = AudioFrame(2 * SECOND, AudioCoding.AAC, b"frame", 1024)
-    transcoded = AudioTranscoder().transcode(cut_of(*telephone(25), aac)).audio_frames
+    transcoded = FragmentTranscoder().transcode(cut_of(*telephone(25), aac)).audio_frames
     assert transcoded[-1] == aac
     assert len(transcoded) == 10
 
 
 def test_a_cut_whose_sound_all_stays_in_the_encoder_still_has_sound() -> None:
-    transcoded = AudioTranscoder().transcode(cut_of(*telephone(1)))
+    transcoded = FragmentTranscoder().transcode(cut_of(*telephone(1)))
     assert (transcoded.audio_frames, transcoded.has_audio) == ((), True)

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
@@ -114,7 +114,7 @@ class Server:
     def __init__(self, part_seconds: float = 0.0) -> None:
         self.codec = Jt1078Parser()
         self.segmenter = Segmenter(1.0, part_seconds=part_seconds)
-        self.transcoder = AudioTranscoder()
+        self.transcoder = FragmentTranscoder()
         self.playlist = LivePlaylist(window=4, target_seconds=1.0, part_seconds=part_seconds)
         self.viewer = Viewer(self.playlist)
         self.payloads: list[bytes] = []

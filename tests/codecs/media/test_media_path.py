@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import m3u8
 import pytest
+from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.bench.vehicles.jt1078 import Jt1078Sender
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
@@ -28,7 +28,7 @@ class Server:
         self.channel = channel
         self.codec = Jt1078Parser()
         self.segmenter = Segmenter(1.0)
-        self.transcoder = AudioTranscoder()
+        self.transcoder = FragmentTranscoder()
         self.segments: list[Segment] = []
         self.now = 50.0
 

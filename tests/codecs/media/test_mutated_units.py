@@ -6,15 +6,16 @@ import io
 import random
 from contextlib import suppress
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.bench.load.mutations import mutated
 from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media import annexb, h264, h265
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
 from motorpool.codecs.media.jt1078.parser import Jt1078Parser
@@ -40,7 +41,7 @@ class Consumer:
     def __init__(self) -> None:
         self.parser = Jt1078Parser()
         self.segmenter = Segmenter(0.2)
-        self.transcoder = AudioTranscoder()
+        self.transcoder = FragmentTranscoder()
         self.capture = CaptureFile(io.BytesIO(), probe)
         self.units = 0
 
@@ -57,13 +58,15 @@ class Consumer:
     def _consume(self, fragment) -> None:
         if fragment is None:
             return
-        with suppress(CodecError):
+        try:
             fragment = self.transcoder.transcode(fragment)
-            mux(fragment)
+        except CodecError:
+            fragment = msgspec.structs.replace(fragment, audio_frames=())
         with suppress(CodecError):
-            encoded = self.capture.encode(fragment)
-            if encoded is not None:
-                self.capture.write(encoded)
+            mux(fragment)
+        encoded = self.capture.encode(fragment)
+        if encoded is not None:
+            self.capture.write(encoded)
 
 
 def units_of(film, coding: Coding, sound: Coding) -> list[AccessUnit]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import av
 import pytest
+from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
@@ -22,7 +22,7 @@ START = 10 * SECOND
 
 
 def segments_of(units: list[AccessUnit], target: float = 1.0, **options: int) -> list[Segment]:
-    segmenter, transcoder = Segmenter(target, **options), AudioTranscoder()
+    segmenter, transcoder = Segmenter(target, **options), FragmentTranscoder()
     fragments = [segmenter.push(unit, unit.timestamp / 1000) for unit in units]
     return [
         mux(transcoder.transcode(fragment))
@@ -119,7 +119,7 @@ def test_bytes_that_are_no_film_raise_a_codec_error() -> None:
 
 
 def test_sound_too_short_for_a_frame_comes_with_the_next_segment(play) -> None:
-    transcoder = AudioTranscoder()
+    transcoder = FragmentTranscoder()
     sounds = tuple(AudioFrame(START + 3600 * n, AudioCoding.G711A, b"\xd5" * 320, 320) for n in range(2))
     first = mux(transcoder.transcode(MediaFragment(START, START + 7200, None, (), sounds, False, True, 0.0)))
     assert first.data == b""

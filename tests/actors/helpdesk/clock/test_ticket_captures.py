@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from tests.actors.capture_at import CaptureAt
 from tests.actors.helpdesk.clock.test_rule_follower import alarms, rules_spec, set_rules, store
+from tests.fragment_transcoder import FragmentTranscoder
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.deliveries import OutgoingServices
@@ -439,8 +440,9 @@ async def test_after_a_crash_what_is_whole_of_the_file_is_evidence(
 ):
     name = new_file_name(clock.now())
     writer = CaptureAt(tmp_path / "van 1" / name)
-    segmenter = Segmenter(live=False)
-    writer.write(cut for unit in SOUND if (cut := segmenter.push(unit, 0.0)) is not None)
+    segmenter, transcoder = Segmenter(live=False), FragmentTranscoder()
+    cuts = [segmenter.push(unit, 0.0) for unit in SOUND]
+    writer.add([transcoder.transcode(cut) for cut in cuts if cut is not None])
     writer.close()
     whole = writer.path.read_bytes()
     writer.path.write_bytes(whole + whole[-100:])

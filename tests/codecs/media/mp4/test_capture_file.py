@@ -13,6 +13,7 @@ import av
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
@@ -47,9 +48,9 @@ def add(film: CaptureFile, fragment: MediaFragment) -> None:
 
 def capture(fragments: list[MediaFragment], *, finish: bool = True) -> bytes:
     file = io.BytesIO()
-    film = CaptureFile(file, probe)
+    film, transcoder = CaptureFile(file, probe), FragmentTranscoder()
     for fragment in fragments:
-        add(film, fragment)
+        add(film, transcoder.transcode(fragment))
     if finish:
         film.finish()
     assert film.size == len(file.getvalue())
