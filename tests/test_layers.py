@@ -73,7 +73,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "forwarding": {"http", "messages", "words", "work"},
         "geocoding": {"http", "messages", "rules"},
         "timed_events": {"messages", "rules", "work"},
-        "video": {"files", "messages", "work"},
+        "video": {"accounts", "files", "messages", "work"},
         "cluster": {"files", "messages", "rules", "work"},
         "footage": {"accounts", "messages", "video"},
         "upkeep": {"files", "messages"},

@@ -6,38 +6,25 @@ it, by comparison, and leases what it fetches; a request whose server is gone is
 """
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 import trio
 
-from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
-from motorpool.actors.messages.access import ACCESS, MaySee
-from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.footage import FootageRequestsChanged
 from motorpool.actors.video.capture_records import SERVER_ENDED
-from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures
-from motorpool.actors.video.recording_capture import (
-    NotCaptured,
-    capture_recording,
-    end_capture,
-    is_playing,
-)
+from motorpool.actors.video.leased_captures import LEASE, PAGE, RETRY, LeasedCaptures, audited, capturing_user
+from motorpool.actors.video.recording_capture import NotCaptured, capture_recording, end_capture
 from motorpool.runtime import ActorError
-from motorpool.storage.accounts import audit, server, users
+from motorpool.storage.accounts import audit
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
-from motorpool.storage.records import AuditAction
 from motorpool.storage.video import captures, footage_requests
 from motorpool.storage.video.footage_requests import FootageRequest, Status
 
-RETRY = timedelta(seconds=30)
-"""Delay before the next attempt."""
 MAX_ATTEMPTS = 3
 """Captures opened for a request, without any video, after which it has failed."""
-PAGE = 500
-"""Requests that are read at once."""
 STARTS = 8
 """Requests that are begun at the same time."""
 NO_RIGHT = "the user may not capture video of the device"
@@ -76,41 +63,11 @@ class FootageRequests(LeasedCaptures[FootageRequestsChanged, FootageRequest]):
             await self._end(request, "EXPIRED", request.reason or NOT_IN_TIME)
         slots = trio.CapacityLimiter(STARTS)
         async with trio.open_nursery() as nursery:
-            for request in await self._startable(held, now):
+            for request in await self.startable({request.device_id for request in held}, now):
                 nursery.start_soon(self._begin_in_turn, request, slots)
 
-    async def _startable(self, held: Sequence[FootageRequest], now: datetime) -> list[FootageRequest]:
-        """Return requests for connected devices that may begin, one of each device."""
-        found: list[FootageRequest] = []
-        busy = {request.device_id for request in held}
-        last: FootageRequest | None = None
-        while True:
-            page = await self._rows.due(self._database, now=now, after=last, limit=PAGE)
-            ids = tuple({request.device_id for request in page})
-            statuses = (
-                await self.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids, here=True)) if ids else {}
-            )
-            for request in page:
-                status = statuses.get(request.device_id)
-                if status is None or status.status == "offline" or request.device_id in busy:
-                    continue
-                busy.add(request.device_id)
-                if not await is_playing(self.context.system, request.device_id, request.channel):
-                    found.append(request)
-            if len(page) < PAGE:
-                return found
-            last = page[-1]
-
     async def _may_fetch(self, request: FootageRequest, now: datetime) -> bool:
-        """Return whether the user has all the rights that it takes, at this moment."""
-        user = await users.TABLE.fetch(self._database, request.user_id)
-        if user is None or not may_log_in(user, now):
-            return False
-        settings = await server.fetch(self._database)
-        if not (may_capture_video(user, settings) and may_send_commands(user, settings)):
-            return False
-        seen = MaySee(0 if user.administrator else user.id, request.device_id)
-        return await self.context.system.ref(ACCESS).ask(seen)
+        return await capturing_user(self.context.system, self._database, request, now) is not None
 
     async def _begin_in_turn(self, request: FootageRequest, slots: trio.CapacityLimiter) -> None:
         async with slots:
@@ -154,7 +111,8 @@ class FootageRequests(LeasedCaptures[FootageRequestsChanged, FootageRequest]):
             if await footage_requests.name_capture(
                 transaction, request.id, self._holder, capture_id=record.id, file_name=record.file_name
             ):
-                await audit.record(transaction, _audited(request, record.file_name, now))
+                entry = audited(request, record.file_name, now, footageRequestId=request.id)
+                await audit.record(transaction, entry)
 
     async def _settle(self, request: FootageRequest) -> None:
         """Store how the capture of a request has ended, if it has."""
@@ -182,18 +140,3 @@ class FootageRequests(LeasedCaptures[FootageRequestsChanged, FootageRequest]):
         now = self.context.clock.now()
         if await footage_requests.end(self._database, request, status, reason, now=now):
             self.context.log.info("footage request %d: %s %s", request.id, status.lower(), reason)
-
-
-def _audited(request: FootageRequest, file_name: str, now: datetime) -> AuditAction:
-    return AuditAction(
-        action_time=now,
-        user_id=request.user_id,
-        action_type="capture",
-        object_type="device",
-        object_id=request.device_id,
-        attributes={
-            "channel": request.channel,
-            "fileName": file_name,
-            "footageRequestId": request.id,
-        },
-    )

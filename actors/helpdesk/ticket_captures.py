@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 import trio
 
-from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.files.media_store import MediaStore, media_key
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.capture_evidence import author_of, entry_of, file_attributes, measure_file
@@ -22,29 +21,26 @@ from motorpool.actors.helpdesk.facts import Change
 from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_writer import announce, write
 from motorpool.actors.mailings.ticket_mails import TicketMails
-from motorpool.actors.messages.access import ACCESS, MaySee
-from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.messages.tickets import TicketCapturesWaiting
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.capture_files import repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture
-from motorpool.actors.video.leased_captures import LEASE, LeasedCaptures
+from motorpool.actors.video.leased_captures import LEASE, PAGE, RETRY, LeasedCaptures, audited, capturing_user
 from motorpool.actors.video.recording_capture import (
     NotCaptured,
     begin_capture,
     capture_recording,
     end_capture,
-    is_playing,
 )
 from motorpool.runtime import ActorError
-from motorpool.storage.accounts import audit, server, users
+from motorpool.storage.accounts import audit
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.helpdesk import companies, ticket_captures, ticket_files
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
 from motorpool.storage.helpdesk.ticket_files import FileFacts
-from motorpool.storage.records import AuditAction, Device
+from motorpool.storage.records import Device
 from motorpool.storage.video import captures
 from motorpool.storage.video.captures import CaptureRecord
 
@@ -52,10 +48,6 @@ GRACE = timedelta(minutes=5)
 """How long the server that has the file of a capture may take to come back."""
 MAX_ATTEMPTS = 3
 """Starts of a recording capture, with nothing left of it, after which it has failed."""
-RETRY = timedelta(seconds=30)
-"""Delay before the next attempt to begin a capture."""
-BATCH = 500
-"""Captures that are read at once."""
 STARTS = 8
 """Captures that begin at the same time."""
 NO_RIGHT = "the user of the rule may not capture video of the device"
@@ -97,9 +89,10 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
     async def take(self, held: Sequence[TicketCapture], now: datetime) -> None:
         """End what may not go on, and begin what may."""
         await self._each([capture for capture in held if capture.rule], self._check_right)
-        await self._each(await self._rows.lapsed(self._database, now=now, limit=BATCH), self._take_over)
-        await self._each(await self._rows.expired(self._database, now=now, limit=BATCH), self._expire)
-        await self._each(await self._startable(held, now), self._begin, at_once=STARTS)
+        await self._each(await self._rows.lapsed(self._database, now=now, limit=PAGE), self._take_over)
+        await self._each(await self._rows.expired(self._database, now=now, limit=PAGE), self._expire)
+        busy = {capture.device_id for capture in held if capture.rule and not capture.live}
+        await self._each(await self.startable(busy, now), self._begin, at_once=STARTS)
 
     async def _each(
         self,
@@ -129,45 +122,10 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
                 if capture.id not in self._aside:
                     nursery.start_soon(one, capture)
 
-    async def _startable(self, held: Sequence[TicketCapture], now: datetime) -> list[TicketCapture]:
-        """Return captures of connected devices that may begin, one recording of a device at a time.
-
-        `held` are those that this server runs. A playback that is kept for its viewers is not replaced.
-        """
-        found: list[TicketCapture] = []
-        busy = {capture.device_id for capture in held if capture.rule and not capture.live}
-        last: TicketCapture | None = None
-        directory = self.context.system.ref(DIRECTORY)
-        while len(found) < BATCH:
-            page = await self._rows.due(self._database, now=now, after=last, limit=BATCH)
-            ids = tuple({capture.device_id for capture in page})
-            statuses = await directory.ask(GetDeviceStatuses(ids, here=True)) if ids else {}
-            for capture in page:
-                status = statuses.get(capture.device_id)
-                if status is None or status.status == "offline":
-                    continue
-                if not capture.live:
-                    if capture.device_id in busy:
-                        continue
-                    busy.add(capture.device_id)
-                    if await is_playing(self.context.system, capture.device_id, capture.channel):
-                        continue
-                found.append(capture)
-            if len(page) < BATCH:
-                break
-            last = page[-1]
-        return found
-
     async def _may_capture(self, capture: TicketCapture) -> bool:
         """Return whether the user of the rule has all the rights that it takes, at this moment."""
-        user = await users.TABLE.fetch(self._database, capture.user_id)
-        if user is None or not may_log_in(user, self.context.clock.now()):
-            return False
-        settings = await server.fetch(self._database)
-        if not may_capture_video(user, settings) or not (capture.live or may_send_commands(user, settings)):
-            return False
-        seen = MaySee(0 if user.administrator else user.id, capture.device_id)
-        if not await self.context.system.ref(ACCESS).ask(seen):
+        user = await capturing_user(self.context.system, self._database, capture, self.context.clock.now())
+        if user is None:
             return False
         membership = await companies.membership(self._database, user.id, capture.company_id)
         return user.administrator or membership.handles_tickets
@@ -231,7 +189,8 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
             entry = entry_of(named, "RECORDING")
             outcome = add_evidence(facts, author_of(named), now, entry, internal=named.internal)
             changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
-            await audit.record(transaction, _audited(named, now))
+            by_rule = audited(named, named.file_name, now, ticketId=named.ticket_id, ruleId=named.rule)
+            await audit.record(transaction, by_rule)
         self._running[capture.id] = record.id
         await announce(self.context.system, changes)
 
@@ -333,19 +292,3 @@ class TicketCaptures(LeasedCaptures[TicketCapturesWaiting, TicketCapture]):
             outcome = add_evidence(facts, author_of(capture), now, attributes, internal=capture.internal)
             changes = await write(transaction, [Change(facts, outcome)], now, self._mails)
         await announce(self.context.system, changes)
-
-
-def _audited(capture: TicketCapture, now: datetime) -> AuditAction:
-    return AuditAction(
-        action_time=now,
-        user_id=capture.user_id,
-        action_type="capture",
-        object_type="device",
-        object_id=capture.device_id,
-        attributes={
-            "channel": capture.channel,
-            "fileName": capture.file_name,
-            "ticketId": capture.ticket_id,
-            "ruleId": capture.rule,
-        },
-    )

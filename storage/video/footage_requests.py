@@ -4,7 +4,7 @@ Rows are taken and ended by comparison, so of several servers that share the dat
 """
 
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -29,6 +29,7 @@ _LOCK = 0x6D70_6672
 class FootageRequest(msgspec.Struct, frozen=True):
     """One request."""
 
+    live: ClassVar[bool] = False
     device_id: int
     channel: int
     start_time: datetime
