@@ -56,19 +56,19 @@ class TranscodeRequest(msgspec.Struct, frozen=True, tag=True):
 class JpegEncoded(msgspec.Struct, frozen=True, tag=True):
     """The reply to `jpeg`."""
 
-    content: bytes
+    result: bytes
 
 
 class FormatFound(msgspec.Struct, frozen=True, tag=True):
     """The reply to `format`."""
 
-    format: PictureFormat
+    result: PictureFormat
 
 
 class AudioTranscoded(msgspec.Struct, frozen=True, tag=True):
     """The reply to a `TranscodeRequest`."""
 
-    frames: tuple[AudioFrame, ...]
+    result: tuple[AudioFrame, ...]
 
 
 class Rejected(msgspec.Struct, frozen=True, tag=True):
@@ -77,7 +77,8 @@ class Rejected(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-WorkerReply = JpegEncoded | FormatFound | AudioTranscoded | Rejected
+WorkerResult = JpegEncoded | FormatFound | AudioTranscoded
+WorkerReply = WorkerResult | Rejected
 
 
 def apply_limits() -> None:

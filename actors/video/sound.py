@@ -11,8 +11,8 @@ import msgspec
 import trio
 
 from motorpool.actors.messages.counters import WORKERS_FAILED
-from motorpool.actors.video.media_worker import AudioTranscoded, Rejected, TranscodeRequest
-from motorpool.actors.video.worker_process import COMMAND, WorkerFailedError, WorkerProcess, WorkerProcesses
+from motorpool.actors.video.media_worker import AudioTranscoded, TranscodeRequest
+from motorpool.actors.video.worker_process import COMMAND, WorkerPool
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import with_audio
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
@@ -20,7 +20,6 @@ from motorpool.codecs.media.units import AudioCoding
 from motorpool.runtime import (
     Actor,
     ActorError,
-    Deferred,
     Failure,
     Kind,
     NodeLocal,
@@ -32,8 +31,6 @@ PROCESSES = 2
 """Each keeps the encoders of 400 streams."""
 TRANSCODE_SECONDS = 15.0
 """Limit of one request, the start of its process included; usually it takes a millisecond."""
-IDLE_SECONDS = 60.0
-"""How long an unused process is kept."""
 WAITING_REQUESTS = 1000
 """Requests that wait for one process; further ones fail at once."""
 
@@ -49,7 +46,6 @@ class TranscodeAudio(msgspec.Struct, Request[tuple[AudioFrame, ...]], NodeLocal,
 
 SOUND: Kind[None, TranscodeAudio] = Kind("sound")
 
-_Reply = Deferred[tuple[AudioFrame, ...]]
 _numbers = itertools.count()
 
 
@@ -58,63 +54,30 @@ class Sound(Actor[TranscodeAudio]):
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
         """`command` starts a process."""
-        self._queues = [
-            trio.open_memory_channel[tuple[TranscodeAudio, _Reply]](WAITING_REQUESTS)
+        self.pools = [
+            WorkerPool(
+                command,
+                size=1,
+                waiting=WAITING_REQUESTS,
+                seconds=TRANSCODE_SECONDS,
+                on_failure=self._failed,
+            )
             for _ in range(PROCESSES)
         ]
-        self.processes = WorkerProcesses(command)
-        """Running processes."""
 
     def handle(self, message: TranscodeAudio) -> object:
         """Queue a request; the reply comes later."""
-        reply = _Reply()
-        try:
-            self._queues[message.stream % PROCESSES][0].send_nowait((message, reply))
-        except trio.WouldBlock:
-            return Failure(CodecError("its sound cannot be transcoded: too much waits for that already"))
-        return reply
+        request = TranscodeRequest(message.stream, message.frames, message.last)
+        reply = self.pools[message.stream % PROCESSES].put(request, AudioTranscoded)
+        return reply or Failure(CodecError("its sound cannot be transcoded: too much waits for that already"))
 
     async def run(self) -> None:
         """Serve requests until cancelled; then no process is left."""
         async with trio.open_nursery() as nursery:
-            for _, queue in self._queues:
-                nursery.start_soon(self._serve, nursery, queue)
+            for pool in self.pools:
+                nursery.start_soon(pool.run)
 
-    async def _serve(
-        self, nursery: trio.Nursery, queue: "trio.MemoryReceiveChannel[tuple[TranscodeAudio, _Reply]]"
-    ) -> None:
-        process: WorkerProcess | None = None
-        try:
-            while True:
-                with trio.move_on_after(IDLE_SECONDS if process is not None else float("inf")) as idle:
-                    message, reply = await queue.receive()
-                if idle.cancelled_caught:
-                    assert process is not None
-                    await self.processes.end(process)
-                    process = None
-                    continue
-                try:
-                    with trio.fail_after(TRANSCODE_SECONDS):
-                        if process is None or process.has_ended:
-                            process = None
-                            process = await self.processes.start(nursery)
-                        request = TranscodeRequest(message.stream, message.frames, message.last)
-                        found = await process.request(request, AudioTranscoded)
-                except (WorkerFailedError, trio.TooSlowError) as error:
-                    reply.answer(Failure(await self._failed(process, error)))
-                    process = None
-                else:
-                    reply.answer(
-                        Failure(CodecError(found.reason)) if isinstance(found, Rejected) else found.frames
-                    )
-        finally:
-            if process is not None:
-                await self.processes.end(process)
-
-    async def _failed(
-        self, process: WorkerProcess | None, error: WorkerFailedError | trio.TooSlowError
-    ) -> CodecError:
-        reason = await self.processes.end_failed(process, error, TRANSCODE_SECONDS)
+    def _failed(self, reason: str) -> CodecError:
         WORKERS_FAILED.labels("sound").inc()
         self.context.log.warning("the process for sound %s", reason)
         return CodecError(f"its sound cannot be transcoded: the process for it {reason}")

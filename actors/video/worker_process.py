@@ -1,22 +1,28 @@
-"""A process of `media_worker.py` as the server sees it: started, spoken to, and ended whatever it does."""
+"""Processes of `media_worker.py` as the server sees them: started, spoken to, and ended whatever they do."""
 
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import trio
 
-from motorpool.actors.video.media_worker import LENGTH_BYTES, Rejected, WorkerReply
+from motorpool.actors.video.media_worker import LENGTH_BYTES, Rejected, WorkerReply, WorkerResult
+from motorpool.codecs.errors import CodecError
+from motorpool.runtime import Deferred, Failure
 
-R = TypeVar("R", bound=WorkerReply)
+R = TypeVar("R", bound=WorkerResult)
+_Waiting = tuple[msgspec.Struct, type[WorkerResult], Deferred[Any]]
+"""A request, the type of its result, and where the reply goes."""
 
 REPLY_BYTES = 64 << 20
 """Largest reply; a process whose decoder was taken over may claim any length."""
 READ_BYTES = 1 << 16
+IDLE_SECONDS = 60.0
+"""How long an unused process is kept, and up to half of that more."""
 EXIT_SECONDS = 1.0
 """A process that closed its pipes has this long to end by itself, so that its exit status is known."""
 COMMAND = (sys.executable, "-m", "motorpool.actors.video.media_worker")
@@ -133,45 +139,114 @@ class WorkerProcess:
 _decode_reply = msgspec.msgpack.Decoder(WorkerReply).decode
 
 
-class WorkerProcesses(dict[int, WorkerProcess]):
-    """The processes of one actor that run, by process id."""
+class WorkerPool:
+    """Processes that serve requests, one at a time each.
 
-    def __init__(self, command: Sequence[str]) -> None:
-        """`command` starts a process."""
-        super().__init__()
-        self._command = command
+    One is started for a request that finds none idle, and ends when it was not needed for a while. One that
+    fails costs its request, and is replaced for the next one. The one used last is used first.
+    """
 
-    async def start(self, nursery: trio.Nursery) -> WorkerProcess:
-        """Start a process; its exit status is collected in the nursery as soon as it has ended.
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        size: int,
+        waiting: int,
+        seconds: float,
+        on_failure: Callable[[str], CodecError],
+    ) -> None:
+        """`command` starts a process, of which at most `size` run; `waiting` requests may wait for one.
 
-        Raises:
-            WorkerFailedError: the system does not start it.
+        `seconds` is the limit of one request, the start of its process included. `on_failure` is told what
+        became of a process that failed, and returns the error of its request.
         """
+        self.processes: dict[int, WorkerProcess] = {}
+        """Running processes, by process id."""
+        self._command = command
+        self._seconds = seconds
+        self._on_failure = on_failure
+        self._send, self._receive = trio.open_memory_channel[_Waiting](waiting)
+        self._slots = trio.Semaphore(size)
+        self._idle: list[tuple[WorkerProcess, float]] = []
+        """Each with the time since when; the one used last at the end."""
+
+    def put(self, request: msgspec.Struct, reply_type: type[WorkerResult]) -> Deferred[Any] | None:
+        """Queue a request; return its reply, a result or a Failure. None where too many wait."""
+        reply: Deferred[Any] = Deferred()
+        try:
+            self._send.send_nowait((request, reply_type, reply))
+        except trio.WouldBlock:
+            return None
+        return reply
+
+    async def run(self) -> None:
+        """Serve requests until cancelled; then no process is left."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._end_idle)
+                async for waiting in self._receive:
+                    await self._slots.acquire()
+                    nursery.start_soon(self._serve, nursery, *waiting)
+        finally:
+            for process in list(self.processes.values()):
+                await self._end(process)
+
+    async def _serve(
+        self,
+        nursery: trio.Nursery,
+        request: msgspec.Struct,
+        reply_type: type[WorkerResult],
+        reply: Deferred[Any],
+    ) -> None:
+        process: WorkerProcess | None = None
+        try:
+            with trio.fail_after(self._seconds):
+                process = await self._take(nursery)
+                found = await process.request(request, reply_type)
+        except (WorkerFailedError, trio.TooSlowError) as error:
+            reply.answer(Failure(self._on_failure(await self._end_failed(process, error))))
+        else:
+            self._idle.append((process, trio.current_time()))
+            reply.answer(Failure(CodecError(found.reason)) if isinstance(found, Rejected) else found.result)
+        finally:
+            self._slots.release()
+
+    async def _take(self, nursery: trio.Nursery) -> WorkerProcess:
+        """Return an idle process, or a new one; raises WorkerFailedError where the system starts none."""
+        while self._idle:
+            process, _ = self._idle.pop()
+            if not process.has_ended:
+                return process
         process = await WorkerProcess.start(self._command)
-        self[process.pid] = process
+        self.processes[process.pid] = process
         nursery.start_soon(self._collect, process)
         return process
 
-    async def end(self, process: WorkerProcess) -> None:
-        """Kill a process and wait until it has ended."""
-        await process.end()
-        self.pop(process.pid, None)
+    async def _collect(self, process: WorkerProcess) -> None:
+        """Collect the exit status of a process as soon as it has ended."""
+        await process.wait()
+        self.processes.pop(process.pid, None)
 
-    async def end_failed(
-        self, process: WorkerProcess | None, error: WorkerFailedError | trio.TooSlowError, seconds: float
+    async def _end_idle(self) -> None:
+        while True:
+            await trio.sleep(IDLE_SECONDS / 2)
+            while self._idle and self._idle[0][1] <= trio.current_time() - IDLE_SECONDS:
+                process, _ = self._idle.pop(0)
+                await self._end(process)
+
+    async def _end_failed(
+        self, process: WorkerProcess | None, error: WorkerFailedError | trio.TooSlowError
     ) -> str:
-        """End a process that failed, or was stopped after `seconds`; return what became of it.
-
-        None stands for one that could not be started.
-        """
+        """End a process that failed; return what became of it. None: it could not be started."""
         if isinstance(error, trio.TooSlowError):
-            reason = f"was stopped after {seconds:g} s"
+            reason = f"was stopped after {self._seconds:g} s"
         else:
             reason = str(error) if process is None else await process.explain(error)
         if process is not None:
-            await self.end(process)
+            await self._end(process)
         return reason
 
-    async def _collect(self, process: WorkerProcess) -> None:
-        await process.wait()
-        self.pop(process.pid, None)
+    async def _end(self, process: WorkerProcess) -> None:
+        """Kill a process and wait until it has ended."""
+        await process.end()
+        self.processes.pop(process.pid, None)

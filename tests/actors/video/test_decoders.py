@@ -11,14 +11,13 @@ import trio
 from motorpool.actors.video.decoders import (
     DECODE_SECONDS,
     DECODERS,
-    IDLE_SECONDS,
     PROCESSES,
     WAITING_REQUESTS,
     Decoders,
     EncodeJpeg,
     ProbeFormat,
 )
-from motorpool.actors.video.worker_process import COMMAND
+from motorpool.actors.video.worker_process import COMMAND, IDLE_SECONDS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.h265 import H265
@@ -44,7 +43,7 @@ def opened(tree):
         spec = ChildSpec(kind=DECODERS, factory=build, mailbox_size=WAITING_REQUESTS)
         async with tree(spec) as system:
             yield system.ref(DECODERS), made[-1]
-        assert made[-1].processes == {}
+        assert made[-1].pool.processes == {}
 
     return open_decoders
 
@@ -68,10 +67,10 @@ async def gone(pid):
 async def test_key_frames_are_decoded_one_after_another_in_the_same_process(opened, film):
     keyframe = film(1)[0].payload
     async with opened() as (ref, made):
-        assert made.processes == {}
+        assert made.pool.processes == {}
         jpeg = await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE)
         assert jpeg.startswith(b"\xff\xd8\xff")
-        (pid,) = made.processes
+        (pid,) = made.pool.processes
         found = await ref.ask(ProbeFormat(H264, keyframe), PATIENCE)
         assert (found.width, found.height, found.chroma, found.depth) == (64, 64, 1, 8)
         for payload in (b"", SPOILT, keyframe[: len(keyframe) // 4], os.urandom(5000)):
@@ -79,12 +78,12 @@ async def test_key_frames_are_decoded_one_after_another_in_the_same_process(open
                 with pytest.raises(CodecError, match="the key frame does not decode"):
                     await ref.ask(request, PATIENCE)
         assert await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE) == jpeg
-        assert list(made.processes) == [pid]
+        assert list(made.pool.processes) == [pid]
         # A process that is killed while it waits costs nothing.
         os.kill(pid, signal.SIGKILL)
         await gone(pid)
         assert await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE) == jpeg
-        (later,) = made.processes
+        (later,) = made.pool.processes
         assert later != pid
     assert not exists(later)
 
@@ -93,7 +92,7 @@ async def test_a_decoder_that_hangs_costs_its_key_frame_and_not_the_next_one(ope
     keyframe = film(1)[0].payload
     async with opened() as (ref, made):
         await ref.ask(EncodeJpeg(H264, keyframe), PATIENCE)
-        (pid,) = made.processes
+        (pid,) = made.pool.processes
         os.kill(pid, signal.SIGSTOP)
         failures = []
 
@@ -139,7 +138,7 @@ async def test_a_decoder_that_crashes_or_lies_is_a_clear_error(opened, time, lin
             while not failures:
                 await time.passes(0.02)
         assert failures[0].startswith(f"the key frame does not decode: {reason}")
-        assert made.processes == {}
+        assert made.pool.processes == {}
 
 
 async def test_a_program_that_cannot_be_started_is_an_error(opened):
@@ -160,15 +159,15 @@ async def test_no_more_processes_than_allowed_and_no_more_requests_wait(opened):
 
         for number in range(PROCESSES):
             nursery.start_soon(ask, number)
-        while len(made.processes) < PROCESSES:
+        while len(made.pool.processes) < PROCESSES:
             await trio.testing.wait_all_tasks_blocked(0.01)
         # One more is in the hand of the distributor.
         for number in range(WAITING_REQUESTS + 1 + 3):
             nursery.start_soon(ask, number)
         await trio.testing.wait_all_tasks_blocked(0.01)
         assert [text for _, text in refused] == ["too many key frames wait to be decoded"] * 3
-        assert len(made.processes) == PROCESSES
-        pids = list(made.processes)
+        assert len(made.pool.processes) == PROCESSES
+        pids = list(made.pool.processes)
         nursery.cancel_scope.cancel()
     assert [pid for pid in pids if exists(pid)] == []
 
@@ -176,12 +175,12 @@ async def test_no_more_processes_than_allowed_and_no_more_requests_wait(opened):
 async def test_a_process_that_nobody_needs_ends(opened, film, time):
     async with opened() as (ref, made):
         await ref.ask(ProbeFormat(H264, film(1)[0].payload), PATIENCE)
-        (pid,) = made.processes
+        (pid,) = made.pool.processes
         await time.passes(IDLE_SECONDS - 1, step=1)
         assert exists(pid)
         await time.passes(IDLE_SECONDS, step=1)
         await gone(pid)
-        assert made.processes == {}
+        assert made.pool.processes == {}
 
 
 async def test_a_process_ends_with_its_input_and_cannot_take_all_memory_or_write_files(tmp_path):

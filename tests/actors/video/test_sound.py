@@ -9,7 +9,6 @@ import trio
 from tests.fragment_transcoder import FragmentTranscoder
 
 from motorpool.actors.video.sound import (
-    IDLE_SECONDS,
     PROCESSES,
     SOUND,
     TRANSCODE_SECONDS,
@@ -17,7 +16,7 @@ from motorpool.actors.video.sound import (
     SoundTranscoder,
     TranscodeAudio,
 )
-from motorpool.actors.video.worker_process import COMMAND
+from motorpool.actors.video.worker_process import COMMAND, IDLE_SECONDS
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment
 from motorpool.codecs.media.units import AudioCoding
@@ -37,6 +36,11 @@ def telephone(count, start=0):
 def fragment(frames, *, last=False):
     end = frames[-1].pts + 3600 if frames else 0
     return MediaFragment(0, end, None, (), tuple(frames), False, True, 0.0, last=last)
+
+
+def processes(sound):
+    """The process ids of its running processes."""
+    return [pid for pool in sound.pools for pid in pool.processes]
 
 
 def exists(pid):
@@ -61,7 +65,7 @@ def opened(tree):
             return await self.running.__aenter__(), self.made[-1]
 
         async def __aexit__(self, *error):
-            pids = list(self.made[-1].processes)
+            pids = list(processes(self.made[-1]))
             done = await self.running.__aexit__(*error)
             assert [pid for pid in pids if exists(pid)] == []
             return done
@@ -78,7 +82,7 @@ async def test_each_stream_has_an_encoder_that_lives_from_fragment_to_fragment(o
             wanted = expected.transcode(piece)
             for stream in streams:
                 assert await stream.transcode(piece) == wanted
-        assert 1 <= len(sound.processes) <= PROCESSES
+        assert 1 <= len(processes(sound)) <= PROCESSES
         # After the last fragment nothing is held back, and a fragment without sound costs nothing.
         assert not streams[0].is_needed(fragment((), last=True))
 
@@ -89,7 +93,7 @@ async def test_what_is_aac_already_is_left_alone(opened):
         aac = AudioFrame(0, AudioCoding.AAC, b"", 1024)
         for piece in (fragment((aac,)), fragment((aac,), last=True), fragment(())):
             assert await stream.transcode(piece) is piece
-        assert sound.processes == {}
+        assert processes(sound) == []
         # AAC after telephone sound ends the encoder, which drains what it holds.
         await stream.transcode(fragment(telephone(25)))
         assert stream.is_needed(fragment((aac,)))
@@ -103,11 +107,11 @@ async def test_a_process_that_is_killed_costs_nothing_but_what_its_encoders_held
     async with opened() as (system, sound):
         stream = SoundTranscoder(system)
         before = await stream.transcode(fragment(telephone(25)))
-        (pid,) = sound.processes
+        (pid,) = processes(sound)
         os.kill(pid, signal.SIGKILL)
         while exists(pid):
             await trio.testing.wait_all_tasks_blocked(0.01)
-        assert sound.processes == {}
+        assert processes(sound) == []
         after = await stream.transcode(fragment(telephone(25, 25)))
         assert before.audio_frames
         assert after.audio_frames[0].pts > before.audio_frames[-1].pts
@@ -132,7 +136,7 @@ async def test_a_process_that_fails_is_an_error_of_the_fragment_that_it_had(open
         async with trio.open_nursery() as nursery:
             nursery.start_soon(transcode)
             if how == "hangs":
-                while not sound.processes:
+                while not processes(sound):
                     await time.settle()
                 await time.passes(TRANSCODE_SECONDS + 1)
             while not failures:
@@ -144,17 +148,17 @@ async def test_a_process_that_fails_is_an_error_of_the_fragment_that_it_had(open
             "starts not": "cannot be started",
         }[how]
         assert failures[0].startswith(f"its sound cannot be transcoded: the process for it {reason}")
-        assert sound.processes == {}
+        assert processes(sound) == []
         assert f"the process for sound {reason}" in caplog.text
 
 
 async def test_a_process_that_nobody_needs_ends(opened, time):
     async with opened() as (system, sound):
         await system.ref(SOUND).ask(TranscodeAudio(1, telephone(2), True), PATIENCE)
-        (pid,) = sound.processes
+        (pid,) = processes(sound)
         await time.passes(IDLE_SECONDS - 1, step=1)
         assert exists(pid)
         await time.passes(2, step=1)
-        while sound.processes:
+        while processes(sound):
             await trio.testing.wait_all_tasks_blocked(0.01)
         assert not exists(pid)
