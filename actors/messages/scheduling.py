@@ -67,14 +67,7 @@ class QueueExpired(msgspec.Struct, frozen=True, gc=False):
     run_id: int
 
 
-class ReplyDue(msgspec.Struct, frozen=True, gc=False):
-    """The reply to a manual run is due; sent by the dispatcher to itself."""
-
-    number: int
-    """The number that PendingRunReplies.add returned."""
-
-
-DispatcherMessage = EdgeReached | StepsDue | RunNow | QueueExpired | ReplyDue | CheckDue
+DispatcherMessage = EdgeReached | StepsDue | RunNow | QueueExpired | CheckDue
 DISPATCHER: Kind[None, DispatcherMessage] = Kind("dispatcher")
 
 

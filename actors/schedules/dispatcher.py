@@ -24,14 +24,12 @@ from motorpool.actors.messages.scheduling import (
     DispatcherMessage,
     EdgeReached,
     QueueExpired,
-    ReplyDue,
     RunNow,
     StepsDue,
 )
 from motorpool.actors.schedules.delayed_steps import DelayedSteps
 from motorpool.actors.schedules.edge_queue import EdgeQueue
 from motorpool.actors.schedules.manual_runs import ManualRun, ManualRuns
-from motorpool.actors.schedules.pending_run_replies import PendingRunReplies
 from motorpool.actors.schedules.step_outcomes import StepOutcomes, count_outcome
 from motorpool.actors.schedules.step_recovery import (
     fail_interrupted,
@@ -58,8 +56,6 @@ MANUAL_RUN_SECONDS = 5.0
 """A manual run that has waited longer is not begun: its caller has given up."""
 MAX_UNSENT_STEPS = 2_000
 """Steps that wait for the sender, beyond which no further edge is processed."""
-REPLY_SECONDS = 3.0
-"""A manual run is answered after this at the latest, whether or not its first steps have an outcome."""
 CHECK_SECONDS = 30.0
 """Between two searches for overdue steps."""
 STOP_SECONDS = 4.0
@@ -67,7 +63,7 @@ STOP_SECONDS = 4.0
 
 
 class Dispatcher(Actor[DispatcherMessage]):
-    """One task commits edges and starts steps; the sender, the outcomes and the replies have one each."""
+    """One task commits edges and starts steps; the sender, the outcomes and each reply have their own."""
 
     def __init__(
         self,
@@ -88,7 +84,6 @@ class Dispatcher(Actor[DispatcherMessage]):
         """Whether this server has the duty now, and has not read what the one before it left."""
         self._status_seconds = status_seconds
         self._edges = EdgeQueue()
-        self._manual_runs = ManualRuns()
         self._delayed = DelayedSteps()
         self._delay_timer: Timer | None = None
         self._expired_in_queue: list[int] = []
@@ -98,15 +93,14 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._commit_lock = trio.Lock()
         """At most one connection of the pool is held for edges, steps and outcomes together."""
         self._retry = StorageRetry(on_retry=self._on_retry, on_dropped=self._on_dropped)
-        self._replies = PendingRunReplies(database)
         self._outcomes = StepOutcomes(
             database,
             reconnect_grace_seconds=reconnect_grace_seconds,
             commit_lock=self._commit_lock,
             retry=self._retry,
-            on_committed=self._replies.step_committed,
             on_delayed=self._delay,
         )
+        self._manual_runs = ManualRuns(database, self._outcomes)
         self._sender = StepSender(self._outcomes.add)
         self._stopping = False
         self._edges_done = trio.Event()
@@ -133,8 +127,6 @@ class Dispatcher(Actor[DispatcherMessage]):
                 self._expired_in_queue.append(message.run_id)
             case CheckDue():
                 self._check_due = True
-            case ReplyDue():
-                self._replies.expire(message.number)
             case _:
                 assert_never(message)
         self._work_arrived.set()
@@ -150,11 +142,10 @@ class Dispatcher(Actor[DispatcherMessage]):
         await self._retry.call(self._recover)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._outcomes.run)
-            nursery.start_soon(self._replies.run)
             nursery.start_soon(self._sender.run, self.context.system)
             if self._duty is not None:
                 nursery.start_soon(self._follow_duty, self._duty)
-            await self._process()
+            await self._process(nursery)
             self._edges_done.set()
             await trio.sleep_forever()
 
@@ -211,7 +202,7 @@ class Dispatcher(Actor[DispatcherMessage]):
 
     # Edges, delayed steps and manual runs
 
-    async def _process(self) -> None:
+    async def _process(self, nursery: trio.Nursery) -> None:
         while not self._stopping:
             self._work_arrived.clear()
             if self._take_over_due:
@@ -224,7 +215,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             if self._sender.waiting >= MAX_UNSENT_STEPS:
                 await self._outcomes.changed.wait()
             elif self._manual_runs:
-                await self._run_now(self._manual_runs.take())
+                await self._run_now(self._manual_runs.take(), nursery)
             elif self._delayed.next_due <= (now := self.context.clock.monotonic()):
                 await self._store(self._delayed.pop_due(now, BATCH_ROWS), self._start_delayed)
             elif self._edges:
@@ -241,7 +232,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             except Exception as error:
                 await self._retry.resume(batch, store, error)
 
-    async def _run_now(self, run: ManualRun) -> None:
+    async def _run_now(self, run: ManualRun, nursery: trio.Nursery) -> None:
         """Begin a manual run. It is not retried: nothing would keep a retry from sending everything twice."""
         try:
             async with self._commit_lock:
@@ -253,8 +244,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             self._commit_uncertain = True
             run.reply.answer(Failure(error))
         else:
-            number = self._replies.add(run.reply, run_ids, self._outcomes.in_flight.intersection(run_ids))
-            self.context.after(REPLY_SECONDS, ReplyDue(number))
+            nursery.start_soon(self._manual_runs.answer, run.reply, run_ids)
 
     async def _fire_edges(self, occurrences: Sequence[EdgeOccurrence]) -> None:
         database = self._held_database()

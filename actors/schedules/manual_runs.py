@@ -1,16 +1,26 @@
-"""Runs that users ask for, while they wait for a transaction."""
+"""Runs that users ask for, while they wait for a transaction, and then for outcomes to reply with."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import trio
+
 from motorpool.actors.messages.scheduling import RunNow
-from motorpool.actors.schedules.pending_run_replies import Reply
+from motorpool.actors.schedules.step_outcomes import StepOutcomes
 from motorpool.runtime import Clock, Deferred, Failure
-from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.database.database import Database
+from motorpool.storage.errors import StorageError, StorageUnavailable
+from motorpool.storage.records import ScheduledCommandRun
+from motorpool.storage.schedules import runs
 from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
 
 MAX_QUEUED_RUNS = 100
 """Runs that wait; beyond it they fail."""
+REPLY_SECONDS = 3.0
+"""A run is answered after this at the latest, whether or not its first steps have an outcome."""
+
+Reply = Deferred[list[ScheduledCommandRun] | Failure]
 
 
 class ManualRun(NamedTuple):
@@ -25,8 +35,11 @@ class ManualRun(NamedTuple):
 class ManualRuns:
     """Part of the dispatcher: first in, first out."""
 
-    def __init__(self) -> None:
+    def __init__(self, database: Database, outcomes: StepOutcomes) -> None:
+        self._database = database
+        self._outcomes = outcomes
         self._runs: deque[ManualRun] = deque()
+        self._reading = trio.Lock()
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -50,3 +63,15 @@ class ManualRuns:
         """Answer all with an error."""
         while self._runs:
             self._runs.popleft().reply.answer(Failure(error))
+
+    async def answer(self, reply: Reply, run_ids: Sequence[int]) -> None:
+        """Answer with these run records, once the outcomes of those in flight are committed."""
+        outcomes = self._outcomes
+        with trio.move_on_after(REPLY_SECONDS):
+            while not outcomes.in_flight.isdisjoint(run_ids):
+                await outcomes.changed.wait()
+        async with self._reading:
+            try:
+                reply.answer(await runs.fetch(self._database, run_ids))
+            except StorageError as error:
+                reply.answer(Failure(error))

@@ -32,7 +32,6 @@ class StepOutcomes:
             of being skipped if its device is offline but was connected when the server stopped.
         commit_lock: held during every transaction.
         retry: repeats a transaction while the database is away.
-        on_committed: called with each step that has its final outcome, and once it is queued.
         on_delayed: called with the steps that follow.
     """
 
@@ -43,14 +42,12 @@ class StepOutcomes:
         reconnect_grace_seconds: float,
         commit_lock: trio.Lock,
         retry: StorageRetry,
-        on_committed: Callable[[int], None],
         on_delayed: Callable[[Sequence[DelayedStep]], None],
     ) -> None:
         self._database = database
         self._reconnect_grace_seconds = reconnect_grace_seconds
         self._commit_lock = commit_lock
         self._retry = retry
-        self._on_committed = on_committed
         self._on_delayed = on_delayed
         self._queue: deque[tuple[StartedStep, Outcome]] = deque()
         self._filled = Signal()
@@ -121,7 +118,6 @@ class StepOutcomes:
                 delayed.append(DelayedStep(step.schedule_id, step.run_id, now + RECONNECT_RETRY))
                 continue
             count_outcome(outcome.status)
-            self._on_committed(step.run_id)
             if outcome.status == "queued":
                 minutes = max(step.queue_minutes, HANDOVER_MINUTES)
                 self._context.after(minutes * 60, QueueExpired(step.run_id))
