@@ -3,7 +3,6 @@
 See docs/protocols/jt1078.md#packet and docs/protocols/jt1078.md#width-of-the-sim.
 """
 
-from collections.abc import Callable
 from struct import Struct
 
 from motorpool.codecs.media.h264 import H264
@@ -61,10 +60,10 @@ def split_hisilicon(payload: bytes) -> list[bytes]:
     return pieces or [payload]
 
 
-def sim_width(data: bytes, position: int, is_known: Callable[[str], bool] | None) -> int | None:
+def sim_width(data: bytes, position: int) -> int | None:
     """Bytes of SIM in the packets at `position`: 6, 10, 0 for no packet, None for too few bytes.
 
-    A known device decides; else the reading whose packet is followed by another one.
+    The reading counts whose packet is followed by another one.
     """
     if data[position : position + 4] != MAGIC[: len(data) - position]:
         return 0
@@ -77,10 +76,6 @@ def sim_width(data: bytes, position: int, is_known: Callable[[str], bool] | None
         found = {width: _followed(data, stop) for width, stop in stops.items()}
         return next((width for width in found if found[width]), None if None in found.values() else 0)
     stops = {width: stops[width] for width in stops if numbers[width].isdecimal()}
-    if len(stops) == 2 and is_known is not None:
-        known = [width for width in stops if is_known(numbers[width])]
-        if len(known) == 1:
-            return known[0]
     if len(stops) == 2:
         followed = {width: _followed(data, stop) for width, stop in stops.items()}
         if any(followed.values()):

@@ -2,9 +2,6 @@
 (docs/protocols/jt1078.md#joining-packets).
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.jt1078.packet_header import (
     AUDIO,
@@ -36,33 +33,11 @@ MAX_UNIDENTIFIED_BYTES = 32 << 10
 CANDIDATE_BYTES = 64
 """What the magic number of a packet counts for, at least, where no packet follows: each costs time."""
 
-_FURTHEST_GAP = 1000
-"""A larger step in the sequence is a restart of the count, not loss."""
-
-
-@dataclass(slots=True)
-class Jt1078Statistics:
-    """Traffic counters of one connection."""
-
-    packets: int = 0
-    units: int = 0
-    lost: int = 0
-    """Packets missing by sequence; only as good as the device's count."""
-    stale: int = 0
-    """Packets that came again or late, and were left out."""
-    rejected: int = 0
-    """Runs of bytes that were no packet."""
-    dropped_units: int = 0
-    """Units given up: unfinished, begun in the middle, too large, or with a hole."""
-
 
 class Jt1078Parser:
     """One media connection (or UDP peer): any pieces of its bytes in, whole units out."""
 
-    def __init__(self, is_known: Callable[[str], bool] | None = None) -> None:
-        """`is_known` says whether a SIM, with leading zeros, is a device's: it decides between the widths."""
-        self.statistics = Jt1078Statistics()
-        self._is_known = is_known
+    def __init__(self) -> None:
         self._head = HEADERS[6]
         self._sim_bytes = b""
         self._unparsed: bytes | bytearray = b""
@@ -110,7 +85,7 @@ class Jt1078Parser:
     def _packets(self, data: bytes, position: int, found: list[AccessUnit | FrameRejected]) -> int:
         """Take the packets from `position` on; returns where the first incomplete one begins."""
         unpack, size = self._head.unpack_from, self._head.size
-        sim_bytes, pending_units, statistics = self._sim_bytes, self._pending_units, self.statistics
+        sim_bytes, pending_units = self._sim_bytes, self._pending_units
         end = len(data)
         while end - position >= size:
             magic, marked_type, sequence, sim, channel, kind, timestamp, interval_key, interval, length = (
@@ -141,7 +116,6 @@ class Jt1078Parser:
                 return position
             position = stop
             self._garbage_bytes = 0
-            statistics.packets += 1
             if data_type == TRANSPARENT:
                 self._sequence = (sequence + 1) & 0xFFFF
                 continue
@@ -151,14 +125,12 @@ class Jt1078Parser:
                 pending = pending_units[key] = PendingUnit(channel, data_type == AUDIO, sequence=sequence)
             if sequence != pending.sequence and sequence != self._sequence:  # noqa: PLR1714 - a tuple costs here
                 if pending.is_stale(sequence, kind, timestamp, data[stop - KNOWN_BYTES : stop]):
-                    statistics.stale += 1
                     continue
-                self._note_gap(pending, sequence)
+                pending.note_gap()
             pending.sequence = self._sequence = (sequence + 1) & 0xFFFF
 
             if fragmentation >= LAST:
                 if not pending.parts:
-                    statistics.dropped_units += fragmentation == LAST
                     continue
                 if length:  # or empty parts would pile up below any limit
                     pending.parts.append(data[body:stop])
@@ -194,7 +166,7 @@ class Jt1078Parser:
         """Find the first packet and its SIM; returns its position."""
         position = 0
         while position < len(data):
-            width = sim_width(data, position, self._is_known)
+            width = sim_width(data, position)
             if width is None:
                 self._needed = 0
                 break
@@ -216,7 +188,6 @@ class Jt1078Parser:
     def _skip(self, data: bytes, position: int, found: list[AccessUnit | FrameRejected], error: str) -> int:
         """Leave what is at `position`; returns where a packet may begin next."""
         if not self._garbage_bytes:
-            self.statistics.rejected += 1
             found.append(FrameRejected(error, data[position : position + 256]))
             for pending in self._pending_units.values():
                 if pending.parts:
@@ -232,18 +203,7 @@ class Jt1078Parser:
             raise CodecError(f"{self._garbage_bytes} bytes without a media packet")
         return following
 
-    def _note_gap(self, pending: PendingUnit, sequence: int) -> None:
-        """Note a step in the sequence: neither the unit's own count nor the connection's went on by one."""
-        gap = min((sequence - expected) & 0xFFFF for expected in (pending.sequence, self._sequence))
-        if 0 < gap < _FURTHEST_GAP:
-            self.statistics.lost += gap
-        pending.note_gap()
-
     def _drop_unit(self, pending: PendingUnit) -> None:
-        self.statistics.dropped_units += 1
-        self._clear(pending)
-
-    def _clear(self, pending: PendingUnit) -> None:
         self._open_bytes -= pending.size
         pending.parts.clear()
         pending.size = 0
@@ -256,7 +216,7 @@ class Jt1078Parser:
         if not pending.has_gap:
             pending.note_complete()
         payload = b"".join(pending.parts)
-        self._clear(pending)
+        self._drop_unit(pending)
         self._emit(pending, payload, found)
 
     def _emit(self, pending: PendingUnit, payload: bytes, found: list[AccessUnit | FrameRejected]) -> None:
@@ -266,15 +226,14 @@ class Jt1078Parser:
         if pending.is_audio:
             coding = AUDIO_CODINGS.get(pending.payload_type)
             pieces = [payload] if coding is AudioCoding.AAC else split_hisilicon(payload)
-            for piece in pieces:
-                self.statistics.units += 1
-                found.append(AccessUnit(pending.channel, coding, False, pending.timestamp, piece))
+            found += [
+                AccessUnit(pending.channel, coding, False, pending.timestamp, piece) for piece in pieces
+            ]
             return
         if pending.data_type == 0 or pending.coding is None:
             if pending.coding is None:
                 pending.coding = VIDEO_CODECS.get(pending.payload_type)
             pending.coding = recognize_codec(payload) or pending.coding
-        self.statistics.units += 1
         found.append(
             AccessUnit(
                 pending.channel,
