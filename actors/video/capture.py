@@ -39,7 +39,7 @@ from motorpool.actors.video.sound import SoundTranscoder
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
-from motorpool.codecs.media.video_codec import PictureFormat
+from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Ref, Request
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
@@ -90,6 +90,8 @@ class Capture(Actor[CaptureMessage]):
         self._opened: OpenedCapture
         self._source: Ref[Subscribe | Unsubscribe]
         self._writer: CaptureWriter | None = None
+        self._formats: dict[VideoCodec, PictureFormat] = {}
+        """Of the first pictures of each coding in the file; zeros where it is not known."""
         self._span: tuple[datetime, datetime] | None = None
         """When what it holds was recorded."""
         self._sound: SoundTranscoder
@@ -240,6 +242,7 @@ class Capture(Actor[CaptureMessage]):
         if writer is None or self._has_ended:
             return
         self._writer = self._span = self._received_at = None
+        self._formats = {}
         self._started_at = self.context.clock.monotonic()
         self._sound = SoundTranscoder(self.context.system)
         await trio.to_thread.run_sync(writer.discard)
@@ -284,7 +287,7 @@ class Capture(Actor[CaptureMessage]):
                 if device is None:
                     return None
                 unique_id = device.unique_id
-            self._writer = CaptureWriter(self._store, media_key(unique_id, record.file_name))
+            self._writer = CaptureWriter(self._store, media_key(unique_id, record.file_name), self._formats)
         return self._writer
 
     async def _transcode(self, fragments: Sequence[MediaFragment]) -> list[MediaFragment]:
@@ -298,24 +301,27 @@ class Capture(Actor[CaptureMessage]):
                 transcoded.append(msgspec.structs.replace(fragment, audio_frames=()))
         return transcoded
 
-    async def _probe(self, writer: CaptureWriter, fragments: Sequence[MediaFragment]) -> None:
-        """Learn the format of pictures whose coding is new to the file; the file plays without it."""
-        for coding, keyframe in writer.unprobed(fragments).items():
-            picture_format = PictureFormat()
+    async def _probe(self, fragments: Sequence[MediaFragment]) -> None:
+        """Learn the format of pictures whose coding is new to the file."""
+        for fragment in fragments:
+            coding = fragment.coding
+            if coding is None or coding in self._formats or not fragment.pictures[0].keyframe:
+                continue
+            self._formats[coding] = PictureFormat()
+            request = ProbeFormat(coding, fragment.pictures[0].payload)
             try:
-                picture_format = await self.context.system.ref(DECODERS).ask(
-                    ProbeFormat(coding, keyframe), seconds=DECODERS_PATIENCE_SECONDS
+                self._formats[coding] = await self.context.system.ref(DECODERS).ask(
+                    request, seconds=DECODERS_PATIENCE_SECONDS
                 )
             except (CodecError, ActorError) as error:
                 self.context.log.warning("the format of the pictures is not known: %s", error)
-            writer.set_format(coding, picture_format)
 
     async def _in_thread(
         self, writer: CaptureWriter, fragments: Sequence[MediaFragment], *, last: bool = False
     ) -> None:
         if any(self._sound.is_needed(fragment) for fragment in fragments):
             fragments = await self._transcode(fragments)
-        await self._probe(writer, fragments)
+        await self._probe(fragments)
         if fragments and not writer.is_created:
             await trio.to_thread.run_sync(writer.create, fragments[0].size)
         encoded = writer.encode(fragments)

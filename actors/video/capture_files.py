@@ -5,7 +5,7 @@ Unless a method says otherwise, it blocks and belongs in a thread.
 
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
@@ -27,31 +27,17 @@ def new_file_name(now: datetime) -> str:
 class CaptureWriter:
     """Writes one file, for one thread at a time."""
 
-    def __init__(self, store: MediaStore, key: MediaKey) -> None:
+    def __init__(self, store: MediaStore, key: MediaKey, formats: Mapping[VideoCodec, PictureFormat]) -> None:
+        """`formats` are of the first pictures of each coding, set before they are encoded."""
         self._store = store
         self._key = key
+        self._formats = formats
         self.size = 0
         """Bytes written so far."""
         self.duration = 0.0
         """Seconds."""
         self._file: GrowingFile | None = None
         self._capture_file: CaptureFile | None = None
-        self._formats: dict[VideoCodec, PictureFormat] = {}
-
-    def unprobed(self, fragments: Iterable[MediaFragment]) -> dict[VideoCodec, bytes]:
-        """Return a key frame of each coding whose format is not known yet, which `set_format` wants."""
-        found: dict[VideoCodec, bytes] = {}
-        for fragment in fragments:
-            coding = fragment.coding
-            if coding is not None and coding not in self._formats and fragment.pictures:
-                first = fragment.pictures[0]
-                if first.keyframe:
-                    found.setdefault(coding, first.payload)
-        return found
-
-    def set_format(self, coding: VideoCodec, picture_format: PictureFormat) -> None:
-        """Set the format of the pictures of a coding, zeros if it is not known; before they are written."""
-        self._formats[coding] = picture_format
 
     @property
     def is_created(self) -> bool:
@@ -65,7 +51,7 @@ class CaptureWriter:
             OSError: there is such a file, or the disk is full or fails.
         """
         self._file = self._store.create(self._key, size)
-        self._capture_file = CaptureFile(self._file.file, self._known_format)
+        self._capture_file = CaptureFile(self._file.file, self._formats)
 
     def encode(self, fragments: Iterable[MediaFragment]) -> list[EncodedFragment]:
         """Return what `write` takes, once the file is created; the fragments' audio is AAC.
@@ -124,9 +110,6 @@ class CaptureWriter:
         elif self._capture_file is not None:
             with suppress(OSError):
                 self._store.delete(self._key)
-
-    def _known_format(self, coding: VideoCodec, _keyframe: bytes) -> PictureFormat:
-        return self._formats.get(coding) or PictureFormat()
 
 
 class RepairedFile(NamedTuple):

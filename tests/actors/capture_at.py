@@ -8,7 +8,7 @@ class CaptureAt(CaptureWriter):
     """Writes the file `path` in the folder of a device."""
 
     def __init__(self, path):
-        super().__init__(MediaStore(path.parent.parent), MediaKey(path.parent.name, path.name))
+        super().__init__(MediaStore(path.parent.parent), MediaKey(path.parent.name, path.name), {})
         self.path = path
 
     def add(self, fragments):

@@ -10,12 +10,12 @@ MP4), its header is final, and it costs three times the CPU.
 
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import msgspec
 
-from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
 from motorpool.codecs.media.mp4.boxes import (
@@ -44,19 +44,17 @@ TrackKey = VideoCodec | bytes
 """Samples with the same key are of one track: the pictures' coding, or the configuration of AAC."""
 
 
+@dataclass(slots=True)
 class _Samples:
     """A track's samples in the fragment that is being encoded."""
 
-    __slots__ = ("end", "flags", "parts", "sizes", "times")
-
-    def __init__(self) -> None:
-        self.times: list[int] = []
-        self.sizes: list[int] = []
-        self.flags: list[int] = []
-        self.parts: list[bytes] = []
-        """Their bytes, in one or more pieces each."""
-        self.end = 0
-        """Where the last one ends if none follows in this fragment."""
+    times: list[int] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    flags: list[int] = field(default_factory=list)
+    parts: list[bytes] = field(default_factory=list)
+    """Their bytes, in one or more pieces each."""
+    end: int = 0
+    """Where the last one ends if none follows in this fragment."""
 
 
 class _IndexedFragment(msgspec.Struct, frozen=True):
@@ -81,18 +79,15 @@ class CaptureFile:
     After an OSError the file ends with the last whole fragment, and nothing more is to be written.
     """
 
-    def __init__(self, file: BinaryIO, probe: Callable[[VideoCodec, bytes], PictureFormat]) -> None:
+    def __init__(self, file: BinaryIO, formats: Mapping[VideoCodec, PictureFormat]) -> None:
         """`file` is empty, and open for writing and seeking.
 
-        `probe` returns the format of a key frame, or raises CodecError where it does not decode; it is called
-        for the first one of each coding.
+        `formats` are of the first key frame of each coding; the file plays without them.
         """
         self.size = 0
         """Bytes written so far."""
-        self.rejected_units = 0
-        """Units for which there was no room in the header: more tracks than a camera has."""
         self._file = file
-        self._probe = probe
+        self._formats = formats
         self._track_numbers: dict[TrackKey, int] = {}
         self._tracks: list[Track] = []
         self._track_ends: list[int] = []
@@ -149,7 +144,6 @@ class CaptureFile:
             return
         number = self._video_track_number(fragment.coding, fragment.pictures)
         if number is None:
-            self.rejected_units += len(fragment.pictures)
             return
         to_sample = fragment.coding.to_mp4_sample
         track_samples = samples[number] = _Samples()
@@ -173,7 +167,6 @@ class CaptureFile:
             for position, (config, frame) in enumerate(frames):
                 number = self._track_numbers.get(config) or self._audio_track_number(config)
                 if number is None:
-                    self.rejected_units += 1
                     continue
                 track_samples = samples.get(number)
                 if track_samples is None:
@@ -211,12 +204,8 @@ class CaptureFile:
     def _video_track_number(self, coding: VideoCodec, pictures: Sequence[TimedPicture]) -> int | None:
         number = self._track_numbers.get(coding)
         if number is None and pictures[0].keyframe:
-            keyframe = pictures[0].payload
-            try:
-                picture_format = self._probe(coding, keyframe)
-            except CodecError:
-                picture_format = PictureFormat()
-            number = self._add_track(coding, video_track(coding, keyframe, picture_format))
+            picture_format = self._formats.get(coding, PictureFormat())
+            number = self._add_track(coding, video_track(coding, pictures[0].payload, picture_format))
         return number
 
     def _audio_track_number(self, config: bytes) -> int | None:
@@ -224,6 +213,7 @@ class CaptureFile:
         return self._add_track(config, audio_track(config)) if number is None else number
 
     def _add_track(self, key: TrackKey, track: Track) -> int | None:
+        """Return the track's number; None where the header has no room: there are more than a camera has."""
         room = HEADER_BYTES // 2  # the other half is for the index
         if len(self._tracks) == _MAX_TRACKS or len(movie([*self._tracks, track], TICKS_PER_SECOND)) > room:
             return None

@@ -9,8 +9,6 @@ from motorpool.bench.vehicles.media_loop import LoopUnit
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import CaptureFile
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.snapshot import probe_format
-from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 
 @pytest.fixture
@@ -23,13 +21,9 @@ def cuts(loop: list[LoopUnit]) -> list[MediaFragment]:
     return [cut for cut in [*made, segmenter.flush()] if cut is not None]
 
 
-def probe(codec: VideoCodec, keyframe: bytes) -> PictureFormat:
-    return probe_format(codec.ffmpeg_name, keyframe)
-
-
 def write(path: Path, cuts: list[MediaFragment]) -> Path:
     with path.open("w+b", buffering=0) as file:
-        capture = CaptureFile(file, probe)
+        capture = CaptureFile(file, {})
         for cut in cuts:
             encoded = capture.encode(cut)
             assert encoded is not None

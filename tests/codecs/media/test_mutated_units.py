@@ -31,10 +31,6 @@ SOUNDS = (AudioCoding.AAC, AudioCoding.G711A, AudioCoding.G711U, AudioCoding.G72
 seeds = st.integers(0, 2**32)
 
 
-def probe(codec: VideoCodec, keyframe: bytes) -> PictureFormat:
-    return probe_format(codec.ffmpeg_name, keyframe)
-
-
 class Consumer:
     """What a live stream and a capture make of a connection's bytes."""
 
@@ -42,7 +38,8 @@ class Consumer:
         self.parser = Jt1078Parser()
         self.segmenter = Segmenter(0.2)
         self.transcoder = FragmentTranscoder()
-        self.capture = CaptureFile(io.BytesIO(), probe)
+        self.formats: dict[VideoCodec, PictureFormat] = {}
+        self.capture = CaptureFile(io.BytesIO(), self.formats)
         self.units = 0
 
     def receive(self, data: bytes, now: float) -> None:
@@ -64,6 +61,10 @@ class Consumer:
             fragment = msgspec.structs.replace(fragment, audio_frames=())
         with suppress(CodecError):
             mux(fragment)
+        if fragment.coding is not None and fragment.coding not in self.formats:
+            with suppress(CodecError):
+                keyframe = fragment.pictures[0].payload
+                self.formats[fragment.coding] = probe_format(fragment.coding.ffmpeg_name, keyframe)
         encoded = self.capture.encode(fragment)
         if encoded is not None:
             self.capture.write(encoded)

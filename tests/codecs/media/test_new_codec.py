@@ -16,7 +16,7 @@ from motorpool.codecs.media.mp4.capture_file import CaptureFile
 from motorpool.codecs.media.muxer import MPEG_TS, mux
 from motorpool.codecs.media.playlist import LivePlaylist
 from motorpool.codecs.media.segmenter import Segmenter
-from motorpool.codecs.media.snapshot import encode_jpeg, probe_format
+from motorpool.codecs.media.snapshot import encode_jpeg
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.codecs.media.video_codec import CodedPicture, PictureFormat, VideoCodec
 
@@ -177,7 +177,7 @@ def test_a_capture_holds_its_pictures_beside_those_of_another_codec(jpegs, film,
         for number, payload in enumerate(sound("aac", 4))
     ]
     file = io.BytesIO()
-    capture = CaptureFile(file, probe)
+    capture = CaptureFile(file, {MOTION_JPEG: PictureFormat(*SIZES[0])})
     for fragment in cut(Segmenter(1.0), sorted(units, key=lambda unit: unit.timestamp)):
         capture.write(capture.encode(fragment))
     capture.finish()
@@ -188,7 +188,3 @@ def test_a_capture_holds_its_pictures_beside_those_of_another_codec(jpegs, film,
         assert packets == jpegs[0][:50]
         container.seek(0)
         assert len(list(container.decode(video=0))) == 50
-
-
-def probe(codec: VideoCodec, keyframe: bytes) -> PictureFormat:
-    return probe_format(codec.ffmpeg_name, keyframe)
