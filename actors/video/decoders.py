@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from motorpool.actors.messages.counters import WORKERS_FAILED
-from motorpool.actors.video.media_worker import DecodeRequest, FormatFound, JpegEncoded
+from motorpool.actors.video.media_worker import DecodeRequest
 from motorpool.actors.video.worker_process import COMMAND, WorkerPool
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
@@ -56,9 +56,9 @@ class Decoders(Actor[DecoderMessage]):
         """Queue a request; the reply comes later."""
         decoder, keyframe = message.codec.ffmpeg_name, message.keyframe
         if isinstance(message, EncodeJpeg):
-            reply = self.pool.put(DecodeRequest("jpeg", decoder, keyframe), JpegEncoded)
+            reply = self.pool.put(DecodeRequest("jpeg", decoder, keyframe), bytes)
         else:
-            reply = self.pool.put(DecodeRequest("format", decoder, keyframe), FormatFound)
+            reply = self.pool.put(DecodeRequest("format", decoder, keyframe), PictureFormat)
         return reply or Failure(CodecError("too many key frames wait to be decoded"))
 
     async def run(self) -> None:

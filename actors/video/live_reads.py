@@ -91,9 +91,12 @@ class LiveReads:
             return playlist.render()
         if playlist.is_too_far_ahead(index, part):
             return WaitFailure.TOO_FAR_AHEAD
-        return self._wait_for_next(
-            lambda: playlist.holds(index, part), playlist.render, on_timeout=lambda: WaitFailure.TIMED_OUT
-        )
+
+        def answer() -> object:
+            is_over = playlist.holds(index, part) or not self._is_published()
+            return playlist.render() if is_over else WaitFailure.TIMED_OUT
+
+        return self._wait_for_next(lambda: playlist.holds(index, part), answer)
 
     def read_part(self, message: ReadPart) -> object:
         """Return a part; wait for it if it is the next one."""
@@ -104,32 +107,14 @@ class LiveReads:
             lambda: not playlist.is_next(index, part), lambda: playlist.get_part(index, part)
         )
 
-    def _wait_for_next(
-        self,
-        is_ready: Callable[[], bool],
-        answer: Callable[[], Any],
-        *,
-        on_timeout: Callable[[], Any] | None = None,
-    ) -> object:
+    def _wait_for_next(self, is_ready: Callable[[], bool], answer: Callable[[], object]) -> object:
         """Answer once `is_ready()`, or once the stream is no longer published."""
         seconds = RELOAD_TARGETS * self._playlist.target_duration
-        return self.wait(
-            seconds, lambda: not self._is_published() or is_ready(), answer, on_timeout=on_timeout
-        )
+        return self.wait(seconds, lambda: not self._is_published() or is_ready(), answer)
 
-    def wait(
-        self,
-        seconds: float,
-        is_ready: Callable[[], bool],
-        answer: Callable[[], Any],
-        *,
-        on_timeout: Callable[[], Any] | None = None,
-    ) -> object:
-        """Answer with `answer()` once `is_ready()`, or after `seconds` with `on_timeout()`.
-
-        Without `on_timeout` also then with `answer()`.
-        """
-        return self.pending.add(self._expire_in(seconds), is_ready, answer, on_timeout=on_timeout)
+    def wait(self, seconds: float, is_ready: Callable[[], bool], answer: Callable[[], object]) -> object:
+        """Answer with `answer()` once `is_ready()`, or after `seconds`."""
+        return self.pending.add(self._expire_in(seconds), is_ready, answer)
 
     def _expire_in(self, seconds: float) -> float:
         """See that `expire` is called after `seconds` at the latest; return when that is."""

@@ -53,22 +53,11 @@ class TranscodeRequest(msgspec.Struct, frozen=True, tag=True):
     """Return also what the encoder holds back."""
 
 
-class JpegEncoded(msgspec.Struct, frozen=True, tag=True):
-    """The reply to `jpeg`."""
+class Done(msgspec.Struct, frozen=True, tag=True):
+    """What a request has made."""
 
-    result: bytes
-
-
-class FormatFound(msgspec.Struct, frozen=True, tag=True):
-    """The reply to `format`."""
-
-    result: PictureFormat
-
-
-class AudioTranscoded(msgspec.Struct, frozen=True, tag=True):
-    """The reply to a `TranscodeRequest`."""
-
-    result: tuple[AudioFrame, ...]
+    result: bytes | PictureFormat | tuple[AudioFrame, ...]
+    """Of `jpeg` the image, of `format` the format, of a `TranscodeRequest` the audio."""
 
 
 class Rejected(msgspec.Struct, frozen=True, tag=True):
@@ -77,8 +66,7 @@ class Rejected(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-WorkerResult = JpegEncoded | FormatFound | AudioTranscoded
-WorkerReply = WorkerResult | Rejected
+WorkerReply = Done | Rejected
 
 
 def apply_limits() -> None:
@@ -121,10 +109,10 @@ class Work:
         """Return the reply to a request."""
         try:
             if isinstance(request, TranscodeRequest):
-                return AudioTranscoded(self._transcode(request))
+                return Done(self._transcode(request))
             if request.operation == "jpeg":
-                return JpegEncoded(encode_jpeg(request.decoder_name, request.keyframe))
-            return FormatFound(probe_format(request.decoder_name, request.keyframe))
+                return Done(encode_jpeg(request.decoder_name, request.keyframe))
+            return Done(probe_format(request.decoder_name, request.keyframe))
         except CodecError as error:
             return Rejected(str(error))
 

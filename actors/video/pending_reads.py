@@ -12,8 +12,7 @@ from motorpool.runtime import Deferred
 class _Read(msgspec.Struct, frozen=True):
     until: float
     is_ready: Callable[[], bool]
-    answer: Callable[[], Any]
-    on_timeout: Callable[[], Any]
+    answer: Callable[[], object]
     reply: Deferred[Any]
 
 
@@ -26,30 +25,18 @@ class PendingReads:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(
-        self,
-        until: float,
-        is_ready: Callable[[], bool],
-        answer: Callable[[], Any],
-        *,
-        on_timeout: Callable[[], Any] | None = None,
-    ) -> Deferred[Any]:
-        """Answer with `answer()` once `is_ready()`, or at `until` (monotonic seconds) with `on_timeout()`.
-
-        Without `on_timeout` also then with `answer()`.
-        """
+    def add(self, until: float, is_ready: Callable[[], bool], answer: Callable[[], object]) -> Deferred[Any]:
+        """Answer with `answer()` once `is_ready()`, or at `until` in monotonic seconds."""
         reply: Deferred[Any] = Deferred()
-        self._waiting.append(_Read(until, is_ready, answer, on_timeout or answer, reply))
+        self._waiting.append(_Read(until, is_ready, answer, reply))
         return reply
 
     def settle(self, now: float) -> None:
         """Answer the reads that are ready or timed out."""
         for _ in range(len(self._waiting)):
             read = self._waiting.popleft()
-            if read.is_ready():
+            if read.is_ready() or read.until <= now:
                 read.reply.answer(read.answer())
-            elif read.until <= now:
-                read.reply.answer(read.on_timeout())
             else:
                 self._waiting.append(read)
 

@@ -5,7 +5,6 @@ mailbox, and all but the first get the image that was made. Messages carry pictu
 """
 
 from datetime import datetime
-from typing import assert_never
 
 import msgspec
 
@@ -37,27 +36,22 @@ class DecodeSnapshot(
     keyframe: StreamKeyframe
 
 
-SnapshotMessage = DecodeSnapshot
-SNAPSHOT: Kind[tuple[int, int], SnapshotMessage] = Kind("snapshot")
+SNAPSHOT: Kind[tuple[int, int], DecodeSnapshot] = Kind("snapshot")
 """By device id and channel."""
 
 
-class Snapshot(Actor[SnapshotMessage]):
+class Snapshot(Actor[DecodeSnapshot]):
     """Keeps the last image of one channel with the id of its key frame."""
 
     def __init__(self) -> None:
         self._keyframe_id: str | None = None
         self._result: SnapshotImage | SnapshotFailed | None = None
 
-    def handle(self, message: SnapshotMessage) -> object:
+    def handle(self, message: DecodeSnapshot) -> object:
         """Return the image that was made, or decode the key frame."""
-        match message:
-            case DecodeSnapshot():
-                if message.keyframe.id == self._keyframe_id:
-                    return self._result
-                return self._decode(message.keyframe)
-            case _:
-                assert_never(message)
+        if message.keyframe.id == self._keyframe_id:
+            return self._result
+        return self._decode(message.keyframe)
 
     async def _decode(self, keyframe: StreamKeyframe) -> SnapshotImage | SnapshotFailed:
         result: SnapshotImage | SnapshotFailed

@@ -11,7 +11,7 @@ import msgspec
 import trio
 
 from motorpool.actors.messages.counters import WORKERS_FAILED
-from motorpool.actors.video.media_worker import AudioTranscoded, TranscodeRequest
+from motorpool.actors.video.media_worker import TranscodeRequest
 from motorpool.actors.video.worker_process import COMMAND, WorkerPool
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import with_audio
@@ -68,7 +68,7 @@ class Sound(Actor[TranscodeAudio]):
     def handle(self, message: TranscodeAudio) -> object:
         """Queue a request; the reply comes later."""
         request = TranscodeRequest(message.stream, message.frames, message.last)
-        reply = self.pools[message.stream % PROCESSES].put(request, AudioTranscoded)
+        reply = self.pools[message.stream % PROCESSES].put(request, tuple)
         return reply or Failure(CodecError("its sound cannot be transcoded: too much waits for that already"))
 
     async def run(self) -> None:

@@ -119,6 +119,7 @@ class Stream(Actor[StreamMessage]):
 
     async def stop(self) -> None:
         """Answer readers, end subscriptions and save the numbers."""
+        self._publisher = None  # readers wait for nothing more of it
         self._reads.pending.answer_all()
         self._end_subscriptions(SERVER_STOPPED, interrupted=True)
         await self._numbers.save(self._playlist.next_index, self._playlist.next_discontinuity)

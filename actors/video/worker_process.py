@@ -5,17 +5,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import trio
 
-from motorpool.actors.video.media_worker import LENGTH_BYTES, Rejected, WorkerReply, WorkerResult
+from motorpool.actors.video.media_worker import LENGTH_BYTES, Done, Rejected, WorkerReply
 from motorpool.codecs.errors import CodecError
 from motorpool.runtime import Deferred, Failure
 
-R = TypeVar("R", bound=WorkerResult)
-_Waiting = tuple[msgspec.Struct, type[WorkerResult], Deferred[Any]]
+_Waiting = tuple[msgspec.Struct, type, Deferred[Any]]
 """A request, the type of its result, and where the reply goes."""
 
 REPLY_BYTES = 64 << 20
@@ -103,19 +102,19 @@ class WorkerProcess:
             raise WorkerFailedError("sent more than a reply")
         return bytes(received[LENGTH_BYTES:])
 
-    async def request(self, request: msgspec.Struct, reply_type: type[R]) -> R | Rejected:
-        """Send a request of `media_worker.py` and return the reply, or why it was rejected.
+    async def request(self, request: msgspec.Struct, result_type: type) -> WorkerReply:
+        """Send a request of `media_worker.py` and return the reply, whose result is of `result_type`.
 
         Raises:
             WorkerFailedError: as `exchange`.
         """
         try:
-            reply = _decode_reply(await self.exchange(msgspec.msgpack.encode(request)))
+            reply: WorkerReply = _decode_reply(await self.exchange(msgspec.msgpack.encode(request)))
         except msgspec.DecodeError as error:
             raise WorkerFailedError(f"sent no reply: {error}") from error
-        if isinstance(reply, Rejected | reply_type):
-            return reply
-        raise WorkerFailedError("sent the reply to another request")
+        if isinstance(reply, Done) and not isinstance(reply.result, result_type):
+            raise WorkerFailedError("sent the reply to another request")
+        return reply
 
     async def explain(self, error: WorkerFailedError) -> str:
         """Return what became of a process that failed: its exit status if it ends soon, else the error."""
@@ -170,11 +169,11 @@ class WorkerPool:
         self._idle: list[tuple[WorkerProcess, float]] = []
         """Each with the time since when; the one used last at the end."""
 
-    def put(self, request: msgspec.Struct, reply_type: type[WorkerResult]) -> Deferred[Any] | None:
+    def put(self, request: msgspec.Struct, result_type: type) -> Deferred[Any] | None:
         """Queue a request; return its reply, a result or a Failure. None where too many wait."""
         reply: Deferred[Any] = Deferred()
         try:
-            self._send.send_nowait((request, reply_type, reply))
+            self._send.send_nowait((request, result_type, reply))
         except trio.WouldBlock:
             return None
         return reply
@@ -195,14 +194,14 @@ class WorkerPool:
         self,
         nursery: trio.Nursery,
         request: msgspec.Struct,
-        reply_type: type[WorkerResult],
+        result_type: type,
         reply: Deferred[Any],
     ) -> None:
         process: WorkerProcess | None = None
         try:
             with trio.fail_after(self._seconds):
                 process = await self._take(nursery)
-                found = await process.request(request, reply_type)
+                found = await process.request(request, result_type)
         except (WorkerFailedError, trio.TooSlowError) as error:
             reply.answer(Failure(self._on_failure(await self._end_failed(process, error))))
         else:

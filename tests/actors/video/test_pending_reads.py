@@ -19,11 +19,7 @@ def test_who_waits_is_answered_when_it_is_there_and_the_others_wait_on():
     there = set()
     readers = PendingReads()
     askers = {
-        name: Asker(
-            readers.add(
-                10.0, lambda name=name: name in there, lambda name=name: f"{name}!", on_timeout=lambda: None
-            )
-        )
+        name: Asker(readers.add(10.0, lambda name=name: name in there, lambda name=name: f"{name}!"))
         for name in "abc"
     }
     readers.settle(1.0)
@@ -34,12 +30,18 @@ def test_who_waits_is_answered_when_it_is_there_and_the_others_wait_on():
 
 
 def test_whose_time_is_over_gets_what_was_agreed_unless_it_has_come_by_then():
-    readers = PendingReads()
-    late = Asker(readers.add(5.0, lambda: False, lambda: "it", on_timeout=lambda: "sorry"))
-    lucky = Asker(readers.add(5.0, lambda: True, lambda: "it", on_timeout=lambda: "sorry"))
-    patient = Asker(readers.add(7.0, lambda: False, lambda: "it", on_timeout=lambda: "sorry"))
+    readers, there = PendingReads(), set()
+
+    def ask(until, name):
+        return Asker(readers.add(until, lambda: name in there, lambda: "it" if name in there else "sorry"))
+
+    late, lucky, patient = ask(5.0, "late"), ask(5.0, "lucky"), ask(7.0, "patient")
+    readers.settle(4.9)
+    assert len(readers) == 3
+    there.add("lucky")
     readers.settle(5.0)
     assert (late.heard, lucky.heard, patient.heard) == (["sorry"], ["it"], [])
+    there.add("patient")
     readers.answer_all()
     assert patient.heard == ["it"]
     assert (len(readers), readers.earliest_timeout()) == (0, None)
@@ -51,7 +53,7 @@ def test_nobody_is_answered_twice_or_waits_beyond_his_time(waits, steps):
     askers = [
         (
             until,
-            Asker(readers.add(until, lambda n=number: there[0] > n, lambda: "it", on_timeout=lambda: "late")),
+            Asker(readers.add(until, lambda n=number: there[0] > n, lambda: "it")),
         )
         for until, number in waits
     ]
