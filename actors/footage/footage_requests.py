@@ -13,8 +13,8 @@ import trio
 
 from motorpool.actors.messages.footage import FootageRequestsChanged
 from motorpool.actors.video.capture_records import SERVER_ENDED
+from motorpool.actors.video.capture_start import NotCaptured, capture_recording, end_capture
 from motorpool.actors.video.leased_captures import LEASE, PAGE, RETRY, LeasedCaptures, audited, capturing_user
-from motorpool.actors.video.recording_capture import NotCaptured, capture_recording, end_capture
 from motorpool.runtime import ActorError
 from motorpool.storage.accounts import audit
 from motorpool.storage.database.database import Database

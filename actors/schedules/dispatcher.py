@@ -19,6 +19,7 @@ from typing import TypeVar, assert_never
 import trio
 
 from motorpool.actors.cluster.duties import Duty
+from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.actors.messages.scheduling import (
     CheckDue,
     DispatcherMessage,
@@ -30,7 +31,7 @@ from motorpool.actors.messages.scheduling import (
 from motorpool.actors.schedules.delayed_steps import DelayedSteps
 from motorpool.actors.schedules.edge_queue import EdgeQueue
 from motorpool.actors.schedules.manual_runs import ManualRun, ManualRuns
-from motorpool.actors.schedules.step_outcomes import StepOutcomes, count_outcome
+from motorpool.actors.schedules.step_outcomes import StepOutcomes
 from motorpool.actors.schedules.step_recovery import (
     fail_interrupted,
     fail_lost_steps,
@@ -290,7 +291,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         """Pass steps to the sender, once their transaction is committed."""
         for step in started:
             if step.reason is not None:
-                count_outcome("skipped")
+                STEPS_SETTLED.labels("skipped").inc()
             elif not self._stopping:
                 self._outcomes.in_flight.add(step.run_id)
                 self._sender.put(step)

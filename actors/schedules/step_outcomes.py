@@ -79,7 +79,7 @@ class StepOutcomes:
     def withdraw(self, run_ids: Iterable[int]) -> None:
         """Expect no outcome of these steps: they were handed to no device."""
         self.in_flight.difference_update(run_ids)
-        self._notify()
+        self.changed.set()
 
     async def wait_until_done(self) -> None:
         """Wait until every outcome is committed."""
@@ -117,18 +117,10 @@ class StepOutcomes:
             if outcome.status == "pending":
                 delayed.append(DelayedStep(step.schedule_id, step.run_id, now + RECONNECT_RETRY))
                 continue
-            count_outcome(outcome.status)
+            STEPS_SETTLED.labels(outcome.status).inc()
             if outcome.status == "queued":
                 minutes = max(step.queue_minutes, HANDOVER_MINUTES)
                 self._context.after(minutes * 60, QueueExpired(step.run_id))
-        self._notify()
+        self.changed.set()
         if delayed:
             self._on_delayed(delayed)
-
-    def _notify(self) -> None:
-        self.changed.set()
-
-
-def count_outcome(status: str) -> None:
-    """Count a step that has ended, for the metrics."""
-    STEPS_SETTLED.labels(status).inc()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from motorpool.actors.schedules.step_outcomes import count_outcome
+from motorpool.actors.messages.counters import STEPS_SETTLED
 from motorpool.runtime import Context
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
@@ -78,5 +78,5 @@ async def recently_connected(database: Database, status_seconds: float) -> froze
 
 def _report_failed(context: Context[Any], run_ids: Iterable[int]) -> None:
     for run_id in run_ids:
-        count_outcome("failed")
+        STEPS_SETTLED.labels("failed").inc()
         context.log.warning("step %d failed: %s", run_id, OUTCOME_UNKNOWN)

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
-from motorpool.actors.video.recording_capture import end_capture, is_playing
+from motorpool.actors.video.capture_start import end_capture, is_playing
 from motorpool.actors.work.polling import PollingActor
 from motorpool.runtime import System
 from motorpool.storage.accounts import server, users

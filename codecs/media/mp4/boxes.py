@@ -3,12 +3,8 @@
 from collections.abc import Sequence
 from itertools import chain
 from struct import pack
-from typing import TYPE_CHECKING
 
 import msgspec
-
-if TYPE_CHECKING:
-    from motorpool.codecs.media.mp4.tracks import Track
 
 FILE_TYPE = b"iso6" + (512).to_bytes(4) + b"iso6" + b"mp41"
 _UNITY = pack(">9I", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
@@ -26,6 +22,18 @@ _RUN_FLAGS = 0x400
 """Runs of pictures have the flags of each sample as well."""
 SYNC = 0x0200_0000
 NO_SYNC = 0x0101_0000
+
+
+class Track(msgspec.Struct, frozen=True):
+    """A track, as the movie box describes it."""
+
+    kind: bytes
+    """Handler: `vide` or `soun`."""
+    entry: bytes
+    """Its sample entry box."""
+    width: int = 0
+    """Pixels; 0 for audio, and where the first key frame does not decode."""
+    height: int = 0
 
 
 class TrackRun(msgspec.Struct, frozen=True):
@@ -60,7 +68,7 @@ def full_box(kind: bytes, version: int, flags: int, *content: bytes) -> bytes:
     return box(kind, (version << 24 | flags).to_bytes(4), *content)
 
 
-def movie(tracks: "Sequence[Track]", timescale: int, duration: int = 0) -> bytes:
+def movie(tracks: Sequence[Track], timescale: int, duration: int = 0) -> bytes:
     """Return the file type and movie boxes; all samples of the tracks are in fragments.
 
     `duration` in units of `timescale`; 0 while it is not known.
@@ -78,7 +86,7 @@ def movie(tracks: "Sequence[Track]", timescale: int, duration: int = 0) -> bytes
     return box(b"ftyp", FILE_TYPE) + box(b"moov", header, *described, box(b"mvex", *extends))
 
 
-def _track(number: int, track: "Track", timescale: int) -> bytes:
+def _track(number: int, track: Track, timescale: int) -> bytes:
     volume = 0 if track.kind == b"vide" else 1 << 8
     header = full_box(
         b"tkhd", 1, 3, pack(">QQI4xQ8xHHHxx", 0, 0, number, 0, 0, int(volume > 0), volume), _UNITY,

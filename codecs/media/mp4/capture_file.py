@@ -18,17 +18,8 @@ import msgspec
 
 from motorpool.codecs.media import adts
 from motorpool.codecs.media.fragments import AudioFrame, MediaFragment, TimedPicture
-from motorpool.codecs.media.mp4.boxes import (
-    NO_SYNC,
-    SYNC,
-    SegmentReference,
-    TrackRun,
-    box,
-    movie,
-    movie_fragment,
-    segment_index,
-)
-from motorpool.codecs.media.mp4.tracks import Track, audio_track, video_track
+from motorpool.codecs.media.mp4 import boxes
+from motorpool.codecs.media.mp4.tracks import audio_track, video_track
 from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
@@ -89,7 +80,7 @@ class CaptureFile:
         self._file = file
         self._formats = formats
         self._track_numbers: dict[TrackKey, int] = {}
-        self._tracks: list[Track] = []
+        self._tracks: list[boxes.Track] = []
         self._track_ends: list[int] = []
         self._start: int | None = None
         self._fragments: list[_IndexedFragment] = []
@@ -117,9 +108,9 @@ class CaptureFile:
             return None
         header = self._header() if len(self._tracks) > known_tracks else b""
         runs, parts = self._runs(samples)
-        content = movie_fragment(len(self._fragments) + 1, runs, parts)
+        content = boxes.movie_fragment(len(self._fragments) + 1, runs, parts)
         # A player can start at any unit of audio.
-        begins_with_keyframe = not runs[0].flags or runs[0].flags[0] == SYNC
+        begins_with_keyframe = not runs[0].flags or runs[0].flags[0] == boxes.SYNC
         start = min(run.decode_time for run in runs)
         self._fragments.append(_IndexedFragment(len(content), start, begins_with_keyframe))
         return EncodedFragment(header, content)
@@ -150,7 +141,9 @@ class CaptureFile:
         track_samples.parts = [to_sample(picture.payload) for picture in fragment.pictures]
         track_samples.sizes = [len(part) for part in track_samples.parts]
         track_samples.times = [picture.pts for picture in fragment.pictures]
-        track_samples.flags = [SYNC if picture.keyframe else NO_SYNC for picture in fragment.pictures]
+        track_samples.flags = [
+            boxes.SYNC if picture.keyframe else boxes.NO_SYNC for picture in fragment.pictures
+        ]
         track_samples.end = fragment.end
 
     def _add_audio(self, audio_frames: Sequence[AudioFrame], samples: dict[int, _Samples]) -> None:
@@ -180,10 +173,10 @@ class CaptureFile:
                 if len(frames) == 1:
                     previous, repeated, ticks = payload, track_samples, unit_ticks
 
-    def _runs(self, samples: dict[int, _Samples]) -> tuple[list[TrackRun], list[bytes]]:
+    def _runs(self, samples: dict[int, _Samples]) -> tuple[list[boxes.TrackRun], list[bytes]]:
         """Return the runs, video first, and their bytes; times never go back in a track."""
         assert self._start is not None
-        runs: list[TrackRun] = []
+        runs: list[boxes.TrackRun] = []
         parts: list[bytes] = []
         for number, track_samples in sorted(
             samples.items(), key=lambda entry: self._tracks[entry[0] - 1].kind != b"vide"
@@ -195,7 +188,7 @@ class CaptureFile:
                 times.append(earliest)
             self._track_ends[number - 1] = times[-1]
             durations = [after - before for before, after in itertools.pairwise(times)]
-            runs.append(TrackRun(number, times[0], durations, track_samples.sizes, track_samples.flags))
+            runs.append(boxes.TrackRun(number, times[0], durations, track_samples.sizes, track_samples.flags))
             parts += track_samples.parts
         return runs, parts
 
@@ -212,35 +205,38 @@ class CaptureFile:
         number = self._track_numbers.get(config)
         return self._add_track(config, audio_track(config)) if number is None else number
 
-    def _add_track(self, key: TrackKey, track: Track) -> int | None:
+    def _add_track(self, key: TrackKey, track: boxes.Track) -> int | None:
         """Return the track's number; None where the header has no room: there are more than a camera has."""
         room = HEADER_BYTES // 2  # the other half is for the index
-        if len(self._tracks) == _MAX_TRACKS or len(movie([*self._tracks, track], TICKS_PER_SECOND)) > room:
+        if (
+            len(self._tracks) == _MAX_TRACKS
+            or len(boxes.movie([*self._tracks, track], TICKS_PER_SECOND)) > room
+        ):
             return None
         self._tracks.append(track)
         self._track_ends.append(0)
         self._track_numbers[key] = len(self._tracks)
         return len(self._tracks)
 
-    def _header(self, duration: int = 0, references: Sequence[SegmentReference] = ()) -> bytes:
-        header = movie(self._tracks, TICKS_PER_SECOND, duration)
-        index_bytes = len(segment_index(1, TICKS_PER_SECOND, 0, 0, references)) if references else 0
+    def _header(self, duration: int = 0, references: Sequence[boxes.SegmentReference] = ()) -> bytes:
+        header = boxes.movie(self._tracks, TICKS_PER_SECOND, duration)
+        index_bytes = len(boxes.segment_index(1, TICKS_PER_SECOND, 0, 0, references)) if references else 0
         marker = bytes(len(_UNFINISHED)) if references else _UNFINISHED
-        spare = box(b"free", bytes(HEADER_BYTES - len(header) - index_bytes - 8 - len(marker)), marker)
+        spare = boxes.box(b"free", bytes(HEADER_BYTES - len(header) - index_bytes - 8 - len(marker)), marker)
         if references:
             first_time = self._fragments[0].start
-            header += segment_index(1, TICKS_PER_SECOND, first_time, len(spare), references)
+            header += boxes.segment_index(1, TICKS_PER_SECOND, first_time, len(spare), references)
         return header + spare
 
-    def _index_entries(self) -> list[SegmentReference]:
+    def _index_entries(self) -> list[boxes.SegmentReference]:
         """Return the entries of the index; one covers several fragments where there are many."""
-        room = HEADER_BYTES - len(movie(self._tracks, TICKS_PER_SECOND, 1)) - 8 - len(_UNFINISHED)
-        max_entries = min(_MAX_REFERENCES, (room - len(segment_index(1, 1, 0, 0, ()))) // 12)
+        room = HEADER_BYTES - len(boxes.movie(self._tracks, TICKS_PER_SECOND, 1)) - 8 - len(_UNFINISHED)
+        max_entries = min(_MAX_REFERENCES, (room - len(boxes.segment_index(1, 1, 0, 0, ()))) // 12)
         step = -(-len(self._fragments) // max_entries)
         first = self._fragments[::step]
         starts = [entry.start for entry in first] + [max(self._track_ends)]
         return [
-            SegmentReference(
+            boxes.SegmentReference(
                 sum(entry.size for entry in self._fragments[position * step : (position + 1) * step]),
                 max(0, starts[position + 1] - starts[position]),
                 entry.begins_with_keyframe,

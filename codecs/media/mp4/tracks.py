@@ -6,26 +6,12 @@ parameter sets in the samples: there a player finds a set that changes later.
 
 from struct import pack
 
-import msgspec
-
 from motorpool.codecs.media import adts
-from motorpool.codecs.media.mp4.boxes import box, full_box
+from motorpool.codecs.media.mp4.boxes import Track, box, full_box
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 _RESOLUTION = 0x0048_0000
 """72 dots an inch, the template value of ISO/IEC 14496-12, 12.1.3."""
-
-
-class Track(msgspec.Struct, frozen=True):
-    """A track, as the movie box describes it."""
-
-    kind: bytes
-    """Handler: `vide` or `soun`."""
-    entry: bytes
-    """Its sample entry box."""
-    width: int = 0
-    """Pixels; 0 for audio, and where the first key frame does not decode."""
-    height: int = 0
 
 
 def video_track(codec: VideoCodec, keyframe: bytes, picture_format: PictureFormat) -> Track:
