@@ -7,13 +7,13 @@ own. All functions block.
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime
 
 import msgspec
 
-from motorpool.actors.files.media_store import MediaEntry, MediaKey, MediaStore
+from motorpool.actors.files.media_store import MediaKey, MediaStore
 
 MEDIA_NAMES = "[0-9]*-*.*"
 """Pattern of the names that `media_name` makes."""
@@ -34,19 +34,42 @@ class SweepResult(msgspec.Struct, frozen=True):
 def sweep(
     store: MediaStore,
     names: str,
+    folder: str | None = None,
     *,
     quota_bytes: int,
-    oldest: datetime | None,
+    free_to: int | None = None,
+    oldest: datetime | None = None,
     exempt: Collection[str] = (),
+    new: str = "",
 ) -> SweepResult:
     """Remove files last written before `oldest`, and the oldest ones until the others fit the quota.
 
-    `names` is a pattern of file names of all devices. `quota_bytes` 0 is none. Files that a
-    process is writing stay, but count; those in `exempt` stay and do not count.
+    `names` is a pattern of file names, of one folder or of all devices. `quota_bytes` 0 is none; where it is
+    exceeded, `free_to` bytes remain, by default the quota. Files that a process is writing stay, but count,
+    as does the file named `new`; those in `exempt` stay and do not count.
     """
     limit = oldest.timestamp() if oldest is not None else 0.0
-    entries = (entry for entry in store.list(names) if entry.key.name not in exempt)
-    return _remove(store, entries, quota_bytes, quota_bytes, limit)
+    entries = (entry for entry in store.list(names, folder) if entry.key.name not in exempt)
+    files = sorted(entries, key=lambda entry: (entry.modified, entry.size, entry.key))
+    total = sum(entry.size for entry in files)
+    enough = total
+    if quota_bytes and total > quota_bytes:
+        enough = quota_bytes if free_to is None else free_to
+    removed: list[str] = []
+    for key, size, modified in files:
+        if modified >= limit and total <= enough:
+            break
+        if key.name == new:
+            continue
+        with suppress(OSError):  # removed meanwhile, with its device
+            file = store.lock(key)
+            if file is None:
+                continue
+            with file:
+                store.delete(key)
+            removed.append(key.name)
+            total -= size
+    return SweepResult(total, tuple(removed))
 
 
 class DeviceQuota:
@@ -90,8 +113,15 @@ class DeviceQuota:
         if known is not None and known <= self._quota:
             return
         free_to = self._quota - self._quota // 10
-        files = (entry for entry in store.list(MEDIA_NAMES, folder) if entry.key.name not in exempt)
-        result = _remove(store, files, self._quota, free_to, 0.0, key.name)
+        result = sweep(
+            store,
+            MEDIA_NAMES,
+            folder,
+            quota_bytes=self._quota,
+            free_to=free_to,
+            exempt=exempt,
+            new=key.name,
+        )
         if result.removed:
             _log.info("removed %d files of %s, past the quota of a device", len(result.removed), folder)
         with self._lock:
@@ -99,32 +129,3 @@ class DeviceQuota:
             self._known.move_to_end(folder)
             if len(self._known) > KNOWN_FOLDERS:
                 self._known.popitem(last=False)
-
-
-def _remove(
-    store: MediaStore,
-    entries: Iterable[MediaEntry],
-    quota_bytes: int,
-    free_to: int,
-    limit: float,
-    new: str = "",
-) -> SweepResult:
-    """Remove files older than `limit`; if all exceed the quota, the oldest until `free_to` bytes remain."""
-    files = sorted(entries, key=lambda entry: (entry.modified, entry.size, entry.key))
-    total = sum(entry.size for entry in files)
-    enough = free_to if quota_bytes and total > quota_bytes else total
-    removed: list[str] = []
-    for key, size, modified in files:
-        if modified >= limit and total <= enough:
-            break
-        if key.name == new:
-            continue
-        with suppress(OSError):  # removed meanwhile, with its device
-            file = store.lock(key)
-            if file is None:
-                continue
-            with file:
-                store.delete(key)
-            removed.append(key.name)
-            total -= size
-    return SweepResult(total, tuple(removed))

@@ -4,8 +4,8 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.codecs.media.containers import Container
 from motorpool.codecs.media.muxer import Segment
+from motorpool.codecs.media.timestamps import TICKS_PER_SECOND
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -24,29 +24,20 @@ class GrowingSegment:
 
     def __init__(self, first: Segment, started_at: datetime | None) -> None:
         self.started_at = started_at
-        self.contents: list[bytes] = [first.data]
-        self.parts: list[Part] = [Part(0, len(first.data), first.duration, first.independent)]
-        self._first = first
-        self._end = first.end
-        self._pictures = first.pictures
+        self.first = first
+        self.contents: list[bytes] = []
+        self.parts: list[Part] = []
+        self._end = first.start
+        self._pictures = 0
+        self.add(first)
 
     def __len__(self) -> int:
         return len(self.parts)
 
     @property
-    def container(self) -> Container:
-        """File format of the segment and its parts."""
-        return self._first.container
-
-    @property
-    def discontinuity(self) -> bool:
-        """Whether the segment follows a discontinuity."""
-        return self._first.discontinuity
-
-    @property
     def duration(self) -> float:
         """Seconds of all parts so far."""
-        return msgspec.structs.replace(self._first, end=self._end).duration
+        return (self._end - self.first.start) / TICKS_PER_SECOND
 
     def is_continued_by(self, part: Segment) -> bool:
         """Whether `part` belongs to it: not where parts between were lost, or after a discontinuity."""
@@ -54,7 +45,7 @@ class GrowingSegment:
 
     def add(self, part: Segment) -> None:
         """Append the next part."""
-        begin = self.parts[-1].end
+        begin = self.parts[-1].end if self.parts else 0
         self.contents.append(part.data)
         self.parts.append(Part(begin, begin + len(part.data), part.duration, part.independent))
         self._end = part.end
@@ -63,5 +54,5 @@ class GrowingSegment:
     def join(self) -> Segment:
         """Return the whole segment; MPEG-TS files may be concatenated, and so may fragments of MP4."""
         return msgspec.structs.replace(
-            self._first, end=self._end, data=b"".join(self.contents), pictures=self._pictures, complete=True
+            self.first, end=self._end, data=b"".join(self.contents), pictures=self._pictures, complete=True
         )

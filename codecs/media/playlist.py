@@ -102,7 +102,7 @@ class LivePlaylist:
     @property
     def next_discontinuity(self) -> int:
         """The first discontinuity sequence for a later actor of the stream."""
-        growing = self._growing is not None and self._growing.discontinuity
+        growing = self._growing is not None and self._growing.first.discontinuity
         return self._discontinuities + sum(listed.segment.discontinuity for listed in self._listed) + growing
 
     def __len__(self) -> int:
@@ -245,11 +245,11 @@ class LivePlaylist:
             entry.parts = self._part_entries(listed.index, listed.segment.container, listed.parts)
         if growing is not None:
             entry = Entry(
-                discontinuity=growing.discontinuity,
+                discontinuity=growing.first.discontinuity,
                 program_date_time=growing.started_at,
-                init_section=self._map(self._map_index, growing.container),
+                init_section=self._map(self._map_index, growing.first.container),
             )
-            entry.parts = self._part_entries(self._next_index, growing.container, growing.parts)
+            entry.parts = self._part_entries(self._next_index, growing.first.container, growing.parts)
             playlist.add_segment(entry)
         part_target = math.ceil(longest * _STEPS_PER_SECOND - 1e-6) / _STEPS_PER_SECOND
         playlist.version = _PARTS_VERSION

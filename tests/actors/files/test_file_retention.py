@@ -108,8 +108,8 @@ async def test_the_newest_file_stays_however_large_it_is(tmp_path):
 
 async def test_the_folder_is_searched_once_and_then_counted(tmp_path, monkeypatch):
     searched = []
-    remove = file_retention._remove
-    monkeypatch.setattr(file_retention, "_remove", lambda *a: (searched.append(1), remove(*a))[1])
+    search = MediaStore.list
+    monkeypatch.setattr(MediaStore, "list", lambda *a: (searched.append(1), search(*a))[1])
     quota = DeviceQuota(10_000)
     for _ in range(20):
         await save(tmp_path, "a", 100, quota)
