@@ -20,7 +20,7 @@ LINE_START = b"PROXY "
 LINE_END = b"\r\n"
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 FIXED_BYTES = 16
-"""Of version 2: the signature, version and command, family and transport, length of the rest."""
+"""Bytes of version 2 before the addresses: signature, version and command, family and transport, length."""
 VERSION = 2
 LOCAL, PROXY = 0, 1
 """Commands of version 2: a connection of the proxy itself, such as a health check; one of a client."""

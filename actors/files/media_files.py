@@ -21,7 +21,7 @@ IMAGE = "device"
 WRITERS = 4
 """Photos and images written at the same time: a slow disk leaves threads to live segments."""
 NAME_TIME = "%Y%m%d%H%M%S"
-"""Of UTC, at the beginning of names."""
+"""Format of the UTC time with which names begin."""
 
 _WRITERS = trio.CapacityLimiter(WRITERS)
 

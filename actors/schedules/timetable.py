@@ -40,7 +40,7 @@ CHECK_SECONDS = 60.0
 CALENDARS_PER_READ = 100
 """Rows of calendars."""
 MAX_PASSED_EDGES = 50
-"""Of the edges that passed while the server was down, the most that are reported: the last ones."""
+"""Most edges reported that passed while the server was down: the last ones."""
 SCHEDULES_PER_MESSAGE = 500
 """Scheduled commands of one message to the dispatcher."""
 FIRE_SECONDS = 30.0

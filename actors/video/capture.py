@@ -91,7 +91,7 @@ class Capture(Actor[CaptureMessage]):
         self._source: Ref[Subscribe | Unsubscribe]
         self._writer: CaptureWriter | None = None
         self._formats: dict[VideoCodec, PictureFormat] = {}
-        """Of the first pictures of each coding in the file; zeros where it is not known."""
+        """Format of the first pictures of each coding in the file; zeros where it is not known."""
         self._span: tuple[datetime, datetime] | None = None
         """When what it holds was recorded."""
         self._sound: SoundTranscoder

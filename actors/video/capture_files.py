@@ -89,7 +89,7 @@ class CaptureWriter:
         if self._capture_file is None or self._file is None:
             return
         try:
-            # The film first: should the machine fail here, an old head with all of the film plays.
+            # The samples first: should the machine fail here, an old header with all samples plays.
             self._file.sync()
             self._capture_file.finish()
             self._file.finish()

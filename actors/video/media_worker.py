@@ -57,7 +57,7 @@ class Done(msgspec.Struct, frozen=True, tag=True):
     """What a request has made."""
 
     result: bytes | PictureFormat | tuple[AudioFrame, ...]
-    """Of `jpeg` the image, of `format` the format, of a `TranscodeRequest` the audio."""
+    """The image for `jpeg`, the format for `format`, AAC for a `TranscodeRequest`."""
 
 
 class Rejected(msgspec.Struct, frozen=True, tag=True):

@@ -51,7 +51,7 @@ class MediaFragment(msgspec.Struct, frozen=True):
     end: int
     """The start of the next fragment."""
     coding: VideoCodec | None
-    """Of the pictures; None for audio alone."""
+    """Codec of the pictures; None for audio alone."""
     pictures: tuple[TimedPicture, ...]
     audio_frames: tuple[AudioFrame, ...]
     discontinuity: bool

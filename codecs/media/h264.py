@@ -12,7 +12,7 @@ from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 SPS, PPS = 7, 8
 _DELIMITER = 9
 _FIRST_BYTES = (b"\x67", b"\x47", b"\x27")
-"""Of a sequence parameter set, with each nal_ref_idc."""
+"""First byte of a sequence parameter set, with each nal_ref_idc."""
 _PROFILES_WITH_FORMAT = frozenset((100, 110, 122, 144, 244))
 """Profiles whose avcC names the sample format."""
 

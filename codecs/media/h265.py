@@ -13,9 +13,9 @@ from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 VPS, SPS, PPS = 32, 33, 34
 _DELIMITER = 35
 _FIRST_BYTES = (b"\x40\x01", b"\x42\x01", b"\x44\x01", b"\x46\x01")
-"""Of a VPS, SPS, PPS or access unit delimiter."""
+"""First bytes of a VPS, SPS, PPS or access unit delimiter."""
 _GENERAL_TIER = slice(3, 15)
-"""Of a sequence parameter set: profile, compatibility, constraints and level, as in hvcC."""
+"""Profile, compatibility, constraints and level in a sequence parameter set, as in hvcC."""
 
 
 def scan(payload: bytes) -> ScannedUnit:

@@ -23,10 +23,10 @@ class OpenSegment:
         """`start` in ticks, of the first segment; `pending` says what it is."""
         self.pending = pending
         self.coding: VideoCodec | None = None
-        """Of the latest pictures."""
+        """Codec of the latest pictures."""
         self.start = start
         self.bytes = 0
-        """Of all parts."""
+        """Size of what it holds, in all its parts."""
         self._in_parts = in_parts
         self._has_parts = False
         """Whether parts of it have been emitted."""

@@ -72,12 +72,12 @@ class LivePlaylist:
         self._initializations: dict[int, bytes] = {}
         """By the number of the first segment that it is for."""
         self._map_index: int | None = None
-        """Of the latest one."""
+        """Key of the latest one."""
         self._text: str | None = None
         self._part_seconds = part_seconds
         self._growing: GrowingSegment | None = None
         self._container = MPEG_TS
-        """Of the latest segment or part, and as far as is known of the next one."""
+        """Container of the latest segment or part; the next one is expected to have it too."""
 
     @property
     def next_index(self) -> int:

@@ -61,7 +61,7 @@ class Segmenter:
         )
         self._timeline = Timeline(start, live=live)
         self._codec: VideoCodec | None = None
-        """Of the latest picture, with its parser."""
+        """Codec of the latest picture; `_parser` is its parser."""
         self._parser: PictureParser
         self._configuration: object = None
         """Codec and configuration of the last key frame."""

@@ -38,7 +38,7 @@ import sys
 from dataclasses import dataclass
 
 EARLY_FRACTION = 0.9
-"""Of the target, from which on a key frame ends the segment."""
+"""Fraction of the target from which on a key frame ends the segment."""
 _AT_ONCE, _NEVER = -sys.maxsize, sys.maxsize
 
 

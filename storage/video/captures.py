@@ -29,7 +29,7 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     device_id: int
     channel: int
     live: bool
-    """Of the live stream; else of a playback."""
+    """Whether it holds the live stream; else a playback."""
     file_name: str
     started_at: datetime
     completed_at: datetime | None = None

@@ -25,7 +25,7 @@ from motorpool.codecs.reports import FrameRejected
 MAX_UNIT_BYTES = 1 << 20
 """A picture past this is dropped: 4K key frames stay below."""
 MAX_OPEN_BYTES = 4 << 20
-"""Of all unfinished units of a connection together."""
+"""Limit of all unfinished units of a connection together."""
 MAX_GARBAGE_BYTES = 256 << 10
 """A peer that sends this much without one packet sends no media."""
 MAX_UNIDENTIFIED_BYTES = 32 << 10
