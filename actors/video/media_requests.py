@@ -65,6 +65,11 @@ class _OpenRequest:
     is_answered_by_number: bool = False
     """Media with the device's number came: media without one is not this device's."""
 
+    def answer(self, *, by_number: bool) -> PublisherDevice:
+        """Return its device, for media that came with its number or without."""
+        self.is_answered_by_number |= by_number
+        return PublisherDevice(self.message.device_id, self.message.unique_id, self.message.channels)
+
 
 MediaRequestsMessage = MediaRequested | IdentifyPublisher
 MEDIA_REQUESTS: Kind[None, MediaRequestsMessage] = Kind("media_requests")
@@ -107,7 +112,7 @@ class MediaRequests(Actor[MediaRequestsMessage]):
         for number in (message.sim, message.sim.lstrip("0")):
             entry = self._named.get((number, message.kind))
             if entry is not None and entry.at >= oldest:
-                return self._answered_by_number(entry)
+                return entry.answer(by_number=True)
         return self._look_up(message, oldest)
 
     async def _look_up(self, message: IdentifyPublisher, oldest: float) -> PublisherDevice | Failure | None:
@@ -126,26 +131,16 @@ class MediaRequests(Actor[MediaRequestsMessage]):
             if entry.at >= oldest and entry.message.kind == message.kind
         ]
         ending = [entry for entry in pending if stripped and _same_ending(stripped, entry.message.unique_id)]
-        if len(ending) == 1:
-            self._log_guess(message, ending[0])
-            return self._answered_by_number(ending[0])
         from_address = [
             entry
             for entry in pending
             if entry.message.peer == message.peer and not entry.is_answered_by_number
         ]
-        if len(from_address) == 1:
-            self._log_guess(message, from_address[0])
-            return _publisher(from_address[0].message)
-        return None
-
-    @staticmethod
-    def _answered_by_number(entry: _OpenRequest) -> PublisherDevice:
-        entry.is_answered_by_number = True
-        return _publisher(entry.message)
-
-    def _log_guess(self, message: IdentifyPublisher, entry: _OpenRequest) -> None:
-        self.context.log.info("media SIM %s taken for %s", message.sim, entry.message.unique_id)
+        found = ending if len(ending) == 1 else from_address
+        if len(found) != 1:
+            return None
+        self.context.log.info("media SIM %s taken for %s", message.sim, found[0].message.unique_id)
+        return found[0].answer(by_number=found is ending)
 
     def _channels_of(self, device: Device) -> ChannelMap:
         try:
@@ -153,10 +148,6 @@ class MediaRequests(Actor[MediaRequestsMessage]):
         except CodecError as error:
             self.context.log.warning("device %s: %s", device.unique_id, error)
             return UNMAPPED
-
-
-def _publisher(asked: MediaRequested) -> PublisherDevice:
-    return PublisherDevice(asked.device_id, asked.unique_id, asked.channels)
 
 
 def _same_ending(sim: str, unique_id: str) -> bool:

@@ -74,12 +74,7 @@ class WorkerProcess:
         """Wait until the process has ended, and collect its exit status."""
         await self._process.wait()
 
-    async def exchange(self, request: bytes) -> bytes:
-        """Send a request and return the reply.
-
-        Raises:
-            WorkerFailedError: the process ended, or sent something else; it is of no further use.
-        """
+    async def _exchange(self, request: bytes) -> bytes:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -106,10 +101,10 @@ class WorkerProcess:
         """Send a request of `media_worker.py` and return the reply, whose result is of `result_type`.
 
         Raises:
-            WorkerFailedError: as `exchange`.
+            WorkerFailedError: the process ended, or sent something else; it is of no further use.
         """
         try:
-            reply: WorkerReply = _decode_reply(await self.exchange(msgspec.msgpack.encode(request)))
+            reply: WorkerReply = _decode_reply(await self._exchange(msgspec.msgpack.encode(request)))
         except msgspec.DecodeError as error:
             raise WorkerFailedError(f"sent no reply: {error}") from error
         if isinstance(reply, Done) and not isinstance(reply.result, result_type):

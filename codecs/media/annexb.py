@@ -82,27 +82,23 @@ def exp_golomb(unit: bytes, first_byte: int) -> int:
 def to_length_prefixed(payload: bytes) -> bytes:
     """Return the access unit as MP4 stores it: each NAL unit behind its length in four bytes."""
     if payload[:4] != b"\0\0\0\1":
-        return _join_with_lengths(payload)
+        return join_with_lengths(nal_units(payload), 4)
     converted = bytearray(payload)
     end = len(payload)
     while True:
         position = payload.rfind(b"\0\0\1", 0, end) - 1
         size = end - position - 4
         if size <= 0 or payload[position] or not payload[end - 1]:
-            return _join_with_lengths(payload)  # a short start code, or zeros between units
+            return join_with_lengths(nal_units(payload), 4)  # a short start code, or zeros between units
         converted[position : position + 4] = size.to_bytes(4)
         if not position:
             return bytes(converted)
         end = position
 
 
-def _join_with_lengths(payload: bytes) -> bytes:
-    return b"".join([part for unit in nal_units(payload) for part in (len(unit).to_bytes(4), unit)])
-
-
-def join_with_lengths(units: list[bytes]) -> bytes:
-    """Return parameter sets as decoder configurations have them: each behind its length in two bytes."""
-    return b"".join([len(unit).to_bytes(2) + unit for unit in units])
+def join_with_lengths(units: list[bytes], length_bytes: int = 2) -> bytes:
+    """Return units each behind its length, by default as decoder configurations have parameter sets."""
+    return b"".join([part for unit in units for part in (len(unit).to_bytes(length_bytes), unit)])
 
 
 def nal_units(payload: bytes) -> list[bytes]:

@@ -38,13 +38,17 @@ class LeasedRows(Generic[RowT]):
 
     def __init__(self, table: str, shape: type[RowT], *, waiting: str, taken: str, expires: str) -> None:
         """`shape` is a struct of its columns; after the time in column `expires` a row is not taken."""
-        columns = ", ".join(shape.__struct_fields__)  # type: ignore[attr-defined] # a struct
+        names: tuple[str, ...] = shape.__struct_fields__  # type: ignore[attr-defined] # a struct
+        columns = ", ".join(names)
         self._shape = shape
         # Statuses are literals, as in the conditions of the indexes.
         self._waiting = f"status = '{waiting}'"
         self._taken = f"status = '{taken}'"
         self._expires = expires
         self._select = f"select {columns} from {table} where "  # noqa: S608 - constant names
+        self._added = [name for name in names if name != "id"]
+        places = ", ".join(f"${place}" for place in range(1, len(self._added) + 1))
+        self._add = f"insert into {table} ({', '.join(self._added)}) values ({places}) returning {columns}"  # noqa: S608
         self._begin = (
             f"update {table} set status = '{taken}', holder = $2, leased_until = $3,"  # noqa: S608
             f" attempts = attempts + 1 where id = $1 and {self._waiting}"
@@ -58,6 +62,12 @@ class LeasedRows(Generic[RowT]):
             f"update {table} set holder = $3, leased_until = $4"  # noqa: S608
             f" where id = $1 and {self._taken} and holder = $2 and leased_until = $5"
         )
+
+    async def add(self, q: Queries, row: RowT) -> RowT:
+        """Store a row and return it with its id."""
+        stored = await q.fetch_row(self._add, *(getattr(row, name) for name in self._added))
+        assert stored is not None
+        return self._shape(*stored.values())
 
     async def select(self, q: Queries, condition: str, *arguments: object) -> list[RowT]:
         """Return the rows of a condition."""

@@ -57,12 +57,6 @@ class TicketCapture(msgspec.Struct, frozen=True):
 ROWS = LeasedRows("ticket_captures", TicketCapture, waiting="waiting", taken="recording", expires="expires")
 """Taken by the server that captures."""
 
-_NAMES = TicketCapture.__struct_fields__
-_STORED = _NAMES[:-1]
-_INSERT = (
-    f"insert into ticket_captures ({', '.join(_STORED)})"  # noqa: S608 - constant names
-    f" values ({', '.join(f'${place}' for place in range(1, len(_STORED) + 1))})"
-)
 _COUNTS = """
     select count(*) filter (where rule = $2 and device_id = $3), count(*)
     from ticket_captures where company_id = $1 and rule <> ''
@@ -94,7 +88,7 @@ async def add(q: Queries, capture: TicketCapture) -> None:
         capture.capture_id,
     ):
         return
-    await q.execute(_INSERT, *(getattr(capture, name) for name in _STORED))
+    await ROWS.add(q, capture)
 
 
 async def is_any(q: Queries) -> bool:

@@ -56,18 +56,10 @@ class FootageRequest(msgspec.Struct, frozen=True):
 ROWS = LeasedRows("footage_requests", FootageRequest, waiting="WAITING", taken="FETCHING", expires="until")
 """Taken by the server that captures."""
 
-_NAMES = FootageRequest.__struct_fields__
-_COLUMNS = ", ".join(_NAMES)
 _COUNTS = """
     select count(*) filter (where user_id = $1), count(*) filter (where device_id = $2), count(*)
     from footage_requests where status in ('WAITING', 'FETCHING')
 """
-_INSERT = f"""
-    insert into footage_requests
-        (device_id, channel, start_time, end_time, user_id, created, until, status, not_before)
-    values ($1, $2, $3, $4, $5, $6, $7, 'WAITING', $6)
-    returning {_COLUMNS}
-"""  # noqa: S608 - constant names
 _FORGET = """
     delete from footage_requests where id in (
         select id from footage_requests where user_id = $1 and ended is not null order by id desc offset $2
@@ -88,18 +80,7 @@ async def add(transaction: Queries, request: FootageRequest) -> FootageRequest |
     if of_all >= MAX_OPEN:
         return f"open footage requests: {MAX_OPEN} at most"
     await transaction.execute(_FORGET, request.user_id, KEPT_OF_USER)
-    stored = await transaction.fetch_row(
-        _INSERT,
-        request.device_id,
-        request.channel,
-        request.start_time,
-        request.end_time,
-        request.user_id,
-        request.created,
-        request.until,
-    )
-    assert stored is not None
-    return FootageRequest(*stored.values())
+    return await ROWS.add(transaction, msgspec.structs.replace(request, not_before=request.created))
 
 
 async def fetch(q: Queries, request_id: int, *, lock: bool = False) -> FootageRequest | None:
