@@ -44,10 +44,6 @@ class EdgeReached(msgspec.Struct, frozen=True, gc=False):
     """Scheduled commands that follow the calendar: some of them, where they do not fit into one message."""
 
 
-class StepsDue(msgspec.Struct, frozen=True, gc=False):
-    """A delayed step is due; sent by the dispatcher to itself."""
-
-
 class RunNow(msgspec.Struct, Request[list[ScheduledCommandRun]], frozen=True, gc=False):
     """Run a scheduled command at once, active or not.
 
@@ -67,7 +63,7 @@ class QueueExpired(msgspec.Struct, frozen=True, gc=False):
     run_id: int
 
 
-DispatcherMessage = EdgeReached | StepsDue | RunNow | QueueExpired | CheckDue
+DispatcherMessage = EdgeReached | RunNow | QueueExpired | CheckDue
 DISPATCHER: Kind[None, DispatcherMessage] = Kind("dispatcher")
 
 

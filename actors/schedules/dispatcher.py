@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from math import inf
 from typing import TypeVar, assert_never
 
 import trio
@@ -26,7 +25,6 @@ from motorpool.actors.messages.scheduling import (
     EdgeReached,
     QueueExpired,
     RunNow,
-    StepsDue,
 )
 from motorpool.actors.schedules.delayed_steps import DelayedSteps
 from motorpool.actors.schedules.edge_queue import EdgeQueue
@@ -39,7 +37,7 @@ from motorpool.actors.schedules.step_recovery import (
 )
 from motorpool.actors.schedules.step_sender import StepSender
 from motorpool.actors.work.storage_retry import StorageRetry
-from motorpool.runtime import Actor, Failure, Signal, Timer
+from motorpool.runtime import Actor, Failure, Signal
 from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -86,7 +84,6 @@ class Dispatcher(Actor[DispatcherMessage]):
         self._status_seconds = status_seconds
         self._edges = EdgeQueue()
         self._delayed = DelayedSteps()
-        self._delay_timer: Timer | None = None
         self._expired_in_queue: list[int] = []
         self._check_due = False
         self._commit_uncertain = False
@@ -119,8 +116,6 @@ class Dispatcher(Actor[DispatcherMessage]):
                 if self._edges.is_full:
                     return self._add_edge_later(message)
                 self._edges.add(message)
-            case StepsDue():
-                self._delay_timer = None
             case RunNow():
                 self._work_arrived.set()
                 return self._manual_runs.add(message, self.context.clock)
@@ -222,8 +217,7 @@ class Dispatcher(Actor[DispatcherMessage]):
             elif self._edges:
                 await self._store(self._edges.take(BATCH_ROWS), self._fire_edges)
             elif not self._commit_uncertain:
-                self._arm()
-                await self._work_arrived.wait()
+                await self._work_arrived.wait(self._delayed.next_due - now)
 
     async def _store(self, batch: Sequence[T], store: Callable[[Sequence[T]], Awaitable[object]]) -> None:
         """Store the batch however long it takes."""
@@ -305,15 +299,6 @@ class Dispatcher(Actor[DispatcherMessage]):
         for step in steps:
             self._delayed.add(moment + (step.due - now).total_seconds(), step.run_id)
         self._work_arrived.set()
-
-    def _arm(self) -> None:
-        """Set the timer to the first delayed step."""
-        if self._delay_timer is not None:
-            self._delay_timer.cancel()
-            self._delay_timer = None
-        if self._delayed.next_due < inf:
-            seconds = self._delayed.next_due - self.context.clock.monotonic()
-            self._delay_timer = self.context.after(max(0.0, seconds), StepsDue())
 
     # Recovery
 

@@ -247,10 +247,9 @@ async def revert_unsent(q: Queries, keep: Sequence[int], now: datetime, node: in
     )
 
 
-async def delayed(q: Queries, schedule_id: int | None = None) -> list[DelayedStep]:
-    """Return the pending steps that wait only for their due time, of one or all scheduled commands."""
-    of_one = " and ($1::bigint is null or r.scheduled_command_id = $1)"
-    return _delayed_steps(await q.fetch(_WAITING + of_one, schedule_id))
+async def delayed(q: Queries) -> list[DelayedStep]:
+    """Return the pending steps that wait only for their due time."""
+    return _delayed_steps(await q.fetch(_WAITING))
 
 
 async def overdue(q: Queries, before: datetime, limit: int) -> list[int]:

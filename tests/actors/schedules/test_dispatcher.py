@@ -90,7 +90,7 @@ class Harness:
 
     async def planned(self, schedule):
         """(step, seconds after NOW) that wait for their time and for no other step."""
-        steps = await runs.delayed(self.database, schedule.id)
+        steps = [step for step in await runs.delayed(self.database) if step.schedule_id == schedule.id]
         return sorted((step.run_id, (step.due - NOW).total_seconds()) for step in steps)
 
     async def rows(self, devices=1):
