@@ -12,11 +12,7 @@ from functools import partial
 from motorpool.actors.helpdesk.batches import BatchOutcome, TicketBatches
 from motorpool.actors.helpdesk.settle import settle
 from motorpool.actors.helpdesk.ticket_writer import announce
-from motorpool.actors.messages.changes import (
-    ApplyChanges,
-    Change,
-    CompanyChanged,
-)
+from motorpool.actors.messages.changes import ApplyChanges, Change, CompanyChanged
 from motorpool.actors.messages.counters import TICKETS_FAILED, TICKETS_RECALCULATED
 from motorpool.actors.messages.tickets import TICKET_CLOCK, WakeTicketClock
 from motorpool.actors.work.polling import PollingActor

@@ -14,7 +14,14 @@ from motorpool.actors.helpdesk.service_level_view import EscalationView, Service
 from motorpool.actors.helpdesk.service_levels import Level, clocks_of
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.helpdesk import company_tables, ticket_setups, tickets
-from motorpool.storage.helpdesk.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
+from motorpool.storage.helpdesk.helpdesk_records import (
+    Company,
+    Team,
+    Ticket,
+    TicketPause,
+    TicketPriority,
+    TicketStatus,
+)
 from motorpool.storage.helpdesk.ticket_setups import TicketCounter
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -80,8 +87,10 @@ async def lock_companies(
     """
     found = await ticket_setups.lock(transaction, company_ids, sorted({*pairs}), skip_locked=skip_locked)
     return {
-        number: NumberedCompany(_setup(each.setup), each.counter, each.ticket_ids)
-        for number, each in found.items()
+        row["id"]: NumberedCompany(
+            _setup(row), TicketCounter(*(row[name] for name in ticket_setups.COUNTER)), row["ticket_ids"]
+        )
+        for row in found
     }
 
 
@@ -153,22 +162,27 @@ async def read_service_levels(
     q: Queries, ticket_id: int, calendars: BusinessCalendars, now: datetime
 ) -> ServiceLevelView | None:
     """Return what is shown of the service levels of a ticket; None if there is no such ticket."""
-    found = await tickets.fetch_service_levels(q, ticket_id)
-    if found is None:
+    row = await tickets.fetch_service_levels(q, ticket_id)
+    if row is None:
         return None
-    ticket = _ticket_of(found.row)
+    ticket = _ticket_of(row)
     priority = await company_tables.PRIORITIES.fetch(q, ticket.priority_id)
     company = await company_tables.COMPANIES.fetch(q, ticket.company_id)
     if company is None:  # deleted meanwhile
         return None
     hours = await calendars.of_priority(q, priority, company, now)
-    levels = _level_of(found.row, "first_response", ticket), _level_of(found.row, "resolution", ticket)
+    levels = _level_of(row, "first_response", ticket), _level_of(row, "resolution", ticket)
+    columns = (row[name] for name in ("begins", "ends", "ids", "reasons"))
+    pauses = [TicketPause(*values) for values in zip(*columns, strict=True)]
+    escalation = row["escalation"] or {}
     return view(
         ticket,
         priority,
         levels,
-        clocks_of(ticket.created_at, priority, found.pauses, hours),
-        found.pauses,
+        clocks_of(ticket.created_at, priority, pauses, hours),
+        pauses,
         now,
-        EscalationView(ticket.escalated_at, found.team_id, found.priority_id),
+        EscalationView(
+            ticket.escalated_at, escalation.get("toTeamId") or 0, escalation.get("toPriorityId") or 0
+        ),
     )

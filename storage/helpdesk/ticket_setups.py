@@ -58,10 +58,12 @@ _SETUP = f"""
                 where each.company_id = companies.id)) as people
 """  # noqa: S608 - constants
 _READ = f"select {_SETUP} from companies where companies.id = any($1::bigint[])"  # noqa: S608 - constants
+COUNTER = ("last_ticket_number", "tickets_counted_from", "tickets_counted")
+"""Columns of a locked company, in the order of the fields of `TicketCounter`."""
 # The numbers of a company are assigned by who holds its row. A row that was changed between the start of the
 # statement and its lock is read again, so the last number is the present one.
 _LOCK = f"""
-    select {_SETUP}, companies.last_ticket_number, companies.tickets_counted_from, companies.tickets_counted,
+    select {_SETUP}, {", ".join(COUNTER)},
         array(select nextval('tickets_id_seq') from unnest($3::bigint[]) as each (id)
             where each.id = companies.id) as ticket_ids
     from companies where companies.id = any($3::bigint[]) order by companies.id
@@ -80,16 +82,6 @@ class TicketCounter(NamedTuple):
     counted: int
 
 
-class LockedCompany(NamedTuple):
-    """A company whose tickets the transaction may number."""
-
-    setup: Row
-    """What it configures, like a row of `read`."""
-    counter: TicketCounter
-    ticket_ids: list[int]
-    """Ids for new tickets."""
-
-
 async def read(q: Queries, pairs: Sequence[tuple[int, int]]) -> list[Row]:
     """Return what companies configure, for pairs of a company and a user who matters there (0: none).
 
@@ -101,23 +93,19 @@ async def read(q: Queries, pairs: Sequence[tuple[int, int]]) -> list[Row]:
 
 async def lock(
     q: Queries, company_ids: Sequence[int], pairs: Sequence[tuple[int, int]], *, skip_locked: bool = False
-) -> dict[int, LockedCompany]:
+) -> list[Row]:
     """Lock companies until the transaction ends, in the order of their ids, and return what they configure.
 
-    A company is named once for each ticket that is to be created; as many ids are allocated. `pairs` are as
-    in `read`. Unknown companies are left out, and with `skip_locked` those that others have locked.
+    A company is named once for each ticket that is to be created: the column `ticket_ids` has an allocated id
+    for each, beside the columns of `read` and those of `COUNTER`. `pairs` are as in `read`. Unknown companies
+    are left out, and with `skip_locked` those that others have locked.
     """
-    rows = await q.fetch(
+    return await q.fetch(
         _LOCK + _SKIP * skip_locked,
         [company_id for company_id, _ in pairs],
         [user_id for _, user_id in pairs],
         list(company_ids),
     )
-    columns = ("last_ticket_number", "tickets_counted_from", "tickets_counted")
-    return {
-        row["id"]: LockedCompany(row, TicketCounter(*(row[name] for name in columns)), row["ticket_ids"])
-        for row in rows
-    }
 
 
 async def store_counters(q: Queries, counters: Mapping[int, TicketCounter]) -> None:

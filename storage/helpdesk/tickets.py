@@ -6,7 +6,7 @@ The row of a ticket is locked before anything that belongs to it, and after the 
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -129,30 +129,13 @@ _SERVICE_LEVELS = f"""
 """  # noqa: S608 - constants
 
 
-class ServiceLevelRows(NamedTuple):
-    """A ticket with its clock, pauses and escalation."""
+async def fetch_service_levels(q: Queries, ticket_id: int) -> Row | None:
+    """Return the columns of a ticket and of its clock; None if there is no such ticket.
 
-    row: Row
-    """The columns of the record and of its clock."""
-    pauses: list[TicketPause]
-    """Earliest first."""
-    team_id: int
-    """The team it was escalated to; 0: none."""
-    priority_id: int
-    """The priority it was escalated to; 0: none."""
-
-
-async def fetch_service_levels(q: Queries, ticket_id: int) -> ServiceLevelRows | None:
-    """Return what is known of a ticket; None if there is no such ticket."""
-    if not 0 < ticket_id < 1 << 63:
-        return None
-    row = await q.fetch_row(_SERVICE_LEVELS, ticket_id)
-    if row is None:
-        return None
-    columns = (row[name] for name in ("begins", "ends", "ids", "reasons"))
-    pauses = [TicketPause(*values) for values in zip(*columns, strict=True)]
-    escalation = row["escalation"] or {}
-    return ServiceLevelRows(row, pauses, escalation.get("toTeamId") or 0, escalation.get("toPriorityId") or 0)
+    Its pauses, earliest first, are the arrays `begins`, `ends`, `ids` (of statuses) and `reasons`;
+    `escalation` holds the attributes of the entry of its escalation, or None.
+    """
+    return await q.fetch_row(_SERVICE_LEVELS, ticket_id) if 0 < ticket_id < 1 << 63 else None
 
 
 def _insert_from_json(table: str, columns: Sequence[str], parameter: str) -> str:

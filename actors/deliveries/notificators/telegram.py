@@ -7,13 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from motorpool.actors.deliveries.notificator import (
-    NO_ENVELOPE,
-    Envelope,
-    Notificator,
-    json_object,
-    post,
-)
+from motorpool.actors.deliveries.notificator import NO_ENVELOPE, Envelope, Notificator, json_object, post
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 

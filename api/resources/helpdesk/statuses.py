@@ -8,11 +8,7 @@ from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.company_policy import (
-    COMPANY_PARAMETERS,
-    CompanyPolicy,
-    narrowed,
-)
+from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery
