@@ -32,12 +32,7 @@ from motorpool.codecs.devices.jt808.responses import (
 )
 from motorpool.codecs.devices.jt808.sent_commands import SentCommands
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
-from motorpool.codecs.devices.jt808.terminal_messages import (
-    AUTHENTICATE,
-    LOCATION,
-    REGISTER,
-    read_message,
-)
+from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, LOCATION, REGISTER, read_message
 from motorpool.codecs.devices.jt808.times import BEIJING, TerminalClock
 from motorpool.codecs.devices.jt808.upload_framer import UploadChunk, UploadFramer
 from motorpool.codecs.devices.jt808.vendors.commands import (
@@ -100,13 +95,18 @@ class Jt808(DeviceCodec):
         """Return the reports of all messages that are complete; no input ends the stream."""
         reports: list[Report] = []
         for item in self._framer.receive(data):
-            if not isinstance(item, bytes):
+            escaped: bytes
+            if isinstance(item, bytes):
+                escaped, is_e7 = item, False
+            elif isinstance(item, E7Frame):
+                escaped, is_e7 = item.content, True
+            else:
                 self._read_other(item, reports)
                 continue
             try:
-                frame = decode_frame(item)
+                frame = decode_frame(escaped, is_e7=is_e7)
             except CodecError as error:
-                reports.append(rejected(str(error), item))
+                reports.append(rejected(str(error), escaped))
                 continue
             if frame.phone != self._phone:
                 self._identify_sender(frame, reports)
@@ -240,32 +240,14 @@ class Jt808(DeviceCodec):
         if is_new and (frame.message_id not in (REGISTER, AUTHENTICATE) or frame.total):
             reports.append(Login(identity.unique_ids))
 
-    def _read_other(
-        self, item: FrameRejected | UploadChunk | E7Frame | TextFrame, reports: list[Report]
-    ) -> None:
-        """Append the reports of frames without the standard's delimiters."""
+    def _read_other(self, item: FrameRejected | UploadChunk | TextFrame, reports: list[Report]) -> None:
+        """Append the reports of what is no frame with a header."""
         if isinstance(item, UploadChunk):
             reports.append(self._open_uploads().add_chunk(item))
         elif isinstance(item, FrameRejected):
             reports.append(item)
-        elif isinstance(item, TextFrame):
-            self._read_text(item, reports)
         else:
-            self._read_e7_frame(item, reports)
-
-    def _read_e7_frame(self, item: E7Frame, reports: list[Report]) -> None:
-        try:
-            frame = decode_frame(item.content, is_e7=True)
-        except CodecError as error:
-            reports.append(rejected(str(error), item.content))
-            return
-        if frame.phone != self._phone:
-            self._identify_sender(frame, reports)
-        try:
-            self._read_message(frame, reports)
-        except CodecError as error:
-            reports.append(rejected(str(error), frame.content))
-            reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), BAD)))
+            self._read_text(item, reports)
 
     def _read_text(self, item: TextFrame, reports: list[Report]) -> None:
         unique_id = text_sender(item.content)

@@ -35,6 +35,9 @@ def encode_command(command: DeviceCommand, context: VideoContext, *, is_2019: bo
     Raises:
         UnsupportedCommand: unknown command, or wrong attributes.
     """
+    fixed = _FIXED.get(command.type)
+    if fixed is not None:
+        return fixed
     write = _COMMANDS.get(command.type)
     if write is not None:
         return write(command)
@@ -64,30 +67,12 @@ def custom_bytes(command: DeviceCommand) -> bytes:
     return content
 
 
-def _control(code: int) -> Callable[[DeviceCommand], Message]:
-    def write(_: DeviceCommand) -> Message:
-        return TERMINAL_CONTROL, bytes((code,))
-
-    return write
-
-
-def _query(message_id: int) -> Callable[[DeviceCommand], Message]:
-    def write(_: DeviceCommand) -> Message:
-        return message_id, b""
-
-    return write
-
-
 def _periodic_positions(command: DeviceCommand) -> Message:
     """`frequency` in seconds, default 30; with `duration`, in seconds, for that long, else lasting."""
     seconds = integer(command.attributes, "frequency", 30, 1, 65535)
     if "duration" in command.attributes:
         return TRACK, pack(">HI", seconds, integer(command.attributes, "duration", 0, 1, (1 << 32) - 1))
     return SET_PARAMETERS, parameters.write_parameters({parameters.REPORT_SECONDS: seconds})
-
-
-def _stop_tracking(_: DeviceCommand) -> Message:
-    return TRACK, pack(">HI", 0, 0)
 
 
 def _connection(command: DeviceCommand) -> Message:
@@ -148,16 +133,18 @@ def _text(command: DeviceCommand, *, is_2019: bool) -> bytes:
     return (bytes((flags, 1)) if is_2019 else bytes((flags,))) + content  # 1: notice
 
 
+_FIXED: dict[str, Message] = {
+    "positionSingle": (QUERY_POSITION, b""),
+    "positionStop": (TRACK, pack(">HI", 0, 0)),
+    "powerOff": (TERMINAL_CONTROL, b"\x03"),
+    "rebootDevice": (TERMINAL_CONTROL, b"\x04"),
+    "factoryReset": (TERMINAL_CONTROL, b"\x05"),
+    "getDeviceStatus": (QUERY_PARAMETERS, b""),
+    "getVersion": (QUERY_ATTRIBUTES, b""),
+    "deviceIdentification": (QUERY_ATTRIBUTES, b""),
+}
 _COMMANDS: dict[str, Callable[[DeviceCommand], Message]] = {
-    "positionSingle": _query(QUERY_POSITION),
     "positionPeriodic": _periodic_positions,
-    "positionStop": _stop_tracking,
-    "powerOff": _control(3),
-    "rebootDevice": _control(4),
-    "factoryReset": _control(5),
-    "getDeviceStatus": _query(QUERY_PARAMETERS),
-    "getVersion": _query(QUERY_ATTRIBUTES),
-    "deviceIdentification": _query(QUERY_ATTRIBUTES),
     "setConnection": _connection,
     "setOdometer": _odometer,
     "setSpeedLimit": _speed_limit,
@@ -172,5 +159,5 @@ _VIDEO_COMMANDS: dict[str, tuple[int, Callable[[DeviceCommand, VideoContext], by
     "videoPlaybackControl": (video_commands.PLAYBACK_CONTROL, video_commands.playback_control),
 }
 
-COMMANDS = frozenset((*_COMMANDS, *_VIDEO_COMMANDS, "custom", "message"))
+COMMANDS = frozenset((*_FIXED, *_COMMANDS, *_VIDEO_COMMANDS, "custom", "message"))
 """The command types of the API that the standard has."""

@@ -115,7 +115,7 @@ class ItemDecoder:
         record = ItemRecord(attributes, alarms, alarm_word=alarm_word, keeps_unknown=self.keeps_unknown)
         for place, reader in layout.record_steps:
             value = values[place]
-            if reader is None or not reader(value, record):
+            if reader is None or reader(value, record) is False:
                 record.keep_unknown(f"0x{values[place - 1] >> 8:02X}", value)
         return alarms, record
 

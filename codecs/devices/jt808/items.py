@@ -30,15 +30,14 @@ _VIDEO_ALARMS = ("fault", "tampering", "fault", "fault", "general", "general")
 """Alarms of item 0x14 by bit: signal lost, covered, storage, other fault, overcrowded, abnormal driving."""
 
 _ADAS_ALARMS = {2: "laneChange", 5: "laneChange", 6: "overspeed"}
-_ADAS_EVENTS = frozenset((16, 17))
-"""Events that raise no alarm: a sign recognized, a snapshot taken."""
+_CAMERA_EVENTS = frozenset((16, 17))
+"""Events that raise no alarm: a sign or a driver recognized, a snapshot taken."""
 _ALARM_ENDED = 2
 _TYRE_LABEL_OFFSET = 24
 _TYRE_BYTES = 9
 """Size of a tyre's entry in item 0x66, after the label and the number of tyres."""
 _DRIVING_ALARMS = {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering", 0x16: "accident"}
 _DRIVER_ALARMS = {1: "fatigueDriving"}
-_DRIVER_EVENTS = frozenset((16, 17))
 
 
 def _fuel(value: int, attributes: Attributes, _: Alarms) -> None:
@@ -102,38 +101,32 @@ def _fatigue(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
     attributes["fatigue"] = value[2]
 
 
-def _driver_assistance(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
-    attributes["adasAlarm"], attributes["adasLevel"] = value[5], value[6]
-    if value[4] != _ALARM_ENDED and value[5] not in _ADAS_EVENTS:
-        alarms.append(_ADAS_ALARMS.get(value[5], "general"))
-    add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
+def _camera_alarm(name: str, names: dict[int, str]) -> Reader:
+    """Return the reader of what a camera sees: `<name>Alarm`, `<name>Level` and one of these alarms."""
+
+    def read(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+        kind = attributes[f"{name}Alarm"] = value[5]
+        attributes[f"{name}Level"] = value[6]
+        if value[4] != _ALARM_ENDED and kind not in _CAMERA_EVENTS:
+            alarms.append(names.get(kind, "general"))
+        add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
+
+    return read
 
 
-def _driver_state(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
-    attributes["dmsAlarm"], attributes["dmsLevel"] = value[5], value[6]
-    if value[4] != _ALARM_ENDED and value[5] not in _DRIVER_EVENTS:
-        alarms.append(_DRIVER_ALARMS.get(value[5], "general"))
-    add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
+def _labelled_alarm(key: str, label_start: int, names: dict[int, str]) -> Reader:
+    """Return the reader of an item that is another maker's where no label stands in its place."""
 
+    def read(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
+        label = AlarmLabel.parse(value[label_start:])
+        if label is None:
+            return
+        attributes[key] = value[5]
+        if value[4] != _ALARM_ENDED:
+            alarms.append(names.get(value[5], "general"))
+        add_alarm_label(label, attributes)
 
-def _blind_spot(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
-    label = AlarmLabel.parse(value[25:])
-    if label is None:
-        return  # another maker's item of this length
-    attributes["bsdAlarm"] = value[5]
-    if value[4] != _ALARM_ENDED:
-        alarms.append("general")
-    add_alarm_label(label, attributes)
-
-
-def _harsh_driving(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
-    label = AlarmLabel.parse(value[31:])
-    if label is None:
-        return
-    attributes["drivingAlarm"] = value[5]
-    if value[4] != _ALARM_ENDED:
-        alarms.append(_DRIVING_ALARMS.get(value[5], "general"))
-    add_alarm_label(label, attributes)
+    return read
 
 
 def tyre_alarm(value: bytes, attributes: Attributes, alarms: Alarms) -> bool:
@@ -173,14 +166,10 @@ STRUCTURED_ITEMS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
     0x13_07: _segment_time,
     0x18_03: _fatigue,
     # With the short and the long (Guangdong) alarm label; other lengths are other makers' items.
-    0x64_2F: _driver_assistance,
-    0x64_47: _driver_assistance,
-    0x65_2F: _driver_state,
-    0x65_47: _driver_state,
-    0x67_29: _blind_spot,
-    0x67_41: _blind_spot,
-    0x70_2F: _harsh_driving,
-    0x70_47: _harsh_driving,
+    **dict.fromkeys((0x64_2F, 0x64_47), _camera_alarm("adas", _ADAS_ALARMS)),
+    **dict.fromkeys((0x65_2F, 0x65_47), _camera_alarm("dms", _DRIVER_ALARMS)),
+    **dict.fromkeys((0x67_29, 0x67_41), _labelled_alarm("bsdAlarm", 25, {})),
+    **dict.fromkeys((0x70_2F, 0x70_47), _labelled_alarm("drivingAlarm", 31, _DRIVING_ALARMS)),
 }
 """Longer items; keyed as `NUMERIC_ITEMS`."""
 

@@ -7,12 +7,7 @@ import msgspec
 
 from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.devices.jt808 import bodies
-from motorpool.codecs.devices.jt808.commands import (
-    QUERY_ATTRIBUTES,
-    QUERY_PARAMETERS,
-    QUERY_POSITION,
-    SHOOT,
-)
+from motorpool.codecs.devices.jt808.commands import QUERY_ATTRIBUTES, QUERY_PARAMETERS, QUERY_POSITION, SHOOT
 from motorpool.codecs.devices.jt808.items import Attributes
 from motorpool.codecs.devices.jt808.location import LOCATION_BYTES
 from motorpool.codecs.devices.jt808.parameters import read_parameters
@@ -61,6 +56,7 @@ VEHICLE_CONTROL = 0x8500
 QUERY_MEDIA_CAPABILITIES = 0x9003
 FTP_UPLOAD = 0x9206
 
+_Read = Callable[[TerminalMessage], list[Report]]
 _RESULTS = ("ok", "failed", "bad message", "not supported")
 _MEDIA_KINDS = ("image", "audio", "video")
 _EXTENSIONS = ("jpg", "tif", "mp3", "wav", "wmv")
@@ -107,19 +103,32 @@ def _location(message: TerminalMessage) -> list[Report]:
     return [msgspec.structs.replace(message.location(0), receipt=message.receipt)]
 
 
-def _position_response(message: TerminalMessage) -> list[Report]:
-    return _answer_with_location(message, QUERY_POSITION)
+def _answer_with_location(command_id: int) -> _Read:
+    def read(message: TerminalMessage) -> list[Report]:
+        serial = ByteReader(message.body).uint16()
+        position = msgspec.structs.replace(message.location(2), receipt=message.receipt)
+        reference = message.sent_commands.take(serial, command_id)
+        return [position] if reference is None else [position, CommandResult(reference, ok=True, text="ok")]
+
+    return read
 
 
-def _vehicle_response(message: TerminalMessage) -> list[Report]:
-    return _answer_with_location(message, VEHICLE_CONTROL)
+def _answer_with_result(command_id: int, *texts: str, otherwise: str = "result {}") -> _Read:
+    """Return the reader of an answer that begins with serial and result, 0 for success.
 
+    `texts` are those of the first results, `otherwise` that of all others.
+    """
 
-def _answer_with_location(message: TerminalMessage, *command_ids: int) -> list[Report]:
-    serial = ByteReader(message.body).uint16()
-    position = msgspec.structs.replace(message.location(2), receipt=message.receipt)
-    reference = message.sent_commands.take(serial, *command_ids)
-    return [position] if reference is None else [position, CommandResult(reference, ok=True, text="ok")]
+    def read(message: TerminalMessage) -> list[Report]:
+        fields = ByteReader(message.body)
+        serial, result = fields.uint16(), fields.uint8()
+        reference = message.sent_commands.take(serial, command_id)
+        if reference is None:
+            return [Heartbeat(message.receipt)]
+        text = texts[result] if result < len(texts) else otherwise.format(result)
+        return [CommandResult(reference, result == 0, text, message.receipt)]
+
+    return read
 
 
 def _batch(message: TerminalMessage) -> list[Report]:
@@ -177,16 +186,6 @@ def _media_upload(message: TerminalMessage) -> list[Report]:
     ]
 
 
-def _shoot_response(message: TerminalMessage) -> list[Report]:
-    fields = ByteReader(message.body)
-    serial, result = fields.uint16(), fields.uint8()
-    reference = message.sent_commands.take(serial, SHOOT)
-    if reference is None:
-        return [Heartbeat(message.receipt)]
-    text = ("ok", "failed", "no such channel")[result] if result < 3 else f"result {result}"
-    return [CommandResult(reference, result == 0, text, message.receipt)]
-
-
 def _parameters(message: TerminalMessage) -> list[Report]:
     fields = ByteReader(message.body)
     serial = fields.uint16()
@@ -224,16 +223,7 @@ def _recordings(message: TerminalMessage) -> list[Report]:
     return [RecordingList(message.sent_commands.take(serial, LIST_QUERY), found, message.receipt)]
 
 
-def _upload_done(message: TerminalMessage) -> list[Report]:
-    fields = ByteReader(message.body)
-    serial, failed = fields.uint16(), fields.uint8() != 0
-    reference = message.sent_commands.take(serial, FTP_UPLOAD)
-    if reference is None:
-        return [Heartbeat(message.receipt)]
-    return [CommandResult(reference, not failed, "failed" if failed else "ok", message.receipt)]
-
-
-_READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
+_READERS: dict[int, _Read] = {
     GENERAL_RESPONSE: _general_response,
     HEARTBEAT: _heartbeat,
     UNREGISTER: _logout,
@@ -242,17 +232,17 @@ _READERS: dict[int, Callable[[TerminalMessage], list[Report]]] = {
     PARAMETERS: _parameters,
     ATTRIBUTES: _attributes,
     LOCATION: _location,
-    POSITION_RESPONSE: _position_response,
-    VEHICLE_RESPONSE: _vehicle_response,
+    POSITION_RESPONSE: _answer_with_location(QUERY_POSITION),
+    VEHICLE_RESPONSE: _answer_with_location(VEHICLE_CONTROL),
     BATCH: _batch,
     MEDIA_EVENT: _media_event,
     MEDIA_UPLOAD: _media_upload,
-    SHOOT_RESPONSE: _shoot_response,
+    SHOOT_RESPONSE: _answer_with_result(SHOOT, "ok", "failed", "no such channel"),
     PASSTHROUGH: read_passthrough,
     MEDIA_CAPABILITIES: _capabilities,
     PASSENGERS: _passengers,
     RECORDINGS: _recordings,
-    UPLOAD_DONE: _upload_done,
+    UPLOAD_DONE: _answer_with_result(FTP_UPLOAD, "ok", otherwise="failed"),
     **vendors.READERS,
     **lock_messages.READERS,
 }

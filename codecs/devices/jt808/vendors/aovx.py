@@ -67,14 +67,13 @@ def sensors(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def battery(value: bytes, record: ItemRecord) -> bool:
+def battery(value: bytes, record: ItemRecord) -> None:
     """Read item 0xF7 of four to six bytes: millivolts, state of charge, percentage."""
     record.attributes["battery"] = int.from_bytes(value[:4], "big") / 1000
     if len(value) > 4:
         record.attributes["charge"] = value[4] in _CHARGING
     if len(value) > 5:
         record.attributes["batteryLevel"] = value[5]
-    return True
 
 
 def identity(value: bytes, record: ItemRecord) -> bool:

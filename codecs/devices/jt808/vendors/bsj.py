@@ -5,13 +5,11 @@
 from struct import Struct
 
 from motorpool.codecs.devices.jt808.vendors import networks
-from motorpool.codecs.devices.jt808.vendors.fields import ascii_text, iccid_digits, is_printable
+from motorpool.codecs.devices.jt808.vendors.fields import Quantity, ascii_text, iccid_digits, is_printable
 from motorpool.codecs.devices.jt808.vendors.holloo import EB, reads_block
-from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord
-from motorpool.codecs.devices.jt808.vendors.volts import add_volts
+from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord, first_of
 
 _CELL = Struct(">HHB")
-_CELL_9 = Struct(">HBHI")
 _CELL_12 = Struct(">HHBHIB")
 _SUPPLY_LOST = 1
 """Bit of 0x0089 on which makers disagree."""
@@ -45,9 +43,8 @@ def _walk(block: bytes) -> list[tuple[int, bytes]] | None:
     return fields if fields and start == end else None
 
 
-def _fuel_1(value: bytes, record: ItemRecord) -> bool:
+def _fuel_1(value: bytes, record: ItemRecord) -> None:
     record.attributes["fuel1"] = int.from_bytes(value[:2], "big") / 10
-    return True
 
 
 def _fuel_2(value: bytes, record: ItemRecord) -> bool:
@@ -61,31 +58,15 @@ def _fuel_2(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _supply(value: bytes, record: ItemRecord) -> bool:
-    record.attributes["power"] = int.from_bytes(value, "big") / 1000
-    return True
+def _supply_or_cell(value: bytes, record: ItemRecord) -> None:
+    record.add_volts(int.from_bytes(value, "big") / 1000)
 
 
-def _supply_or_cell(value: bytes, record: ItemRecord) -> bool:
-    add_volts(int.from_bytes(value, "big") / 1000, record.attributes)
-    return True
-
-
-def _number(key: str, divisor: int = 1) -> ItemReader:
-    def read(value: bytes, record: ItemRecord) -> bool:
-        number = int.from_bytes(value, "big")
-        record.attributes[key] = number if divisor == 1 else number / divisor
-        return True
-
-    return read
-
-
-def _version(value: bytes, record: ItemRecord) -> bool:
+def _version(value: bytes, record: ItemRecord) -> None:
     record.add_known({"versionFw": ascii_text(value).rstrip(";")})
-    return True
 
 
-def _events(value: bytes, record: ItemRecord) -> bool:
+def _events(value: bytes, record: ItemRecord) -> None:
     happened = ~int.from_bytes(value, "big")
     record.add_alarms(_EVENTS_89, happened)
     if happened & 2:
@@ -94,17 +75,14 @@ def _events(value: bytes, record: ItemRecord) -> bool:
         record.alarm_word & _POWER_CUT_ALARM or record.attributes.get("power") == 0
     ):
         record.alarms.append("powerCut")
-    return True
 
 
-def _iccid_bcd(value: bytes, record: ItemRecord) -> bool:
+def _iccid_bcd(value: bytes, record: ItemRecord) -> None:
     record.add_known({"iccid": iccid_digits(value.hex())})
-    return True
 
 
-def _iccid_text(value: bytes, record: ItemRecord) -> bool:
+def _iccid_text(value: bytes, record: ItemRecord) -> None:
     record.add_known({"iccid": iccid_digits(ascii_text(value))})
-    return True
 
 
 def _imei(value: bytes, record: ItemRecord) -> bool:
@@ -115,24 +93,17 @@ def _imei(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _states_c5(value: bytes, record: ItemRecord) -> bool:
+def _states_c5(value: bytes, record: ItemRecord) -> None:
     word = int.from_bytes(value, "big")
     record.add_alarms(_EVENTS_C5, ~word)
     if (state := word >> 23 & 3) in (_MOVING, _STILL):
         record.attributes["motion"] = state == _MOVING
-    return True
 
 
-def _battery_alarm(value: bytes, record: ItemRecord) -> bool:
+def _battery_alarm(value: bytes, record: ItemRecord) -> None:
     record.attributes["batteryAlarm"] = value[0]
     if value[0] in _LOW_BATTERY_STATES:
         record.alarms.append("lowBattery")
-    return True
-
-
-def _cell_9(value: bytes, record: ItemRecord) -> bool:
-    record.add_cell(*_CELL_9.unpack(value))
-    return True
 
 
 def _cell_12(value: bytes, record: ItemRecord) -> bool:
@@ -154,20 +125,20 @@ def _cell_text(value: bytes, record: ItemRecord) -> bool:
 
 _BY_LENGTH: dict[int, ItemReader] = {
     0x0001_03: _fuel_1,
-    0x002D_04: _supply,
+    0x002D_04: Quantity("power", -1000).read,
     0x002D_02: _supply_or_cell,
-    0x0030_01: _number("rssi"),
-    0x0031_01: _number("sat"),
+    0x0030_01: Quantity("rssi").read,
+    0x0031_01: Quantity("sat").read,
     0x0089_04: _events,
-    0x00A8_01: _number("batteryLevel"),
-    0x00E1_01: _number("batteryLevel"),
+    0x00A8_01: Quantity("batteryLevel").read,
+    0x00E1_01: Quantity("batteryLevel").read,
     0x00B2_0A: _iccid_bcd,
     0x00FB_14: _iccid_text,
     0x00C5_04: _states_c5,
     0x00C6_01: _battery_alarm,
-    0x00CE_02: _number("power", 100),
+    0x00CE_02: Quantity("power", -100).read,
     0x00D5_0F: _imei,
-    0x00D8_09: _cell_9,
+    0x00D8_09: networks.cells(">HBHI", "mcc mnc lac cell"),
     0x00D8_0C: _cell_12,
 }
 """By id << 8 | length."""
@@ -186,7 +157,7 @@ def _blocks(value: bytes, record: ItemRecord) -> bool:
     # Whether the supply is lost is known once its voltage is.
     for number, content in sorted(fields, key=lambda field: field[0] == 0x0089):
         read = _BY_LENGTH.get(number << 8 | len(content)) or _BY_ID.get(number)
-        if read is None or len(content) > 0xFF or not read(content, record):
+        if read is None or len(content) > 0xFF or read(content, record) is False:
             record.keep_unknown(f"0xEB{number:04X}", content)
     return True
 
@@ -207,9 +178,5 @@ def _zone(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-_holloo = reads_block(EB)
-
-
-def item_eb(value: bytes, record: ItemRecord) -> bool:
-    """Read item 0xEB in the first of its forms that fits it exactly."""
-    return _blocks(value, record) or _holloo(value, record) or _cells(value, record) or _zone(value, record)
+item_eb = first_of(_blocks, reads_block(EB), _cells, _zone)
+"""Reads item 0xEB in the first of its forms that fits it exactly."""

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from struct import unpack
 from typing import NamedTuple
 
+from motorpool.codecs.devices.jt808.vendors.record import ItemRecord
+
 
 def walk(block: bytes, id_bytes: int = 2, length_bytes: int = 1) -> list[tuple[int, bytes]] | None:
     """Return the ids and values of a block of id, length and value; None unless they fill it exactly.
@@ -23,27 +25,24 @@ def walk(block: bytes, id_bytes: int = 2, length_bytes: int = 1) -> list[tuple[i
     return fields if fields and start == end else None
 
 
-def scaled(number: int, factor: float) -> float:
-    """Return a number in its unit: times `factor`, or divided by it where it is negative.
-
-    Division gives the decimal that a factor such as 0.01 would miss: 1418 and -100 are 14.18.
-    """
-    return number * factor if factor > 0 else number / -factor
-
-
 class Quantity(NamedTuple):
     """An unsigned number under a key."""
 
     key: str
     factor: float = 1
-    """As `scaled` takes it."""
+    """A divisor where negative: it gives the decimal that 0.01 would miss, 14.18 from 1418 and -100."""
     offset: float = 0
     """Added after the factor, in the unit of the key."""
 
     def of(self, value: bytes) -> float:
         """Return the number in these bytes."""
-        number = scaled(int.from_bytes(value, "big"), self.factor) + self.offset
-        return number if isinstance(number, int) else round(number, 5)
+        number, factor = int.from_bytes(value, "big"), self.factor
+        scaled = number * factor if factor > 0 else number / -factor
+        return round(scaled + self.offset, 5) if self.offset else scaled
+
+    def read(self, value: bytes, record: ItemRecord) -> None:
+        """Add the number to a location, as an `ItemReader`."""
+        record.attributes[self.key] = self.of(value)
 
 
 def percent_of_255(value: int) -> float:

@@ -39,12 +39,7 @@ class Block(msgspec.Struct, frozen=True):
         quantity = self.quantities.get(number)
         if quantity is None or size not in _NUMBER_SIZES or self.sizes.get(number, size) != size:
             return None
-
-        def read(value: bytes, record: ItemRecord) -> bool:
-            record.attributes[quantity.key] = quantity.of(value)
-            return True
-
-        return read
+        return quantity.read
 
 
 def reads_block(block: Block) -> ItemReader:
@@ -61,7 +56,7 @@ def reads_block(block: Block) -> ItemReader:
         for (number, content), reader in zip(fields, readers, strict=True):
             if number in block.alarms:
                 record.alarms.append(block.alarms[number])
-            elif reader is None or not reader(content, record):
+            elif reader is None or reader(content, record) is False:
                 record.keep_unknown(f"0x{block.item:02X}{number:04X}", content)
         return True
 
@@ -71,17 +66,15 @@ def reads_block(block: Block) -> ItemReader:
 # Basic data
 
 
-def _odometer(value: bytes, record: ItemRecord) -> bool:
+def _odometer(value: bytes, record: ItemRecord) -> None:
     record.attributes["odometer"] = int.from_bytes(value[1:], "big")
-    return True
 
 
-def _fuel_used(value: bytes, record: ItemRecord) -> bool:
+def _fuel_used(value: bytes, record: ItemRecord) -> None:
     record.attributes["fuelUsed"] = int.from_bytes(value[1:], "big") / 1000
-    return True
 
 
-def _states(value: bytes, record: ItemRecord) -> bool:
+def _states(value: bytes, record: ItemRecord) -> None:
     """Ten bytes of what the vehicle reports at all, ten of states."""
     reported, states = value[:10], value[10:]
     for bit, key in enumerate(("ignition", "armed", "footBrake")):
@@ -89,13 +82,11 @@ def _states(value: bytes, record: ItemRecord) -> bool:
             record.attributes[key] = states[0] >> bit & 1 == 1
     if (reported[1] | states[1]) & 0x3F:
         record.attributes["door"] = states[1] & 0x3F != 0
-    return True
 
 
-def _antenna(value: bytes, record: ItemRecord) -> bool:
+def _antenna(value: bytes, record: ItemRecord) -> None:
     if value[0] in (1, 2):
         record.alarms.append("gpsAntennaCut")
-    return True
 
 
 EA: Final = Block(
@@ -124,25 +115,22 @@ EA: Final = Block(
 # Cars and trucks
 
 
-def _fuel(value: bytes, record: ItemRecord) -> bool:
+def _fuel(value: bytes, record: ItemRecord) -> None:
     number = int.from_bytes(value, "big")
     if number & 0x8000:
         record.attributes["fuel"] = (number & 0x7FFF) / 10
     else:
         record.attributes["fuelLevel"] = number / 10
-    return True
 
 
-def _tyre_pressures(value: bytes, record: ItemRecord) -> bool:
+def _tyre_pressures(value: bytes, record: ItemRecord) -> None:
     for wheel, pressure in enumerate(value, 1):
         if pressure != 0xFF:
             record.attributes[f"tire{wheel}Pressure"] = pressure / 10
-    return True
 
 
-def _vin(value: bytes, record: ItemRecord) -> bool:
+def _vin(value: bytes, record: ItemRecord) -> None:
     record.add_known({"vin": ascii_text(value)})
-    return True
 
 
 _CAR_QUANTITIES = {
@@ -182,9 +170,8 @@ EC: Final = Block(
 # Electric vehicles
 
 
-def _charge(value: bytes, record: ItemRecord) -> bool:
+def _charge(value: bytes, record: ItemRecord) -> None:
     record.attributes["charge"] = value[0] in (2, 3, 6)
-    return True
 
 
 ED: Final = Block(
@@ -226,7 +213,7 @@ def _tyres(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _radio_sensor(value: bytes, record: ItemRecord) -> bool:
+def _radio_sensor(value: bytes, record: ItemRecord) -> None:
     record.attributes |= {
         "tag1Temp": int.from_bytes(value[:2], "big", signed=True) / 10,
         "tag1Humidity": int.from_bytes(value[2:4], "big") / 10,
@@ -235,7 +222,6 @@ def _radio_sensor(value: bytes, record: ItemRecord) -> bool:
     }
     if not value[6]:
         record.alarms.append("removing")
-    return True
 
 
 EE: Final = Block(

@@ -21,7 +21,7 @@ def sensors(value: bytes, record: ItemRecord) -> bool:
     for number, content in fields:
         quantity = _QUANTITIES.get(number)
         if quantity is not None and len(content) in (1, 2, 4):
-            record.attributes[quantity.key] = quantity.of(content)
+            quantity.read(content, record)
         elif number == _ALARMS and len(content) in (2, _ALARM_BYTES):
             record.attributes["externalAlarms"] = int.from_bytes(content[:2], "big")
         else:

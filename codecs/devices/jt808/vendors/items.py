@@ -19,8 +19,15 @@ from motorpool.codecs.devices.jt808.vendors import (
     supply,
 )
 from motorpool.codecs.devices.jt808.vendors.bsj import item_eb
+from motorpool.codecs.devices.jt808.vendors.fields import Quantity
 from motorpool.codecs.devices.jt808.vendors.models import Model
-from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord, Readers, of_lengths
+from motorpool.codecs.devices.jt808.vendors.record import (
+    ItemReader,
+    ItemRecord,
+    Readers,
+    first_of,
+    of_lengths,
+)
 
 Body = frozenset[int]
 """The items of a location, each id << 8 | length."""
@@ -47,44 +54,24 @@ def _is_recorder(body: Body) -> bool:
     return _RECORDER_CAMERAS in body or not _RECORDER_ITEMS.isdisjoint(_ids(body))
 
 
-def _first_of(*readers: ItemReader | None) -> ItemReader:
-    """Return a reader that tries each in turn."""
-    tried = tuple(reader for reader in readers if reader is not None)
-
-    def read(value: bytes, record: ItemRecord) -> bool:
-        return any(reader(value, record) for reader in tried)
-
-    return tried[0] if len(tried) == 1 else read
+_SUPPLY = Quantity("power", -10)
+_ENGINE_SPEED = Quantity("rpm")
 
 
-def _number(name: str, divisor: int = 1) -> ItemReader:
-    def read(value: bytes, record: ItemRecord) -> bool:
-        number = int.from_bytes(value, "big")
-        record.attributes[name] = number if divisor == 1 else number / divisor
-        return True
-
-    return read
+def _volts_or_engine_speed(value: bytes, record: ItemRecord) -> None:
+    (_ENGINE_SPEED if record.is_holloo else _SUPPLY).read(value, record)
 
 
-_supply_volts = _number("power", 10)
-_engine_speed = _number("rpm")
-
-
-def _volts_or_engine_speed(value: bytes, record: ItemRecord) -> bool:
-    return (_engine_speed if record.is_holloo else _supply_volts)(value, record)
-
-
-def _inputs_if_any(value: bytes, record: ItemRecord) -> bool:
+def _inputs_if_any(value: bytes, record: ItemRecord) -> None:
     if value[0]:
-        return sensors.inputs_of_recorder(value, record)
-    record.attributes["sleep"] = value[1]
-    return True
+        sensors.inputs_of_recorder(value, record)
+    else:
+        record.attributes["sleep"] = value[1]
 
 
-def _recorder_fuel(value: bytes, record: ItemRecord) -> bool:
+def _recorder_fuel(value: bytes, record: ItemRecord) -> None:
     """Fuel and, in a scale that is not known, temperature and humidity."""
     record.attributes["fuel2"] = int.from_bytes(value[:2], "big") / 10
-    return True
 
 
 def _tyre_alarm(value: bytes, record: ItemRecord) -> bool:
@@ -99,7 +86,7 @@ def _choose_2a(item: int, body: Body, _: Model) -> ItemReader | None:
 
 def _choose_33(item: int, body: Body, _: Model) -> ItemReader | None:
     if item == 0x33_01:
-        return _number("mode" if 0xEB in _ids(body) or 0x32_02 in body else "satBeidou")
+        return Quantity("mode" if 0xEB in _ids(body) or 0x32_02 in body else "satBeidou").read
     return supply.lock_text if item & 0xFF >= 15 else None
 
 
@@ -109,7 +96,7 @@ def _choose_57(item: int, _: Body, model: Model) -> ItemReader | None:
 
 def _choose_66(item: int, _: Body, __: Model) -> ItemReader | None:
     if item in TYRE_ALARM_ITEMS:
-        return _first_of(_tyre_alarm, _READERS.get(item))
+        return first_of(_tyre_alarm, _READERS.get(item))
     return _READERS.get(item)
 
 
@@ -124,7 +111,7 @@ def _choose_e2(item: int, _: Body, model: Model) -> ItemReader | None:
 
 
 def _choose_e6(item: int, _: Body, __: Model) -> ItemReader | None:
-    return _first_of(obd.obd_text, _READERS.get(item)) if item & 0xFF >= 7 else None
+    return first_of(obd.obd_text, _READERS.get(item)) if item & 0xFF >= 7 else None
 
 
 def _choose_e8(item: int, _: Body, model: Model) -> ItemReader | None:
@@ -132,7 +119,7 @@ def _choose_e8(item: int, _: Body, model: Model) -> ItemReader | None:
 
 
 def _choose_ea(item: int, _: Body, __: Model) -> ItemReader | None:
-    return _first_of(holloo.reads_block(holloo.EA), hubs.sensors) if item & 0xFF > 2 else None
+    return first_of(holloo.reads_block(holloo.EA), hubs.sensors) if item & 0xFF > 2 else None
 
 
 def _choose_eb(_: int, __: Body, ___: Model) -> ItemReader:
@@ -142,7 +129,7 @@ def _choose_eb(_: int, __: Body, ___: Model) -> ItemReader:
 def _choose_ec(item: int, body: Body, _: Model) -> ItemReader:
     is_fuel = _is_recorder(body) and item & 0xFF >= 2 and not item & 1
     other = _recorder_fuel if is_fuel else _READERS.get(item)
-    return _first_of(holloo.reads_block(holloo.EC), other)
+    return first_of(holloo.reads_block(holloo.EC), other)
 
 
 def _choose_f3(item: int, _: Body, model: Model) -> ItemReader | None:
@@ -154,15 +141,15 @@ def _choose_f3(item: int, _: Body, model: Model) -> ItemReader | None:
 def _choose_f6(item: int, body: Body, _: Model) -> ItemReader:
     own = _READERS.get(item)
     if item == 0xF6_02:
-        own = _number("airPressure")
+        own = Quantity("airPressure").read
     if not _ids(body).isdisjoint((0xF2, 0xF7)):
-        return _first_of(locks.imei_bcd if item == 0xF6_08 else None, aovx.sensors, own)
-    return _first_of(own, aovx.sensors)
+        return first_of(locks.imei_bcd if item == 0xF6_08 else None, aovx.sensors, own)
+    return first_of(own, aovx.sensors)
 
 
 def _choose_f8(item: int, _: Body, model: Model) -> ItemReader | None:
     if item == 0xF8_02 and model.is_f8_steps:
-        return _number("steps")
+        return Quantity("steps").read
     if item & 0xFF >= 19 and model.is_f8_identity:
         return aovx.identity
     return _READERS.get(item)
@@ -170,18 +157,18 @@ def _choose_f8(item: int, _: Body, model: Model) -> ItemReader | None:
 
 def _with_block(block: holloo.Block) -> _Choice:
     read = holloo.reads_block(block)
-    return lambda item, _, __: _first_of(read, _READERS.get(item))
+    return lambda item, _, __: first_of(read, _READERS.get(item))
 
 
 def _unread(_: bytes, __: ItemRecord) -> bool:
     return False
 
 
-_E8: Readers = {0xE8_03: _number("lockStatus")}
+_E8: Readers = {0xE8_03: Quantity("lockStatus").read}
 _F7: Readers = of_lengths(0xF7, (4, 5, 6), aovx.battery)
 _CHOICES: dict[int, _Choice] = {
     0x2A: _choose_2a,
-    0x32: lambda item, _, __: _number("satGps") if item == 0x32_01 else None,
+    0x32: lambda item, _, __: Quantity("satGps").read if item == 0x32_01 else None,
     0x33: _choose_33,
     0x57: _choose_57,
     0x66: _choose_66,
@@ -200,7 +187,7 @@ _CHOICES: dict[int, _Choice] = {
     0xF8: _choose_f8,
     0xF9: lambda _, __, ___: aovx.fix,
     0xFA: _with_block(holloo.FA),
-    0xFB: lambda item, _, __: _first_of(holloo.cells, _READERS.get(item)),
+    0xFB: lambda item, _, __: first_of(holloo.cells, _READERS.get(item)),
 }
 """Ids whose reader depends on more than the length."""
 

@@ -91,7 +91,7 @@ def _states(content: bytes, record: ItemRecord) -> bool:
     for number, value in fields:
         quantity = _STATE_QUANTITIES.get(number)
         if quantity is not None and len(value) in (1, 2, 4):
-            record.attributes[quantity.key] = quantity.of(value)
+            quantity.read(value, record)
         elif number == _CHARGE and len(value) == 1:
             record.attributes["charge"] = value[0] == 0
         elif number == _ICCID and len(value) == 10:

@@ -38,12 +38,11 @@ def imei_bcd(value: bytes, record: ItemRecord) -> bool:
     return is_imei
 
 
-def _card_number(value: bytes, record: ItemRecord) -> bool:
+def _card_number(value: bytes, record: ItemRecord) -> None:
     record.attributes["driverUniqueId"] = str(int.from_bytes(value, "big"))
-    return True
 
 
-def lock_command(value: bytes, record: ItemRecord) -> bool:
+def lock_command(value: bytes, record: ItemRecord) -> None:
     """Read how a lock was operated: command, card or password, and with an even length the result."""
     attributes, size = record.attributes, len(value)
     attributes["lockCommand"] = value[0]
@@ -53,7 +52,6 @@ def lock_command(value: bytes, record: ItemRecord) -> bool:
         attributes["lockPassword"] = ascii_text(value[1:7])
     if size % 2 == 0:
         attributes["unlockResult"] = value[-1]
-    return True
 
 
 def _card_event(value: bytes, record: ItemRecord) -> bool:
@@ -65,14 +63,13 @@ def _card_event(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _seals(value: bytes, record: ItemRecord) -> bool:
+def _seals(value: bytes, record: ItemRecord) -> None:
     for number, lock in enumerate(pieces(value, 11), 1):
         record.attributes |= {
             f"lock{number}Id": lock[:6].hex(),
             f"lock{number}Battery": int.from_bytes(lock[6:8], "big") / 1000,
             f"lock{number}Seal": lock[8] == _SEALED,
         }
-    return True
 
 
 def _locks_with_cards(value: bytes, record: ItemRecord) -> bool:
@@ -88,14 +85,13 @@ def _locks_with_cards(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _rope(value: bytes, record: ItemRecord) -> bool:
+def _rope(value: bytes, record: ItemRecord) -> None:
     state = value[2]
     record.attributes |= {
         "string": state & 1 != 0,
         "motion": state & 4 != 0,
         "cover": state & 8 != 0,
     }
-    return True
 
 
 NUMBERS: dict[int, tuple[str, float]] = {

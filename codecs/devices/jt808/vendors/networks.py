@@ -1,30 +1,40 @@
 """Items of cells and access points (docs/protocols/jt808-vendors.md#cells-and-wi-fi)."""
 
+from operator import itemgetter
 from struct import Struct
 
 from motorpool.codecs.devices.jt808.vendors.fields import pieces
-from motorpool.codecs.devices.jt808.vendors.record import ItemRecord, Readers, of_lengths
+from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord, Readers, of_lengths
 
 _CELL_8 = Struct(">HBHHB")
 _CELL_10 = Struct(">HBHIB")
 _CELL_66 = Struct(">BHIH")
-_CELL_FD = Struct(">HHIH")
-_CELL_F0 = Struct(">HHIIB")
-_CELL_FF = Struct(">HHII")
+_CELL_FIELDS = ("mcc", "mnc", "lac", "cell", "signal")
+
+
+def cells(form: str, fields: str) -> ItemReader:
+    """Return a reader of cells whose fields have this form and order: `">HHIH"` and `"mcc mnc cell lac"`."""
+    layout, names = Struct(form), fields.split()
+    ordered = itemgetter(*(names.index(name) for name in _CELL_FIELDS if name in names))
+
+    def read(value: bytes, record: ItemRecord) -> None:
+        for cell in layout.iter_unpack(value):
+            record.add_cell(*ordered(cell))
+
+    return read
 
 
 def _counted_cells(value: bytes, record: ItemRecord) -> bool:
     """A count and cells of 8 bytes, or of 10 with a cell number of four."""
     for form in (_CELL_8, _CELL_10):
         if len(value) == 1 + value[0] * form.size:
-            for mcc, mnc, lac, cell, signal in form.iter_unpack(value[1:]):
-                record.add_cell(mcc, mnc, lac, cell, signal)
+            for cell in form.iter_unpack(value[1:]):
+                record.add_cell(*cell)
             return True
     return False
 
 
-def cells_66(value: bytes, record: ItemRecord) -> bool:
-    """Read cells that share the country."""
+def _cells_of_one_country(value: bytes, record: ItemRecord) -> bool:
     if len(value) % _CELL_66.size != 2:
         return False
     mcc = int.from_bytes(value[:2], "big")
@@ -33,44 +43,22 @@ def cells_66(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _cells_of_one_network(value: bytes, record: ItemRecord) -> bool:
+def _cells_of_one_network(value: bytes, record: ItemRecord) -> None:
     mcc, mnc = int.from_bytes(value[:2], "big"), int.from_bytes(value[2:4], "big")
     for cell in pieces(value[4:], 8):
         record.add_cell(mcc, mnc, int.from_bytes(cell[:3], "big"), int.from_bytes(cell[3:7], "big"), cell[7])
-    return True
-
-
-def _cell_ee(value: bytes, record: ItemRecord) -> bool:
-    record.add_cell(*_CELL_10.unpack(value))
-    return True
-
-
-def _cell_fd(value: bytes, record: ItemRecord) -> bool:
-    mcc, mnc, cell, lac = _CELL_FD.unpack(value)
-    record.add_cell(mcc, mnc, lac, cell)
-    return True
-
-
-def _cells_f0(value: bytes, record: ItemRecord) -> bool:
-    for mcc, mnc, cell, lac, signal in _CELL_F0.iter_unpack(value):
-        record.add_cell(mcc, mnc, lac, cell, signal)
-    return True
-
-
-def _cell_ff(value: bytes, record: ItemRecord) -> bool:
-    record.add_cell(*_CELL_FF.unpack(value))
-    return True
 
 
 def _counted_points(value: bytes, record: ItemRecord) -> bool:
-    return len(value) == 1 + value[0] * 7 and points(value[1:], record)
+    is_counted = len(value) == 1 + value[0] * 7
+    if is_counted:
+        _points(value[1:], record)
+    return is_counted
 
 
-def points(value: bytes, record: ItemRecord) -> bool:
-    """Read access points of address and signal."""
+def _points(value: bytes, record: ItemRecord) -> None:
     for point in pieces(value, 7):
         record.add_point(point[:6], point[6])
-    return True
 
 
 def addresses_as_text(value: bytes, record: ItemRecord) -> bool:
@@ -94,14 +82,14 @@ def addresses_as_text(value: bytes, record: ItemRecord) -> bool:
 READERS: Readers = {
     **of_lengths(0x53, (1 + cells * size for size in (8, 10) for cells in range(1, 32)), _counted_cells),
     **of_lengths(0x5D, range(11, 256, 10), _counted_cells),
-    **of_lengths(0x66, range(11, 256, 9), cells_66),
+    **of_lengths(0x66, range(11, 256, 9), _cells_of_one_country),
     **of_lengths(0xE1, range(12, 256, 8), _cells_of_one_network),
-    0xEE_0A: _cell_ee,
-    0xFD_0A: _cell_fd,
-    **of_lengths(0xF0, range(13, 256, 13), _cells_f0),
-    0xFF_0C: _cell_ff,
+    0xEE_0A: cells(">HBHIB", "mcc mnc lac cell signal"),
+    0xFD_0A: cells(">HHIH", "mcc mnc cell lac"),
+    **of_lengths(0xF0, range(13, 256, 13), cells(">HHIIB", "mcc mnc cell lac signal")),
+    0xFF_0C: cells(">HHII", "mcc mnc lac cell"),
     **of_lengths(0x54, range(8, 256, 7), _counted_points),
-    **of_lengths(0xEC, range(7, 256, 7), points),
-    **of_lengths(0xF4, range(7, 256, 7), points),
-    **of_lengths(0x50, range(7, 256, 7), points),
+    **of_lengths(0xEC, range(7, 256, 7), _points),
+    **of_lengths(0xF4, range(7, 256, 7), _points),
+    **of_lengths(0x50, range(7, 256, 7), _points),
 }

@@ -4,13 +4,8 @@
 
 from typing import Any
 
-from motorpool.codecs.devices.jt808.vendors.fields import (
-    Quantity,
-    ascii_text,
-    percent_of_255,
-    walk,
-)
-from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord, Readers, of_lengths
+from motorpool.codecs.devices.jt808.vendors.fields import Quantity, ascii_text, percent_of_255, walk
+from motorpool.codecs.devices.jt808.vendors.record import ItemRecord, Readers, of_lengths
 
 OBD_TEXT = b"$OBD-RT,"
 
@@ -81,7 +76,7 @@ def obd_block(value: bytes, record: ItemRecord) -> bool:
     for number, content in fields:
         quantity = _F3_QUANTITIES.get(number)
         if quantity is not None and len(content) in (1, 2, 4):
-            attributes[quantity.key] = quantity.of(content)
+            quantity.read(content, record)
         elif number == _LOAD and len(content) == 2:
             attributes["engineLoad"] = int.from_bytes(content, "big") / 10
         elif number == _LOAD and len(content) == 1:
@@ -125,26 +120,16 @@ def obd_text(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _quantity(quantity: Quantity) -> ItemReader:
-    def read(value: bytes, record: ItemRecord) -> bool:
-        record.attributes[quantity.key] = quantity.of(value)
-        return True
-
-    return read
-
-
-def _vin(value: bytes, record: ItemRecord) -> bool:
+def _vin(value: bytes, record: ItemRecord) -> None:
     record.add_known({"vin": ascii_text(value)})
-    return True
 
 
-def _codes(value: bytes, record: ItemRecord) -> bool:
+def _codes(value: bytes, record: ItemRecord) -> None:
     record.add_known({"dtcs": " ".join(ascii_text(value).replace(",", " ").split())})
-    return True
 
 
 SEQUENCE: Readers = {
-    item_id << 8 | length: _quantity(quantity)
+    item_id << 8 | length: quantity.read
     for item_id, quantity in _SEQUENCE_QUANTITIES.items()
     for length in (1, 2, 4)
 }

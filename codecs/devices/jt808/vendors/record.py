@@ -8,6 +8,7 @@ from motorpool.codecs.devices.network import access_point, cell_tower, network_o
 SHOWN_BYTES = 32
 """Bytes of an unknown item that are kept where that is configured."""
 
+_CELL_VOLTS = 6.0
 _NO_AREA = frozenset((0xFF_FFFF, 0xFFFF_FFFF))
 """Unknown location areas of three and four bytes; `cell_tower` knows the others."""
 _NO_ADDRESS = frozenset((bytes(6), b"\xff" * 6))
@@ -71,6 +72,12 @@ class ItemRecord:
             strength = signal - 256 if signal is not None and signal > 127 else signal
             self.points.append(access_point(address.hex(), strength))
 
+    def add_volts(self, volts: float) -> None:
+        """Add a voltage of which the message does not say whose it is: below 6 V the battery's, as a lithium
+        cell has less and vehicles have 12 or 24, else the supply's (docs/protocols/jt808-vendors.md#volts).
+        """
+        self.attributes["battery" if volts < _CELL_VOLTS else "power"] = volts
+
     def add_known(self, fields: dict[str, Any]) -> None:
         """Add the fields that have a value: neither None nor an empty text."""
         self.attributes.update((key, value) for key, value in fields.items() if value not in (None, ""))
@@ -81,8 +88,8 @@ class ItemRecord:
             self.attributes[f"item{name}"] = value[:SHOWN_BYTES].hex()
 
 
-ItemReader = Callable[[bytes, ItemRecord], bool]
-"""Reads the value of an item; false where it is not what it might have been, and nothing was read."""
+ItemReader = Callable[[bytes, ItemRecord], bool | None]
+"""Reads the value of an item; False where it is not what it might have been, and nothing was read."""
 Readers = dict[int, ItemReader]
 """By id << 8 | length, or by id."""
 
@@ -90,3 +97,13 @@ Readers = dict[int, ItemReader]
 def of_lengths(item_id: int, lengths: Iterable[int], read: ItemReader) -> Readers:
     """Return a reader under each length of an item."""
     return {item_id << 8 | length: read for length in lengths if 0 < length < 256}
+
+
+def first_of(*readers: ItemReader | None) -> ItemReader:
+    """Return a reader that tries each in turn."""
+    tried = tuple(reader for reader in readers if reader is not None)
+
+    def read(value: bytes, record: ItemRecord) -> bool:
+        return any(reader(value, record) is not False for reader in tried)
+
+    return tried[0] if len(tried) == 1 else read

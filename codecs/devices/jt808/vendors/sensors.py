@@ -3,6 +3,7 @@
 from struct import Struct
 
 from motorpool.codecs.devices.jt808.vendors.fields import (
+    Quantity,
     axes,
     percent_of_255,
     pieces,
@@ -28,29 +29,26 @@ _ALARMS_E7 = {0: "vibration", 1: "sos", 2: "sos", 3: "sos"}
 _KNOWN_DRUM_STATES = 3
 
 
-def _temperatures(value: bytes, record: ItemRecord) -> bool:
+def _temperatures(value: bytes, record: ItemRecord) -> None:
     for number, word in enumerate(pieces(value, 2), 1):
         raw = int.from_bytes(word, "big")
         if raw != _ABSENT:
             record.attributes[f"temp{number}"] = sign_magnitude(raw) / 10
-    return True
 
 
-def _humidities(value: bytes, record: ItemRecord) -> bool:
+def _humidities(value: bytes, record: ItemRecord) -> None:
     for number, word in enumerate(pieces(value, 2), 1):
         raw = int.from_bytes(word, "big")
         if raw != _ABSENT:
             record.attributes[f"humidity{number}"] = raw / 10
-    return True
 
 
-def radio_sensors(value: bytes, record: ItemRecord) -> bool:
-    """Read temperature and humidity of sensors with a number and an address of their own."""
+def _radio_sensors(value: bytes, record: ItemRecord) -> None:
+    """Sensors with a number and an address of their own."""
     for entry in pieces(value, 11):
         number = entry[0]
         record.attributes[f"temp{number}"] = _with_fraction(entry[7], entry[8])
         record.attributes[f"humidity{number}"] = _with_fraction(entry[9], entry[10])
-    return True
 
 
 def _with_fraction(whole: int, fraction: int) -> float:
@@ -60,23 +58,15 @@ def _with_fraction(whole: int, fraction: int) -> float:
     return round(signed - part if signed < 0 else signed + part, 2)
 
 
-def g_sensor(value: bytes, record: ItemRecord) -> bool:
-    """Read the acceleration along three axes."""
+def _g_sensor(value: bytes, record: ItemRecord) -> None:
     record.attributes["gSensor"] = axes(value)
-    return True
 
 
-def _temperature_2(value: bytes, record: ItemRecord) -> bool:
-    record.attributes["temp2"] = round(int.from_bytes(value, "big") / 10 - 50, 1)
-    return True
-
-
-def _altitude(value: bytes, record: ItemRecord) -> bool:
+def _altitude(value: bytes, record: ItemRecord) -> None:
     record.altitude = int.from_bytes(value, "big", signed=True)
-    return True
 
 
-def _tyres(value: bytes, record: ItemRecord) -> bool:
+def _tyres(value: bytes, record: ItemRecord) -> None:
     for entry in pieces(value, 8):
         pressure = int.from_bytes(entry[4:6], "big")
         if pressure or entry[6]:
@@ -87,27 +77,24 @@ def _tyres(value: bytes, record: ItemRecord) -> bool:
                 f"{wheel}Temp": entry[6] - 50,
                 f"{wheel}Status": entry[7],
             }
-    return True
 
 
-def _driving_57(value: bytes, record: ItemRecord) -> bool:
+def _driving_57(value: bytes, record: ItemRecord) -> None:
     alarms, switches, _ = _RESERVED.unpack(value)
     record.add_alarms(_HARSH_57, alarms)
     record.attributes["input"] = switches
-    return True
 
 
-def driving_57_with_door(value: bytes, record: ItemRecord) -> bool:
+def driving_57_with_door(value: bytes, record: ItemRecord) -> None:
     """Read item 0x57 of models whose last word has the state of the door."""
     record.attributes["door"] = _RESERVED.unpack(value)[2] >> 16 & 1 == 1
-    return _driving_57(value, record)
+    _driving_57(value, record)
 
 
-def _driving_f4(value: bytes, record: ItemRecord) -> bool:
+def _driving_f4(value: bytes, record: ItemRecord) -> None:
     bits = int.from_bytes(value, "big")
     record.add_alarms(_HARSH_F4, bits)
     record.attributes |= {"in1": bits >> 6 & 1 == 1, "in2": bits >> 7 & 1 == 1}
-    return True
 
 
 def _driving_7c(value: bytes, record: ItemRecord) -> bool:
@@ -122,14 +109,12 @@ def _driving_7c(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _vibration_d0(value: bytes, record: ItemRecord) -> bool:
+def _vibration_d0(value: bytes, record: ItemRecord) -> None:
     record.add_alarms({3: "vibration"}, int.from_bytes(value, "big"))
-    return True
 
 
-def _alarms_e7(value: bytes, record: ItemRecord) -> bool:
+def _alarms_e7(value: bytes, record: ItemRecord) -> None:
     record.add_alarms(_ALARMS_E7, int.from_bytes(value[:2], "big"))
-    return True
 
 
 def _motion(value: bytes, record: ItemRecord) -> bool:
@@ -139,15 +124,13 @@ def _motion(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _armed(value: bytes, record: ItemRecord) -> bool:
+def _armed(value: bytes, record: ItemRecord) -> None:
     if value[0] < 2:
         record.attributes["armed"] = value[0] == 1
-    return True
 
 
-def _mode_and_charge(value: bytes, record: ItemRecord) -> bool:
+def _mode_and_charge(value: bytes, record: ItemRecord) -> None:
     record.attributes |= {"mode": value[0], "charge": value[3] & 1 == 1}
-    return True
 
 
 def _drum(value: bytes, record: ItemRecord) -> bool:
@@ -157,29 +140,26 @@ def _drum(value: bytes, record: ItemRecord) -> bool:
     return True
 
 
-def _fence(value: bytes, record: ItemRecord) -> bool:
+def _fence(value: bytes, record: ItemRecord) -> None:
     record.attributes["geofence"] = str(value[0])
-    return True
 
 
-def _analogue(value: bytes, record: ItemRecord) -> bool:
+def _analogue(value: bytes, record: ItemRecord) -> None:
     record.attributes["adc1"] = int.from_bytes(value[:2], "big") / 100
     record.attributes["adc2"] = int.from_bytes(value[2:], "big") / 100
-    return True
 
 
-def inputs_of_recorder(value: bytes, record: ItemRecord) -> bool:
+def inputs_of_recorder(value: bytes, record: ItemRecord) -> None:
     """Read item 0x2A of video recorders: the states of sleep, and eight inputs in the upper byte."""
     record.attributes["sleep"] = value[1]
     record.attributes.update((f"in{number}", value[0] >> number - 1 & 1 == 1) for number in range(1, 9))
-    return True
 
 
 def _nothing(_: bytes, __: ItemRecord) -> bool:
     return True
 
 
-def _engine(value: bytes, record: ItemRecord) -> bool:
+def _engine(value: bytes, record: ItemRecord) -> None:
     volts, turns, speed, throttle, load, coolant, rate, used = _ENGINE.unpack(value)
     record.attributes |= {
         "battery": volts / 10,
@@ -191,7 +171,6 @@ def _engine(value: bytes, record: ItemRecord) -> bool:
         "fuelConsumption": rate / 100,
         "fuelUsed": used / 100,
     }
-    return True
 
 
 NUMBERS: dict[int, tuple[str, float]] = {
@@ -205,9 +184,9 @@ NUMBERS: dict[int, tuple[str, float]] = {
 READERS: Readers = {
     **of_lengths(0x51, range(2, 17, 2), _temperatures),
     **of_lengths(0x58, range(2, 256, 2), _humidities),
-    **of_lengths(0xE6, range(11, 256, 11), radio_sensors),
-    0xF5_06: g_sensor,
-    0xF8_02: _temperature_2,
+    **of_lengths(0xE6, range(11, 256, 11), _radio_sensors),
+    0xF5_06: _g_sensor,
+    0xF8_02: Quantity("temp2", -10, -50).read,
     0xCD_02: _altitude,
     **of_lengths(0x77, range(8, 256, 8), _tyres),
     0x57_08: _driving_57,

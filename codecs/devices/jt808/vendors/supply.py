@@ -1,57 +1,47 @@
 """Items of supply, charge, distance and fuel (docs/protocols/jt808-vendors.md#supply-distance-and-fuel)."""
 
-from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord, Readers
-from motorpool.codecs.devices.jt808.vendors.volts import add_volts
+from motorpool.codecs.devices.jt808.vendors.record import ItemRecord, Readers
 
 _CHARGING = 0xFF
 """Sent instead of a percentage while the battery is charging."""
 
 
-def _volts(divisor: int) -> ItemReader:
-    def read(value: bytes, record: ItemRecord) -> bool:
-        add_volts(int.from_bytes(value, "big") / divisor, record.attributes)
-        return True
-
-    return read
+def _decivolts(value: bytes, record: ItemRecord) -> None:
+    record.add_volts(int.from_bytes(value, "big") / 10)
 
 
-def _percent_or_charging(value: bytes, record: ItemRecord) -> bool:
+def _percent_or_charging(value: bytes, record: ItemRecord) -> None:
     if value[0] == _CHARGING:
         record.attributes["charge"] = True
     else:
         record.attributes["batteryLevel"] = value[0]
-    return True
 
 
-def _level(value: bytes, record: ItemRecord) -> bool:
+def _level(value: bytes, record: ItemRecord) -> None:
     """A level from 0 to 10 and a percentage, which some leave 0."""
     level, percent = value
     record.attributes["batteryLevel"] = percent if 1 <= percent <= 100 else min(level, 10) * 10
-    return True
 
 
-def _percent_and_volts(value: bytes, record: ItemRecord) -> bool:
+def _percent_and_volts(value: bytes, record: ItemRecord) -> None:
     volts = int.from_bytes(value[2:4], "big") / 100
-    add_volts(volts, record.attributes)
+    record.add_volts(volts)
     if value[1] or record.attributes.get("battery") == volts:  # 0 beside the supply's voltage is no level
         record.attributes["batteryLevel"] = value[1]
-    return True
 
 
-def _charge_and_percent(value: bytes, record: ItemRecord) -> bool:
+def _charge_and_percent(value: bytes, record: ItemRecord) -> None:
     record.attributes["charge"] = value[0] == 0
     record.attributes["batteryLevel"] = value[1]
-    return True
 
 
-def _radio_and_supplies(value: bytes, record: ItemRecord) -> bool:
+def _radio_and_supplies(value: bytes, record: ItemRecord) -> None:
     record.attributes |= {
         "rssi": value[0],
         "power": int.from_bytes(value[1:3], "big") / 1000,
         "battery": int.from_bytes(value[3:5], "big") / 1000,
         "sat": value[5],
     }
-    return True
 
 
 def lock_text(value: bytes, record: ItemRecord) -> bool:
@@ -81,7 +71,7 @@ NUMBERS: dict[int, tuple[str, float]] = {
 """Items that are one number, as in `items.py: NUMERIC_ITEMS`."""
 
 READERS: Readers = {
-    0xD3_02: _volts(10),
+    0xD3_02: _decivolts,
     0xD4_01: _percent_or_charging,
     0xE1_01: _percent_or_charging,
     0xE9_01: _percent_or_charging,

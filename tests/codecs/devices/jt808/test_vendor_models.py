@@ -10,7 +10,7 @@ from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.jt808.location import decode_location
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import _MODELS, model_of
-from motorpool.codecs.devices.jt808.vendors.volts import add_volts
+from motorpool.codecs.devices.jt808.vendors.record import ItemRecord
 from motorpool.codecs.reports import PositionReport
 
 CLOCK = TerminalClock()
@@ -128,5 +128,5 @@ def test_items_of_18_bytes_remain_items():
 )
 def test_volts_below_six_are_those_of_the_battery(volts, key):
     attributes: dict[str, float] = {}
-    add_volts(volts, attributes)
+    ItemRecord(attributes).add_volts(volts)
     assert attributes == {key: volts}
