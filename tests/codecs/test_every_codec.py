@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.codecs.devices import CODECS, DeviceCodec
-from motorpool.codecs.devices.attributes import attribute_fault
+from motorpool.codecs.devices.attributes import ALARMS, ATTRIBUTES, unit_of_numbered
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import MAX_REJECTED_BYTES
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -90,6 +90,27 @@ def test_vectors_give_the_reports_written_beside_them(
         for name in fields.keys() - {"type"}:
             expected_value = pytest.approx(fields[name]) if isinstance(fields[name], float) else fields[name]
             assert fields_of_report[name] == expected_value, name
+
+
+def attribute_fault(key: str, value: object) -> str:
+    """Return why a value does not have the type that all protocols give this attribute; empty if it has.
+
+    Keys that are not in the table may have any value but None.
+    """
+    if key in ATTRIBUTES:
+        kind: type | None = ATTRIBUTES[key][0]
+    else:
+        kind = None if unit_of_numbered(key) is None else float
+    if value is None:
+        return f"{key} is None: leave it out"
+    if kind is float:
+        is_right = isinstance(value, int | float) and not isinstance(value, bool)
+    else:
+        is_right = kind is None or isinstance(value, kind)
+    if not is_right:
+        return f"{key} is {value!r}, not {'a number' if kind is float else kind.__name__ if kind else ''}"
+    unknown = set(value.split(",")) - ALARMS if key == "alarm" and isinstance(value, str) else set()
+    return f"no such alarm: {', '.join(sorted(unknown))}" if unknown else ""
 
 
 @pytest.mark.parametrize(("codec", "stream", "expected"), EACH_CASE)
@@ -319,7 +340,7 @@ PEERS = {
     "tk103": tk103_peer,
     "watch": watch_peer,
 }
-ATTRIBUTES = {
+COMMAND_ATTRIBUTES = {
     "data": "8104",
     "frequency": 30,
     "server": "203.0.113.5",
@@ -348,7 +369,9 @@ def test_each_command_is_encoded_and_understood_by_the_device(codec: type[Device
     peer, decode = PEERS[codec.name]()
     peer.utc_now = lambda: datetime(2026, 5, 1, 12, tzinfo=UTC)
     for command in sorted(codec.commands):
-        attributes = ATTRIBUTES | OTHER_ATTRIBUTES.get(command, {}) | PROTOCOL_ATTRIBUTES.get(codec.name, {})
+        attributes = (
+            COMMAND_ATTRIBUTES | OTHER_ATTRIBUTES.get(command, {}) | PROTOCOL_ATTRIBUTES.get(codec.name, {})
+        )
         encodable = DeviceCommand(command, attributes, "13912345678", MediaAddress("203.0.113.5", 1078, 1079))
         assert decode(peer.encode(encodable).data), command
 
@@ -382,7 +405,7 @@ def test_any_attributes_are_encoded_or_refused_with_a_sentence(codec: type[Devic
     )
     peer, decode = PEERS[codec.name]()
     command = draw.draw(st.sampled_from(sorted(codec.commands)))
-    attributes = ATTRIBUTES | draw.draw(st.dictionaries(names, values, max_size=4))
+    attributes = COMMAND_ATTRIBUTES | draw.draw(st.dictionaries(names, values, max_size=4))
     try:
         outgoing = peer.encode(
             DeviceCommand(command, attributes, media=MediaAddress("203.0.113.5", 1078, 1079))

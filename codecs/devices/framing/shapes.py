@@ -7,7 +7,6 @@ alone, so that it does not depend on how the stream was divided into reads.
 import abc
 import re
 from collections.abc import Callable
-from typing import Literal
 
 INCOMPLETE = 0
 """The end cannot be known yet."""
@@ -55,9 +54,9 @@ class Shape(abc.ABC):
 class Line(Shape):
     r"""Text up to one of several ends: `Line(b"\n")`, `Line(b"\r")`, `Line(b";", b"*", b"\n")`."""
 
-    def __init__(self, *ends: bytes, start: bytes = b"", accepts: Accepts | None = None) -> None:
+    def __init__(self, *ends: bytes, start: bytes = b"") -> None:
         r"""Take the bytes that end a frame; `\r\n` needs only `\n`, since decoders strip lines."""
-        super().__init__(start, accepts)
+        super().__init__(start)
         self._end = ends[0] if len(ends) == 1 else b""
         self._pattern = re.compile(b"|".join(map(re.escape, ends)))
 
@@ -70,38 +69,20 @@ class Line(Shape):
 
 
 class Marked(Shape):
-    """From one mark to another that may stand in the content, quoted or escaped: `(…$text)$…)`."""
+    """From one mark to another that may stand in quoted text: `(…$text)$…)`."""
 
-    def __init__(
-        self,
-        start: bytes,
-        end: bytes,
-        *,
-        quote: bytes = b"",
-        escape: bytes = b"",
-        accepts: Accepts | None = None,
-    ) -> None:
-        """Take the marks.
-
-        Args:
-            start: the mark at the beginning.
-            end: one byte; the mark at the end.
-            quote: a byte that begins and ends text in which `end` stands for itself; empty: none.
-            escape: a byte after which the next one stands for itself; empty: none.
-            accepts: as of `Shape`.
-        """
-        super().__init__(start, accepts)
-        self._quote, self._escape = quote, escape
-        self._marks = re.compile(b"|".join(re.escape(mark) for mark in (end, quote, escape) if mark))
+    def __init__(self, start: bytes, end: bytes, *, quote: bytes) -> None:
+        """Take the marks; `end` and `quote` have one byte, and `end` stands for itself between quotes."""
+        super().__init__(start)
+        self._quote = quote
+        self._marks = re.compile(re.escape(end) + b"|" + re.escape(quote))
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
         at = start + len(self.start)
         is_quoted = False
         while found := self._marks.search(data, at, stop):
             at, mark = found.end(), found[0]
-            if mark == self._escape:
-                at += 1
-            elif mark == self._quote:
+            if mark == self._quote:
                 is_quoted = not is_quoted
             elif not is_quoted:
                 return at
@@ -111,9 +92,7 @@ class Marked(Shape):
 class Nested(Shape):
     """From an opening to its closing mark, counting those in between: `[3G*…[…]…]`."""
 
-    def __init__(
-        self, start: bytes, end: bytes, *, header: bytes = b"", accepts: Accepts | None = None
-    ) -> None:
+    def __init__(self, start: bytes, end: bytes, *, header: bytes = b"") -> None:
         """Take two marks of one byte.
 
         Args:
@@ -122,9 +101,8 @@ class Nested(Shape):
             header: a regular expression of what begins with the opening mark and stands at the beginning of a
                 frame alone, without marks of the end: a frame without its end goes up to there. Empty: such a
                 frame has no end.
-            accepts: as of `Shape`.
         """
-        super().__init__(start, accepts)
+        super().__init__(start)
         marks = re.escape(start) + b"|" + re.escape(end)
         self._marks = re.compile(b"(" + header + b")|" + marks if header else b"()(?!)|" + marks, re.DOTALL)
 
@@ -142,9 +120,9 @@ class Nested(Shape):
 class Fixed(Shape):
     """A fixed number of bytes."""
 
-    def __init__(self, start: bytes, size: int, *, accepts: Accepts | None = None) -> None:
+    def __init__(self, start: bytes, size: int) -> None:
         """Take the size of the whole frame."""
-        super().__init__(start, accepts)
+        super().__init__(start)
         self._size = size
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
@@ -199,11 +177,10 @@ def length_field(
     offset: int,
     size: int,
     adjustment: int = 0,
-    byte_order: Literal["big", "little"] = "big",
     end: bytes = b"",
     accepts: Accepts | None = None,
 ) -> Measured:
-    """Return the shape of frames with their length as a binary number.
+    """Return the shape of frames with their length as a binary number, big-endian.
 
     `length_field(offset=0, size=2, adjustment=2)` is a length of two bytes that counts neither itself nor the
     two bytes of a check value.
@@ -214,14 +191,13 @@ def length_field(
         size: bytes of the length field.
         adjustment: what the length does not count of the bytes after it, such as a check value and the end;
             negative where it counts bytes before its own end.
-        byte_order: of the length field.
         end: as of `Measured`.
         accepts: as of `Shape`.
     """
     fixed = offset + size + adjustment
 
     def measure(header: bytes) -> int:
-        return int.from_bytes(header[offset : offset + size], byte_order) + fixed
+        return int.from_bytes(header[offset : offset + size], "big") + fixed
 
     return Measured(start, offset + size, measure, end=end, accepts=accepts)
 
@@ -235,11 +211,8 @@ class TextLength(Shape):
         *,
         offset: int,
         until: bytes,
-        base: int = 10,
-        adjustment: int = 0,
-        end: bytes = b"",
+        end: bytes,
         end_pattern: re.Pattern[bytes] | None = None,
-        accepts: Accepts | None = None,
     ) -> None:
         """Take where the digits are.
 
@@ -247,17 +220,13 @@ class TextLength(Shape):
             start: the mark at the beginning.
             offset: of the first digit, from the beginning of the frame.
             until: the byte after the digits, which the length counts; at most 8 digits stand before it.
-            base: of the digits.
-            adjustment: added to the length.
             end: what the frame ends with. Where something else stands there the length is wrong, and the
-                frame goes to the first `end` instead. Empty: not checked.
+                frame goes to the first `end` instead.
             end_pattern: what is found in place of `end` then, where the content may contain that.
-            accepts: as of `Shape`.
         """
-        super().__init__(start, accepts)
-        self._offset, self._until, self._base = offset, until, base
-        self._adjustment, self._end = adjustment, end
-        self._end_pattern = end_pattern
+        super().__init__(start)
+        self._offset, self._until, self._end = offset, until, end
+        self._end_pattern = end_pattern or re.compile(re.escape(end))
 
     def _find_end(self, data: bytes, start: int, stop: int) -> int:
         digits = start + self._offset
@@ -265,14 +234,12 @@ class TextLength(Shape):
         if at < 0:
             return INCOMPLETE if len(data) < digits + 9 else NO_FRAME
         try:
-            end = at + int(data[digits:at], self._base) + self._adjustment
+            end = at + int(data[digits:at])
         except ValueError:
             return NO_FRAME
         end = _known(end, data, stop) if end > at else NO_FRAME
         if end <= 0 or data.endswith(self._end, at, end):
             return end
-        if self._end_pattern is None:
-            return _find(self._end, data, at, stop)
         found = self._end_pattern.search(data, at, stop)
         return found.end() if found is not None else INCOMPLETE
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
 from motorpool.codecs.devices.framing import Framing, Nested, rejected
 from motorpool.codecs.devices.watch.command_texts import COMMANDS, ECHOED, command_content
-from motorpool.codecs.devices.watch.escapes import unescape
+from motorpool.codecs.devices.watch.escapes import ESCAPES
 from motorpool.codecs.devices.watch.health import HEALTH_TYPES, read_health
 from motorpool.codecs.devices.watch.locations import read_location
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -80,7 +80,7 @@ class Watch(FramedCodec):
             case "TK" | "TK2":
                 # A single byte says whether the watch took a voice message.
                 is_voice = len(data) > 1
-                reports.append(MediaFile("audio", "amr", unescape(data)) if is_voice else Heartbeat())
+                reports.append(MediaFile("audio", "amr", ESCAPES.decode(data)) if is_voice else Heartbeat())
             case "JXTK":
                 self._add_voice_part(data, reports)
             case "img":
@@ -142,7 +142,7 @@ class Watch(FramedCodec):
                 self._drop_voice()
                 raise CodecError("a part of a voice message whose parts before it are missing")
             self._voice_file, self._voice_part = file[:100], part
-            self._voice += unescape(sound)
+            self._voice += ESCAPES.decode(sound)
             if len(self._voice) > MAX_VOICE_BYTES:
                 self._drop_voice()
                 raise CodecError(f"a voice message of more than {MAX_VOICE_BYTES} bytes")
@@ -184,7 +184,7 @@ def _link(text: str, answer: bytes) -> Report:
 
 def _picture(data: bytes) -> MediaFile:
     """Return the JPEG file of a message; other fields stand before it."""
-    content = unescape(data)
+    content = ESCAPES.decode(data)
     content = content[max(0, content.find(_PICTURE)) :]
     if not content:
         raise CodecError("a picture without content")

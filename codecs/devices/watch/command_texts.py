@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from motorpool.codecs.devices.watch.escapes import escape
+from motorpool.codecs.devices.watch.escapes import ESCAPES
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand
@@ -46,7 +46,7 @@ def command_content(command: DeviceCommand, now: datetime | None) -> bytes:
     elif kind == "message":
         content = b"MESSAGE," + _utf16(attributes.get("message")).encode()
     elif kind == "voiceMessage":
-        content = b"TK," + escape(_bytes(attributes.get("data")))
+        content = b"TK," + ESCAPES.encode(_bytes(attributes.get("data")))
     elif kind in _PLAIN:
         content = _PLAIN[kind].encode()
     elif kind in _LISTS:

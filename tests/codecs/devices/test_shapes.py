@@ -51,11 +51,6 @@ CASES = {
         lambda content: b"($" + content + b"$)",
         b"$",
     ),
-    "escaped": (
-        Framing(Marked(b"<", b">", escape=b"\\"), max_frame_bytes=LONGEST),
-        lambda content: b"<" + content.replace(b">", b"\\>") + b">",
-        b"\\",
-    ),
     "nested": (
         Framing(Nested(b"[", b"]"), max_frame_bytes=LONGEST),
         lambda content: b"[[" + content + b"]]",
@@ -157,7 +152,10 @@ def test_after_noise_the_stream_is_resumed(name, noise):
 @pytest.mark.parametrize("unit", [b"*", b"(", b"a", b"*" + b"a" * 3000, b"\0", b"$" * 100])
 def test_a_stream_without_ends_costs_little_and_leaves_little(unit):
     framing = Framing(
-        Line(b"#", start=b"*"), Marked(b"(", b")"), length_field(b"$", offset=1, size=4), max_frame_bytes=4096
+        Line(b"#", start=b"*"),
+        Marked(b"(", b")", quote=b"'"),
+        length_field(b"$", offset=1, size=4),
+        max_frame_bytes=4096,
     )
     framer, rejected = Framer(framing), 0
     for _ in range(16):
@@ -195,8 +193,12 @@ def test_a_length_that_no_frame_has_is_no_frame():
 
 
 def test_a_frame_that_is_not_accepted_is_none():
-    framing = Framing(Fixed(b"$", 3, accepts=lambda frame: frame[1:].isdigit()), max_frame_bytes=LONGEST)
-    assert Framer(framing).receive(b"$a$12") == [FrameRejected("2 bytes that are no frame", b"$a"), b"$12"]
+    shape = length_field(b"$", offset=1, size=1, accepts=lambda frame: frame[2:].isdigit())
+    framing = Framing(shape, max_frame_bytes=LONGEST)
+    assert Framer(framing).receive(b"$\x01a$\x0212") == [
+        FrameRejected("3 bytes that are no frame", b"$\x01a"),
+        b"$\x0212",
+    ]
 
 
 def test_the_order_of_shapes_decides_where_both_begin_alike():
