@@ -1,5 +1,6 @@
 """Numbers in texts that others wrote. `int` and `float` also take digits of other scripts and underscores."""
 
+import math
 import re
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
@@ -22,6 +23,12 @@ def parse_real(text: str) -> float | None:
     """
     found = _REAL.fullmatch(text.strip())
     return float(found[0]) if found else None
+
+
+def parse_finite(text: str) -> float | None:
+    """As `parse_real`, but None for a number that is too large for a float."""
+    number = parse_real(text)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def whole_number(value: object) -> int | None:

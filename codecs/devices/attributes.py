@@ -77,6 +77,12 @@ def add_alarms(attributes: dict[str, Any], names: Iterable[str]) -> None:
         attributes["alarm"] = joined
 
 
+def put(attributes: dict[str, Any], name: str, value: object) -> None:
+    """Add an attribute, unless it has no value."""
+    if value is not None:
+        attributes[name] = value
+
+
 def unit_of(key: str) -> str:
     """Return the unit of an attribute; empty where it has none or the key is not in the table."""
     if key in ATTRIBUTES:

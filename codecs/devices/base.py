@@ -28,8 +28,8 @@ To add a protocol:
 2. `framed_codec.py: FramedCodec` is the usual base: it takes a framing from `framing/` and leaves
    `read_frame` and `encode` to be written, with `commands` (`gps103.py` is an example). Fields through
    `codecs/reader.py`, units and coordinates through `codecs/units.py`, cells and access points through
-   `network.py`, alarms through `attributes.py: add_alarms`; attribute names as in `attributes.py` and
-   docs/protocols/common.md#attribute-keys.
+   `network.py`, alarms through `attributes.py: add_alarms`, attributes of commands through
+   `command_values.py`; attribute names as in `attributes.py` and docs/protocols/common.md#attribute-keys.
 3. docs/protocols/<name>.md with the facts and their public sources.
 4. tests/vectors/<name>.txt: connections in hex or text and the reports they give, real captures first; and in
    tests/codecs/test_every_codec.py the device's end in `PEERS`. That file then tests splitting, garbage,

@@ -84,5 +84,5 @@ class FramedCodec(DeviceCodec, abc.ABC):
             try:
                 self.read_frame(frame, reports)
             except MALFORMED as error:
-                reports.append(rejected(str(error) or type(error).__name__, frame))
+                reports.append(rejected(error, frame))
         return reports

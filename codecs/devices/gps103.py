@@ -4,7 +4,8 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
-from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.attributes import add_alarms, put
+from motorpool.codecs.devices.command_values import printable
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, Line
 from motorpool.codecs.devices.network import cell_tower, network_of
@@ -119,9 +120,7 @@ class Gps103(FramedCodec):
         """Return `**,imei:…,` and the letter of a command, or the text of a `custom` one (`data`)."""
         match command.type:
             case "custom":
-                text = command.attributes.get("data")
-                if not isinstance(text, str) or not text.isascii() or not text.isprintable() or not text:
-                    raise UnsupportedCommand("data must be printable ASCII text")
+                text = printable(command.attributes, "data")
             case "positionPeriodic":
                 text = f"C,{_interval(command.attributes.get('frequency'))}"
             case known if known in _COMMANDS:
@@ -163,12 +162,8 @@ class Gps103(FramedCodec):
             if flag in ("0", "1"):
                 attributes[name] = flag == "1"
         for name in ("fuel1", "fuel2"):
-            level = parse_real(next(values, "").rstrip("%"))
-            if level is not None:
-                attributes[name] = level
-        temperature = parse_whole(next(values, ""))
-        if temperature is not None:
-            attributes["temp1"] = temperature
+            put(attributes, name, parse_real(next(values, "").rstrip("%")))
+        put(attributes, "temp1", parse_whole(next(values, "")))
         checked_coordinates(latitude, longitude)
         reports.append(
             PositionReport(
@@ -193,14 +188,10 @@ class Gps103(FramedCodec):
             attributes["ignition"] = event == "acc on"
         elif event.startswith("T:"):
             add_alarms(attributes, ("temperature",))
-            temperature = parse_real(event[2:])
-            if temperature is not None:
-                attributes["temp1"] = temperature
+            put(attributes, "temp1", parse_real(event[2:]))
         elif kind in ("oil", "oil1", "oil2"):
             add_alarms(attributes, ("fuelLeak",))
-            level = parse_real(value)
-            if level is not None:
-                attributes["fuel"] = level
+            put(attributes, "fuel", parse_real(value))
         elif event == "rfid":
             attributes["driverUniqueId"] = phone
         elif event.startswith("vt") and event[2:].isdecimal():
@@ -226,8 +217,7 @@ class Gps103(FramedCodec):
         attributes: dict[str, Any] = {name: value for name, value in texts if value}
         numbers = (("sensorVoltage", voltage), ("rssi", rssi), ("hdop", hdop), ("sat", satellites))
         for name, value in numbers:
-            if (number := parse_real(value)) is not None:
-                attributes[name] = number
+            put(attributes, name, parse_real(value))
         for name, value in (("ignition", ignition), ("charge", charge)):
             if value in ("0", "1"):
                 attributes[name] = value == "1"

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms
-from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
-from motorpool.codecs.devices.framing import Fixed, Framing, Line, rejected
+from motorpool.codecs.devices.command_values import integer, printable
+from motorpool.codecs.devices.framed_codec import FramedCodec
+from motorpool.codecs.devices.framing import Fixed, Framing, Line
 from motorpool.codecs.devices.network import cell_tower, network_of
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
-from motorpool.codecs.numbers import parse_real, parse_whole, whole_number
+from motorpool.codecs.numbers import parse_real, parse_whole
 from motorpool.codecs.reports import (
     DeviceCommand,
     EncodedCommand,
@@ -69,25 +70,15 @@ class H02(FramedCodec):
         """Return the reports of one datagram; a frame of packed decimals has all of it."""
         if not data.startswith(b"$") or not BINARY_BYTES <= len(data) < MAX_DATAGRAM_BYTES:
             return super().receive_datagram(data)
-        reports: list[Report] = []
-        try:
-            self._read_binary(data, reports)
-        except MALFORMED as error:
-            reports.append(rejected(str(error) or type(error).__name__, data))
-        return reports
+        return self._read((data,))
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
         """Return `*HQ,<id>,…#` with the time, or the text of a `custom` command (`data`)."""
         attributes = command.attributes
         if command.type == "custom":
-            text = attributes.get("data")
-            if not isinstance(text, str) or not text or not text.isascii() or not text.isprintable():
-                raise UnsupportedCommand("data must be printable ASCII text")
-            return EncodedCommand(text.encode())
+            return EncodedCommand(printable(attributes, "data").encode())
         if command.type == "positionPeriodic":
-            seconds = whole_number(attributes.get("frequency"))
-            if seconds is None or not 0 < seconds < 100_000:
-                raise UnsupportedCommand("frequency must be a number of seconds from 1 to 99999")
+            seconds = integer(attributes, "frequency", None, 1, 99_999, "number of seconds")
             is_alternative = bool(self.options.get("alternative"))
             kind, values = ("D1", f"{seconds}") if is_alternative else ("S71", f"22,{seconds}")
         elif command.type in _COMMANDS:

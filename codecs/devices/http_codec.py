@@ -199,7 +199,7 @@ class HttpCodec(DeviceCodec, abc.ABC):
         except CodecError as error:
             text = b"" if request.method == b"HEAD" else str(error).encode()
             self._answer(self._request_count, 400, text)
-            reports.append(rejected(str(error), bytes(request.target)))
+            reports.append(rejected(error, bytes(request.target)))
             self._reply(reports)
             return
         if unique_id != self._unique_id:

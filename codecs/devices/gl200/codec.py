@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from motorpool.codecs.devices.command_values import printable
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, Line, Measured
 from motorpool.codecs.devices.gl200.binary import read_binary
 from motorpool.codecs.devices.gl200.events import READERS
-from motorpool.codecs.devices.gl200.fields import (
-    time_of,
-)
+from motorpool.codecs.devices.gl200.fields import time_of
 from motorpool.codecs.devices.gl200.frames import HEADER_BYTES, is_binary, is_item_frame, measure
 from motorpool.codecs.devices.gl200.item_frames import read_items
 from motorpool.codecs.devices.gl200.models import model_of
@@ -74,15 +73,7 @@ class Gl200(FramedCodec):
     def encode(self, command: DeviceCommand) -> EncodedCommand:
         """Return `AT+GT…$`, or the text of a `custom` command (`data`) with `$` at its end."""
         if command.type == "custom":
-            text = command.attributes.get("data")
-            if (
-                not isinstance(text, str)
-                or not text
-                or not text.isascii()
-                or not text.isprintable()
-                or len(text) > MAX_TEXT
-            ):
-                raise UnsupportedCommand(f"data must be a printable ASCII text of 1 to {MAX_TEXT} characters")
+            text = printable(command.attributes, "data", MAX_TEXT)
             return EncodedCommand(f"{text.removesuffix('$')}$".encode())
         password = self.password
         if not password.isascii() or not password.isprintable() or set(password) & set(",$"):

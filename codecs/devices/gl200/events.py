@@ -5,13 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.attributes import add_alarms, put
 from motorpool.codecs.devices.gl200.fields import (
     STATES,
     add_battery_level,
     hexadecimal,
     millivolts,
-    put,
     put_kilometres,
     real,
     working_time,

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.numbers import parse_whole
 
 _HEX = re.compile(r"[0-9A-Fa-f]{1,16}")
@@ -64,12 +65,6 @@ def millivolts(text: str) -> float | None:
     """Return volts."""
     number = real(text)
     return None if number is None else number / 1000
-
-
-def put(attributes: dict[str, Any], name: str, value: object) -> None:
-    """Add an attribute, unless there is no value."""
-    if value is not None:
-        attributes[name] = value
 
 
 def put_kilometres(attributes: dict[str, Any], name: str, text: str) -> None:

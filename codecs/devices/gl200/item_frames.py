@@ -34,7 +34,7 @@ def read_items(frame: bytes, reports: list[Report], identify: Identify) -> None:
         try:
             reports.append(_read_record(ByteReader(record)))
         except MALFORMED as error:
-            reports.append(rejected(str(error) or type(error).__name__, record))
+            reports.append(rejected(error, record))
     if len(reports) == count:
         reports.append(Heartbeat())
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.gl200.fields import (
     add_analog,
     add_battery_level,
     add_status,
     hexadecimal,
     millivolts,
-    put,
     put_kilometres,
     real,
     working_time,

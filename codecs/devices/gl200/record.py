@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.gl200.fields import (
     hexadecimal,
-    put,
     put_kilometres,
     real,
     time_of,

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.gl200.fields import (
     hexadecimal,
     millivolts,
-    put,
     put_kilometres,
     real,
     time_of,

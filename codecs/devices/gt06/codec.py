@@ -128,7 +128,7 @@ class Gt06(FramedCodec):
                 reports.append(UnknownMessage(frame, f"{kind:02x}", answer))
         except MALFORMED as error:
             # Without an answer it would be sent again for ever.
-            reports += (rejected(str(error) or type(error).__name__, frame), Heartbeat(answer))
+            reports += (rejected(error, frame), Heartbeat(answer))
 
     def set_timezone(self, zone: tzinfo | None) -> None:
         """Set the time zone of the device's clock; None: the one in its login, else UTC."""

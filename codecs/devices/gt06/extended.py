@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.attributes import add_alarms, put
 from motorpool.codecs.devices.gt06.record import (
     Message,
     Record,
@@ -110,9 +110,8 @@ def _read_fuel_sensor(record: Record, text: str) -> None:
     # !AIOIL,<number>,<temperature>,…,<fuel>: see the page.
     fields = text.strip("!\r\n ").split(",")
     for name, at in (("temp1", 2), ("fuel", 5)):
-        value = parse_real(fields[at]) if len(fields) > at else None
-        if value is not None:
-            record.attributes[name] = value
+        if len(fields) > at:
+            put(record.attributes, name, parse_real(fields[at]))
 
 
 def read_identities(record: Record, message: Message) -> None:

@@ -106,7 +106,7 @@ class Jt808(DeviceCodec):
             try:
                 frame = decode_frame(escaped, is_e7=is_e7)
             except CodecError as error:
-                reports.append(rejected(str(error), escaped))
+                reports.append(rejected(error, escaped))
                 continue
             if frame.phone != self._phone:
                 self._identify_sender(frame, reports)
@@ -128,7 +128,7 @@ class Jt808(DeviceCodec):
                 else:
                     self._read_message(frame, reports)
             except CodecError as error:
-                reports.append(rejected(str(error), frame.content))
+                reports.append(rejected(error, frame.content))
                 reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), BAD)))
         return reports
 

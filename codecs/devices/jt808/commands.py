@@ -8,8 +8,9 @@ a whole frame from `7e` to `7e` or from `e7` to `e7`, which is sent as it is. To
 from collections.abc import Callable
 from struct import pack
 
+from motorpool.codecs.devices.command_values import integer
 from motorpool.codecs.devices.jt808 import parameters, video_commands
-from motorpool.codecs.devices.jt808.video_commands import VideoContext, integer
+from motorpool.codecs.devices.jt808.video_commands import VideoContext
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand
 

@@ -151,7 +151,7 @@ def _batch(message: TerminalMessage) -> list[Report]:
             reports.append(message.location(start, end, archived=archived))
             last = len(reports) - 1
         except Truncated as error:
-            reports.append(rejected(str(error), message.body[start:end]))
+            reports.append(rejected(error, message.body[start:end]))
         start = end
     if last is None:
         raise FrameError(f"no good position in a batch of {count}")

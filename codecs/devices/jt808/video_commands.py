@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from motorpool.codecs.channel_map import MAX_CHANNEL
+from motorpool.codecs.devices.command_values import integer
 from motorpool.codecs.devices.jt808.times import NO_TIME, TerminalClock
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand, MediaAddress
 
 LIVE_REQUEST = 0x9101
@@ -46,18 +46,6 @@ class VideoContext(msgspec.Struct, frozen=True):
     clock: TerminalClock
     utc_now: Callable[[], datetime] | None
     """The wall clock; None where the connection has set none."""
-
-
-def integer(attributes: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
-    """Return an attribute that is a whole number from `low` to `high`, perhaps written as text.
-
-    Raises:
-        UnsupportedCommand: it is not.
-    """
-    value = whole_number(attributes.get(name, default))
-    if value is None or not low <= value <= high:
-        raise UnsupportedCommand(f"{name} must be a whole number from {low} to {high}")
-    return value
 
 
 def channel(command: DeviceCommand, default: int = 1, low: int = 1) -> int:

@@ -28,7 +28,7 @@ def read_fixed_records(content: bytes, reports: list[Report]) -> int:
         try:
             reports.append(_read_fixed(ByteReader(record, order="little")))
         except MALFORMED as error:
-            reports.append(rejected(str(error) or type(error).__name__, record))
+            reports.append(rejected(error, record))
     return count
 
 
@@ -43,7 +43,7 @@ def read_parameter_records(content: bytes, reports: list[Report]) -> None:
             record.read(ByteReader(data, 2, "little"))  # after the index
             reports.append(record.report())
         except MALFORMED as error:
-            reports.append(rejected(str(error) or type(error).__name__, data or content))
+            reports.append(rejected(error, data or content))
 
 
 def _read_fixed(reader: ByteReader) -> PositionReport:

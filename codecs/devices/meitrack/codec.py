@@ -4,13 +4,13 @@ import re
 from typing import Final
 
 from motorpool.codecs.checksums import sum8
+from motorpool.codecs.devices.command_values import integer, printable
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, TextLength
 from motorpool.codecs.devices.meitrack.binary import read_fixed_records, read_parameter_records
 from motorpool.codecs.devices.meitrack.photo import PHOTO_NAME, Photo
 from motorpool.codecs.devices.meitrack.texts import is_record, read_text
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
-from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import (
     DeviceCommand,
     EncodedCommand,
@@ -122,16 +122,14 @@ class Meitrack(FramedCodec):
         attributes = command.attributes
         match command.type:
             case "custom":
-                return _printable("data", attributes.get("data"))
+                return printable(attributes, "data", MAX_TEXT)
             case "sendSms":
-                phone = _printable("phone", attributes.get("phone"))
+                phone = printable(attributes, "phone", MAX_TEXT)
                 if "," in phone:
                     raise UnsupportedCommand("phone must be a telephone number")
-                return f"C02,0,{phone},{_printable('message', attributes.get('message'))}"
+                return f"C02,0,{phone},{printable(attributes, 'message', MAX_TEXT)}"
             case "requestPhoto":
-                index = whole_number(attributes.get("index", 1))
-                if index is None or not 0 <= index <= 99:
-                    raise UnsupportedCommand("index must be a number of a camera from 0 to 99")
+                index = integer(attributes, "index", 1, 0, 99, "number of a camera")
                 return f"D03,{index},{PHOTO_NAME}"
             case kind if kind in _COMMANDS:
                 if self.options.get("alternative") and kind in _ALTERNATIVES:
@@ -154,15 +152,3 @@ def _photo_request(identity: str, packet: str) -> bytes:
 
 def _text(content: bytes) -> str:
     return content.decode("ascii", "replace")
-
-
-def _printable(name: str, value: object) -> str:
-    if (
-        isinstance(value, str)
-        and value
-        and value.isascii()
-        and value.isprintable()
-        and len(value) <= MAX_TEXT
-    ):
-        return value
-    raise UnsupportedCommand(f"{name} must be a printable ASCII text of 1 to {MAX_TEXT} characters")

@@ -1,15 +1,15 @@
 """Records in text (docs/protocols/meitrack.md#text-records)."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.meitrack.events import DRIVER_EVENT, add_event
 from motorpool.codecs.devices.network import cell_tower, network_of
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.numbers import parse_real, parse_whole
+from motorpool.codecs.numbers import parse_finite, parse_whole
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
@@ -65,10 +65,10 @@ def read_text(values: Sequence[str], model: str) -> PositionReport:
     event_number = parse_whole(event)
     if event_number is not None:
         add_event(attributes, event_number)
-    _put(attributes, "sat", parse_whole(sat))
-    _put(attributes, "hdop", _real(hdop))
-    _put(attributes, "odometer", parse_whole(odometer))
-    _put(attributes, "runtime", runtime or None)
+    put(attributes, "sat", parse_whole(sat))
+    put(attributes, "hdop", parse_finite(hdop))
+    put(attributes, "odometer", parse_whole(odometer))
+    put(attributes, "runtime", runtime or None)
     if _TWO_BYTES.fullmatch(ports):
         attributes["input"], attributes["output"] = bytes.fromhex(ports)
     _add_analogs(attributes, analogs.split("|"), model)
@@ -83,7 +83,7 @@ def read_text(values: Sequence[str], model: str) -> PositionReport:
             attributes[f"temp{int(temperature[:2], 16)}"] = _temperature(temperature[2:], is_signed)
     _add_data(attributes, fields[22:])
     place = _coordinates(latitude, longitude)
-    bearing = _real(course) or 0.0
+    bearing = parse_finite(course) or 0.0
     return PositionReport(
         attributes,
         _moment(time),
@@ -91,15 +91,15 @@ def read_text(values: Sequence[str], model: str) -> PositionReport:
         valid=validity == "A",
         latitude=place[0],
         longitude=place[1],
-        altitude=_real(altitude) or 0.0,
-        speed=(_real(speed) or 0.0) * KNOTS_PER_KMH,
+        altitude=parse_finite(altitude) or 0.0,
+        speed=(parse_finite(speed) or 0.0) * KNOTS_PER_KMH,
         course=bearing if 0 <= bearing <= 360 else 0.0,
         network=_network(cell.split("|"), parse_whole(rssi)),
     )
 
 
 def _coordinates(latitude: str, longitude: str) -> tuple[float, float]:
-    north, east = _real(latitude), _real(longitude)
+    north, east = parse_finite(latitude), parse_finite(longitude)
     if north is None or east is None:
         raise CodecError("a record without coordinates")
     return checked_coordinates(north, east)
@@ -129,7 +129,7 @@ def _add_analogs(attributes: dict[str, Any], parts: Sequence[str], model: str) -
         return
     numbers = [int(part, 16) if _HEX.fullmatch(part) else None for part in parts]
     for at, number in enumerate(numbers[:3], 1):
-        _put(attributes, f"adc{at}", number)
+        put(attributes, f"adc{at}", number)
     for name, number, scale in zip(
         ("battery", "power"), numbers[3:5], _SCALES.get(model, _DEFAULT_SCALES), strict=False
     ):
@@ -149,23 +149,13 @@ def _temperature(digits: str, is_signed: bool) -> float:
 
 def _add_data(attributes: dict[str, Any], data: Sequence[str]) -> None:
     if len(data) > _TEMPERATURE_DATA:
-        _put(attributes, "tempData", data[_TEMPERATURE_DATA] or None)
+        put(attributes, "tempData", data[_TEMPERATURE_DATA] or None)
     if len(data) <= _TAXIMETER:
         return
     for name, value in zip(_TAXIMETER_NAMES, data[_TAXIMETER].split("|"), strict=False):
         if name == "taximeterOn" and value in ("0", "1"):
             attributes[name] = value == "1"
-        elif name in _TAXIMETER_TEXTS or _real(value) is None:
-            _put(attributes, name, value or None)
+        elif name in _TAXIMETER_TEXTS or parse_finite(value) is None:
+            put(attributes, name, value or None)
         else:
-            attributes[name] = _real(value)
-
-
-def _real(text: str) -> float | None:
-    number = parse_real(text)
-    return number if number is not None and math.isfinite(number) else None
-
-
-def _put(attributes: dict[str, Any], name: str, value: object) -> None:
-    if value is not None:
-        attributes[name] = value
+            attributes[name] = parse_finite(value)

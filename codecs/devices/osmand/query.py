@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.numbers import parse_real, parse_whole
+from motorpool.codecs.numbers import parse_finite, parse_real, parse_whole
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_METRE_PER_SECOND, checked_coordinates
 
@@ -137,8 +137,8 @@ def _number(fields: Mapping[str, Sequence[str]], name: str) -> float:
 
 
 def _parse_number(name: str, text: str) -> float:
-    number = parse_real(text)
-    if number is None or not math.isfinite(number):
+    number = parse_finite(text)
+    if number is None:
         raise CodecError(f"{name} is no number")
     return number
 
@@ -171,9 +171,8 @@ def _attributes(fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 def _value(text: str) -> float | bool | str:
     if text in ("true", "false"):
         return text == "true"
-    number = parse_real(text)
-    # JSON has no infinity.
-    return number if number is not None and math.isfinite(number) else text
+    number = parse_finite(text)  # JSON has no infinity
+    return text if number is None else number
 
 
 def _network(cells: Sequence[str], points: Sequence[str]) -> Mapping[str, Any] | None:

@@ -108,7 +108,7 @@ class Ruptela(FramedCodec):
             fault = error
         found.extend(report_of(record) for record in records)
         if fault is not None:
-            reports += (*found, rejected(str(fault) or type(fault).__name__, frame), Heartbeat(answer))
+            reports += (*found, rejected(fault, frame), Heartbeat(answer))
         elif found:
             found[-1] = msgspec.structs.replace(found[-1], receipt=answer)
             reports += found

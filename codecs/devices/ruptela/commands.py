@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from motorpool.codecs.devices.command_values import integer
 from motorpool.codecs.devices.ruptela.frames import server_frame
 from motorpool.codecs.devices.ruptela.photos import FILES
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand
 
 COMMANDS = frozenset(
@@ -81,16 +81,12 @@ def _text(attributes: Mapping[str, Any], allowed: re.Pattern[str]) -> str:
 
 
 def _word(attributes: Mapping[str, Any], key: str) -> bytes:
-    number = whole_number(attributes.get(key))
-    if number is None or not 0 <= number <= MAX_WORD:
-        raise UnsupportedCommand(f"{key} must be a whole number from 0 to {MAX_WORD}")
-    return number.to_bytes(4, "big")
+    return integer(attributes, key, None, 0, MAX_WORD).to_bytes(4, "big")
 
 
 def _address(attributes: Mapping[str, Any]) -> bytes:
-    host, port = attributes.get("server"), whole_number(attributes.get("port"))
+    host = attributes.get("server")
     if not isinstance(host, str) or not _HOST.fullmatch(host):
         raise UnsupportedCommand("server must be a host name or address")
-    if port is None or not 0 < port < 1 << 16:
-        raise UnsupportedCommand("port must be a number from 1 to 65535")
+    port = integer(attributes, "port", None, 1, 65535, "number")
     return f"{host},{port},TCP".encode()

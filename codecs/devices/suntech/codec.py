@@ -5,6 +5,7 @@
 import re
 from typing import Final
 
+from motorpool.codecs.devices.command_values import integer
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, length_field
 from motorpool.codecs.devices.suntech.legacy import LEGACY_TYPES, read_legacy, read_st4, read_st9, read_travel
@@ -87,12 +88,10 @@ class Suntech(FramedCodec):
         return EncodedCommand(f"{text}\r".encode())
 
     def _output(self, command: DeviceCommand) -> tuple[str, str]:
-        index = whole_number(command.attributes.get("index"))
         data = command.attributes.get("data")
         state = int(data) if isinstance(data, bool) else whole_number(data)
         most = len(_ON) if self._is_universal else 9
-        if index is None or not 1 <= index <= most:
-            raise UnsupportedCommand(f"index must be a number of an output from 1 to {most}")
+        index = integer(command.attributes, "index", None, 1, most, "number of an output")
         if state not in (0, 1):
             raise UnsupportedCommand("data must be 1 or 0: on or off")
         code = (_ON if state else _OFF)[index - 1] if self._is_universal else ""

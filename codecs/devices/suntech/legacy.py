@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.network import cell_tower
 from motorpool.codecs.devices.suntech.record import ALERTS, Fields, Record, hexadecimal, real, time_of, whole
 from motorpool.codecs.devices.suntech.serial_data import read_serial_data
@@ -93,14 +94,14 @@ def _read_addition(record: Record, fields: Fields, addition: int, options: Mappi
     if minutes is not None:
         attributes["hours"] = minutes * _MS_PER_MINUTE
     if fields.remaining:
-        _add_real(record, "battery", fields.take())
+        put(attributes, "battery", parse_real(fields.take()))
     if fields.remaining:
         record.add_archive(fields.take() != "0")
     if options.get("includeAdc"):
         for number in range(1, 4):
-            _add_real(record, f"adc{number}", fields.take())
-    if options.get("includeRpm") and (turns := parse_whole(fields.take())) is not None:
-        attributes["rpm"] = turns
+            put(attributes, f"adc{number}", parse_real(fields.take()))
+    if options.get("includeRpm"):
+        put(attributes, "rpm", parse_whole(fields.take()))
     if fields.remaining >= (_LONG_ADDITION if addition >= 2 else 2):
         if driver := fields.take():
             attributes["driverUniqueId"] = driver
@@ -108,17 +109,11 @@ def _read_addition(record: Record, fields: Fields, addition: int, options: Mappi
     if options.get("includeTemp"):
         for number in range(1, 4):
             _, _, value = fields.take().partition(":")
-            _add_real(record, f"temp{number}", value)
+            put(attributes, f"temp{number}", parse_real(value))
     if addition >= 2 and fields.remaining >= 5:
         cell, country, network, rssi, area = (fields.take() for _ in range(5))
         tower = cell_tower(whole(country), whole(network), hexadecimal(area), hexadecimal(cell), whole(rssi))
         record.towers.append(tower)
-
-
-def _add_real(record: Record, name: str, text: str) -> None:
-    value = parse_real(text)
-    if value is not None:
-        record.attributes[name] = value
 
 
 def read_travel(kind: str, fields: Fields) -> Record:
@@ -142,8 +137,8 @@ def read_st9(kind: str, fields: Fields, options: Mapping[str, Any]) -> Record:
         fields.skip(1)  # cell
     record.read_place(fields)
     record.valid = fields.take() == "1"
-    if is_type_1 and (metres := parse_whole(fields.take())) is not None:
-        record.attributes["odometer"] = metres
+    if is_type_1:
+        put(record.attributes, "odometer", parse_whole(fields.take()))
     return record
 
 
@@ -162,7 +157,7 @@ def read_st4(kind: str, fields: Fields) -> Record:
             rssi, area = area, rssi
         fields.skip(1)  # timing advance
         record.towers.append(cell_tower(country, network, area, cell, rssi))
-    _add_real(record, "battery", fields.take())
+    put(attributes, "battery", parse_real(fields.take()))
     record.add_archive(fields.take() != "0")
     attributes["index"], attributes["status"] = whole(fields.take()), whole(fields.take())
     if len(fields.peek()) == 3:

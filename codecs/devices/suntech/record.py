@@ -3,13 +3,12 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from math import isfinite
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.network import network_of
 from motorpool.codecs.errors import CodecError, Truncated
-from motorpool.codecs.numbers import parse_real, parse_whole
+from motorpool.codecs.numbers import parse_finite, parse_whole
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.text_fields import TextFields
@@ -159,8 +158,8 @@ def real(text: str) -> float:
     Raises:
         CodecError: it is none.
     """
-    value = parse_real(text)
-    if value is None or not isfinite(value):
+    value = parse_finite(text)
+    if value is None:
         raise CodecError(f"{text[:20]!r} is no number")
     return value
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.network import cell_tower
 from motorpool.codecs.devices.suntech.record import ALERTS, Fields, Record, hexadecimal, real, time_of, whole
 from motorpool.codecs.devices.suntech.serial_data import read_serial_data
@@ -127,19 +128,18 @@ def read_binary(kind: int, mask: int, reader: ByteReader) -> Record:
     area, rssi = number(9, 2), number(10, 1)
     if cell is not None and area is not None:
         record.towers.append(cell_tower(country, network, area, cell, rssi))
-    if rssi is not None:
-        attributes["rssi"] = rssi
+    put(attributes, "rssi", rssi)
     latitude, longitude = number(11, 4), number(12, 4)
     if latitude is not None and longitude is not None:
         record.set_place(_degrees(latitude), _degrees(longitude))
     speed, course = number(13, 2), number(14, 2)
     record.set_motion((speed or 0) / 100, (course or 0) / 100)
-    _set_number(record, "sat", number(15, 1))
+    put(attributes, "sat", number(15, 1))
     record.valid = number(16, 1) == 1
     bits = number(17, 1)
     if bits is not None:
         _add_input(record, bits)
-    _set_number(record, "output", number(18, 1))
+    put(attributes, "output", number(18, 1))
     if kind == ALERT:
         _read_alert(record, number, reader, has_data=has(21))
     return record
@@ -151,14 +151,9 @@ def _read_alert(
     alert = number(19, 1)
     if alert is not None:
         record.add_alarm(ALERTS.get(alert))
-    _set_number(record, "alertModifier", number(20, 2))
+    put(record.attributes, "alertModifier", number(20, 2))
     if alert == _DRIVER_ALERT and has_data:
         record.attributes["driverUniqueId"] = reader.digits(8)
-
-
-def _set_number(record: Record, name: str, value: int | None) -> None:
-    if value is not None:
-        record.attributes[name] = value
 
 
 def _degrees(value: int) -> float:

@@ -95,7 +95,7 @@ class Teltonika(FramedCodec):
             count = reader.peek(2)[1:]
             self._read_data(data, reader, b"\x00\x05" + packet_id + b"\x01" + avl_id + count, reports)
         except MALFORMED as error:
-            reports.append(rejected(str(error) or type(error).__name__, data))
+            reports.append(rejected(error, data))
         return reports
 
     def configure(self, model: str, attributes: Mapping[str, Any]) -> None:
@@ -133,7 +133,7 @@ class Teltonika(FramedCodec):
             found.extend(self._read_record(codec, reader) for _ in range(count))
         except MALFORMED as error:
             # The device sends all of it again unless all of it is acknowledged.
-            reports += (*found, rejected(str(error) or type(error).__name__, frame), Heartbeat(answer))
+            reports += (*found, rejected(error, frame), Heartbeat(answer))
             return
         if found:
             found[-1] = msgspec.structs.replace(found[-1], receipt=answer)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from ipaddress import IPv4Address
 from typing import Any, Final
 
+from motorpool.codecs.devices.command_values import integer, printable
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand
 
 _TEXTS: Final = {
@@ -71,11 +71,9 @@ def _text(command: DeviceCommand) -> str:
     attributes = command.attributes
     match command.type:
         case "custom":
-            return _custom(attributes)
+            return printable(attributes, "data")
         case "positionPeriodic":
-            seconds = whole_number(attributes.get("frequency"))
-            if seconds is None or not 0 < seconds <= 0xFFFF:
-                raise UnsupportedCommand("frequency must be a number of seconds from 1 to 65535")
+            seconds = integer(attributes, "frequency", None, 1, 0xFFFF, "number of seconds")
             return f"AR00{seconds:04X}0000"
         case "outputControl":
             return f"AV00{_matching(attributes, 'data', _DATA, 'letters and digits')}"
@@ -89,9 +87,9 @@ def _alternative_text(command: DeviceCommand, password: str) -> str:
     attributes = command.attributes
     match command.type:
         case "custom":
-            return _custom(attributes)
+            return printable(attributes, "data")
         case "setConnection":
-            return f"*setip*{_address(attributes)}*{_port(attributes)}*"
+            return f"*setip*{_address(attributes)}*{integer(attributes, 'port', None, 1, 65535, 'number')}*"
         case "sosNumber":
             password = password or DEFAULT_PASSWORD
             if not _PASSWORD.fullmatch(password):
@@ -104,13 +102,6 @@ def _alternative_text(command: DeviceCommand, password: str) -> str:
             return _SWITCHES[kind][0 if enable else 1]
         case kind:
             return _ALTERNATIVE_TEXTS.get(kind, "")
-
-
-def _custom(attributes: Mapping[str, Any]) -> str:
-    text = attributes.get("data")
-    if not isinstance(text, str) or not text or not text.isascii() or not text.isprintable():
-        raise UnsupportedCommand("data must be printable ASCII text")
-    return text
 
 
 def _matching(attributes: Mapping[str, Any], name: str, form: re.Pattern[str], what: str) -> str:
@@ -126,10 +117,3 @@ def _address(attributes: Mapping[str, Any]) -> str:
         return str(IPv4Address(str(attributes.get("server")))).replace(".", "*")
     except ValueError:
         raise UnsupportedCommand("server must be a numeric IPv4 address") from None
-
-
-def _port(attributes: Mapping[str, Any]) -> int:
-    port = whole_number(attributes.get("port"))
-    if port is None or not 0 < port < 65536:
-        raise UnsupportedCommand("port must be a number from 1 to 65535")
-    return port

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
 from motorpool.codecs.devices.framing import Framing, Nested, rejected
 from motorpool.codecs.devices.watch.command_texts import COMMANDS, ECHOED, command_content
@@ -125,7 +126,7 @@ class Watch(FramedCodec):
             reports.append(read_location(_text(data), is_alarm=True, receipt=answer))
         except MALFORMED as error:
             # Without an answer it would be sent again for ever.
-            reports += (rejected(str(error) or type(error).__name__, frame), Heartbeat(answer))
+            reports += (rejected(error, frame), Heartbeat(answer))
 
     def _add_voice_part(self, data: bytes, reports: list[Report]) -> None:
         """Add a part of a voice message: identity, file, number of the part, number of parts, sound."""
@@ -175,8 +176,7 @@ def _link(text: str, answer: bytes) -> Report:
         steps, level = parse_whole(fields[0]), parse_whole(fields[2])
         if level is not None and 0 <= level <= 100:
             attributes["batteryLevel"] = level
-        if steps is not None:
-            attributes["steps"] = steps
+        put(attributes, "steps", steps)
     if not attributes:
         return Heartbeat(answer)
     return PositionReport(attributes, located=False, receipt=answer)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from motorpool.codecs.devices.command_values import integer
 from motorpool.codecs.devices.watch.escapes import ESCAPES
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.numbers import whole_number
@@ -57,12 +58,12 @@ def command_content(command: DeviceCommand, now: datetime | None) -> bytes:
             raise UnsupportedCommand("enable must be true or false")
         content = f"{_SWITCHES[kind]},{enable:d}".encode()
     elif kind == "positionPeriodic":
-        content = f"UPLOAD,{_number(attributes, 'frequency', 99_999)}".encode()
+        content = f"UPLOAD,{integer(attributes, 'frequency', None, 1, 99_999, 'number')}".encode()
     elif kind == "sosNumber":
         phone = attributes.get("phone")
         if not isinstance(phone, str) or not _PHONE.fullmatch(phone):
             raise UnsupportedCommand("phone must be a telephone number of at most 20 digits")
-        content = f"SOS{_number(attributes, 'index', 9)},{phone}".encode()
+        content = f"SOS{integer(attributes, 'index', None, 1, 9, 'number')},{phone}".encode()
     elif kind == "setTimezone":
         content = f"LZ,{_language(attributes)},{_offset(attributes.get('timezone'), now)}".encode()
     else:
@@ -84,13 +85,6 @@ def _text(attributes: Mapping[str, Any], name: str) -> str:
     ):
         raise UnsupportedCommand(f"{name} must be printable ASCII text without square brackets")
     return text
-
-
-def _number(attributes: Mapping[str, Any], name: str, most: int) -> int:
-    number = whole_number(attributes.get(name))
-    if number is None or not 0 < number <= most:
-        raise UnsupportedCommand(f"{name} must be a number from 1 to {most}")
-    return number
 
 
 def _utf16(text: object) -> str:

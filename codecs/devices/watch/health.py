@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_real, parse_whole
 
@@ -25,8 +26,8 @@ def read_health(kind: str, fields: Sequence[str]) -> dict[str, Any]:
                 "pressureHigh": fields[0].strip()[:20],
                 "pressureLow": fields[1].strip()[:20],
             }
-            if len(fields) > 2 and (rate := parse_whole(fields[2])) is not None:
-                attributes["heartRate"] = rate
+            if len(fields) > 2:
+                put(attributes, "heartRate", parse_whole(fields[2]))
             return attributes
         case "TEMP":
             return {"temp1": _real(fields[0])}

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from motorpool.codecs.devices.command_values import integer
 from motorpool.codecs.devices.jt808.alarm_labels import LABEL_FORMS
 from motorpool.codecs.devices.jt808.commands import (
     MAX_TEXT_BYTES,
@@ -21,7 +22,6 @@ from motorpool.codecs.devices.jt808.frames import Identity
 from motorpool.codecs.devices.jt808.parameters import write_parameters
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import Model
-from motorpool.codecs.devices.jt808.video_commands import integer
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import REQUEST_ALARM_FILES, DeviceCommand
 
