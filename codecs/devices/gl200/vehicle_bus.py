@@ -1,5 +1,6 @@
 """Data that devices read from the vehicle: OBD and CAN (docs/protocols/gl200.md#the-vehicle-bus)."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import put
@@ -17,58 +18,100 @@ from motorpool.codecs.reports import Report
 from motorpool.codecs.text_fields import TextFields
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
-_OBD: Final = (
-    ("", parse_whole),  # report type
-    ("", parse_whole),  # mask
-    ("vin", None),
-    ("", parse_whole),  # connected
-    ("", parse_whole),  # voltage
-    ("", parse_whole),  # supported items
+_Parse = Callable[[str], object]
+
+
+def _text(text: str) -> str | None:
+    return text or None
+
+
+def _number(text: str) -> float | None:
+    """Return a whole number as it is, any other as a float."""
+    whole = parse_whole(text)
+    return real(text) if whole is None else whole
+
+
+def _hundreds(text: str) -> float | None:
+    number = _number(text)
+    return None if number is None else number * 100
+
+
+def _milliseconds(text: str) -> int | None:
+    hours = real(text)
+    return None if hours is None else round(hours * 3_600_000)
+
+
+def _consumption(text: str) -> float | None:
+    return real(text.removeprefix("L/H").removeprefix("L/100km"))
+
+
+def _percentage(text: str) -> float | None:
+    return real(text.removeprefix("P"))
+
+
+_OBD: Final[tuple[tuple[str, _Parse], ...]] = (
+    ("", _text),  # report type
+    ("", _text),  # mask
+    ("vin", _text),
+    ("", _text),  # connected
+    ("", _text),  # voltage
+    ("", _text),  # supported items
     ("rpm", parse_whole),
     ("obdSpeed", parse_whole),
     ("temp1", real),
     ("fuelConsumption", real),
     ("dtcsClearedDistance", parse_whole),
-    ("", parse_whole),
+    ("", _text),
     ("odbConnect", parse_whole),
     ("dtcsNumber", parse_whole),
-    ("dtcsCodes", None),
+    ("dtcsCodes", _text),
     ("throttle", parse_whole),
     ("engineLoad", parse_whole),
     ("fuel", parse_whole),
 )
-"""Names of the fields, empty where they are not read, and what reads them; None: text."""
-_TEXT, _WHOLE, _REAL, _HEX = range(4)
-_CAN: Final = {
-    0: ("vin", _TEXT, 1),
-    3: ("fuelUsed", _REAL, 1),
-    6: ("coolantTemp", _REAL, 1),
-    9: ("range", _WHOLE, 100),
-    10: ("throttle", _WHOLE, 1),
-    11: ("hours", _REAL, 3_600_000),
-    12: ("drivingTime", _REAL, 3_600_000),
-    13: ("idleHours", _REAL, 3_600_000),
-    14: ("idleFuelConsumption", _REAL, 1),
-    15: ("axleWeight", _WHOLE, 1),
-    16: ("tachographInfo", _HEX, 1),
-    17: ("indicators", _HEX, 1),
-    18: ("lights", _HEX, 1),
-    19: ("doors", _HEX, 1),
-    20: ("vehicleOverspeed", _REAL, 1),
-    21: ("engineOverspeed", _REAL, 1),
+"""Names of the fields, empty where they are not read, and what reads them."""
+_CAN: Final[Mapping[int, tuple[str, _Parse]]] = {
+    0: ("vin", _text),
+    3: ("fuelUsed", real),
+    4: ("obdSpeed", parse_whole),
+    5: ("rpm", parse_whole),
+    6: ("coolantTemp", real),
+    7: ("fuelConsumption", _consumption),
+    9: ("range", _hundreds),
+    10: ("throttle", _number),
+    11: ("hours", _milliseconds),
+    12: ("drivingTime", _milliseconds),
+    13: ("idleHours", _milliseconds),
+    14: ("idleFuelConsumption", real),
+    15: ("axleWeight", _number),
+    16: ("tachographInfo", hexadecimal),
+    17: ("indicators", hexadecimal),
+    18: ("lights", hexadecimal),
+    19: ("doors", hexadecimal),
+    20: ("vehicleOverspeed", real),
+    21: ("engineOverspeed", real),
 }
-"""Fields by the bit of the mask: name, type and factor."""
-_EXTENSION: Final = {
-    1: ("axleWeight1", _WHOLE, 1),
-    2: ("axleWeight3", _WHOLE, 1),
-    3: ("axleWeight4", _WHOLE, 1),
-    15: ("driver1Card", _TEXT, 1),
-    16: ("driver2Card", _TEXT, 1),
-    17: ("driver1Name", _TEXT, 1),
-    18: ("driver2Name", _TEXT, 1),
-    19: ("registration", _TEXT, 1),
+"""Fields by the bit of the mask: name, and what reads them."""
+_EXTENSION: Final[Mapping[int, tuple[str, _Parse]]] = {
+    0: ("adBlueLevel", _percentage),
+    1: ("axleWeight1", _number),
+    2: ("axleWeight3", _number),
+    3: ("axleWeight4", _number),
+    7: ("adc1", millivolts),
+    15: ("driver1Card", _text),
+    16: ("driver2Card", _text),
+    17: ("driver1Name", _text),
+    18: ("driver2Name", _text),
+    19: ("registration", _text),
 }
-_ODOMETER, _SPEED, _RPM, _CONSUMPTION, _FUEL = 2, 4, 5, 7, 8
+_LETTERED: Final[Mapping[tuple[int, str], tuple[str, _Parse]]] = {
+    (2, "H"): ("obdOdometer", _hundreds),
+    (2, "I"): ("obdImpulses", _number),
+    (8, "L"): ("fuel", real),
+    (8, "P"): ("fuelLevel", real),
+}
+"""Fields whose first letter says what they are, by bit and letter."""
+_IGNITION = 1
 _EXTENSION_BIT, _LOCATION_BIT, _CELL_BIT = 29, 30, 31
 _BITS_OF_MODELS: Final = {"GV350M": range(22, 25), "GV355CEU": range(22, 29)}
 """Bits from 22 on with a field each."""
@@ -81,7 +124,7 @@ def read_obd(message: Message, reports: list[Report]) -> None:
     for name, parse in _OBD:
         text = fields.take()
         if name:
-            put(attributes, name, (text or None) if parse is None else parse(text))
+            put(attributes, name, parse(text))
     if "odbConnect" in attributes:
         attributes["odbConnect"] = bool(attributes["odbConnect"])
     places = []
@@ -108,7 +151,10 @@ def read_can(message: Message, reports: list[Report]) -> None:
         extension = hexadecimal(fields.take()) or 0
         for bit in range(32):
             if extension >> bit & 1:
-                _read_extended_item(attributes, bit, fields.take())
+                text = fields.take()
+                if bit in _EXTENSION:
+                    name, parse = _EXTENSION[bit]
+                    put(attributes, name, parse(text))
     place = Place()
     if mask >> _LOCATION_BIT & 1 and message.model != "GV355CEU":
         while fields.remaining and not fields.peek():
@@ -121,59 +167,14 @@ def read_can(message: Message, reports: list[Report]) -> None:
 
 
 def _read_item(attributes: dict[str, Any], bit: int, text: str) -> None:
-    match bit:
-        case 1:
-            if text:
-                attributes["ignition"] = text != "0"
-        case 2:
-            if text[:1] == "H":  # hundreds of metres
-                put(attributes, "obdOdometer", _scaled(text[1:], 100))
-            elif text[:1] == "I":  # impulses
-                put(attributes, "obdImpulses", _scaled(text[1:], 1))
-        case 4:
-            put(attributes, "obdSpeed", parse_whole(text))
-        case 5:
-            put(attributes, "rpm", parse_whole(text))
-        case 7:
-            put(attributes, "fuelConsumption", real(text.removeprefix("L/H").removeprefix("L/100km")))
-        case 8:
-            if text[:1] == "L":
-                put(attributes, "fuel", real(text[1:]))
-            elif text[:1] == "P":
-                put(attributes, "fuelLevel", real(text[1:]))
-        case _:
-            _put_item(attributes, _CAN[bit], text)
-
-
-def _read_extended_item(attributes: dict[str, Any], bit: int, text: str) -> None:
-    match bit:
-        case 0:
-            put(attributes, "adBlueLevel", real(text.removeprefix("P")))
-        case 7:
-            put(attributes, "adc1", millivolts(text))
-        case _ if bit in _EXTENSION:
-            _put_item(attributes, _EXTENSION[bit], text)
-
-
-def _put_item(attributes: dict[str, Any], item: tuple[str, int, int], text: str) -> None:
-    name, kind, factor = item
-    value: object = text or None
-    if kind == _HEX:
-        value = hexadecimal(text)
-    elif kind == _WHOLE:
-        value = _scaled(text, factor)
-    elif kind == _REAL:
-        number = real(text)
-        value = None if number is None else number if factor == 1 else round(number * factor)
-    put(attributes, name, value)
-
-
-def _scaled(text: str, factor: int) -> int | float | None:
-    number = parse_whole(text)
-    if number is not None:
-        return number * factor
-    decimal = real(text)
-    return None if decimal is None else decimal * factor
+    if bit in _CAN:
+        name, parse = _CAN[bit]
+        put(attributes, name, parse(text))
+    elif (lettered := _LETTERED.get((bit, text[:1]))) is not None:
+        name, parse = lettered
+        put(attributes, name, parse(text[1:]))
+    elif bit == _IGNITION and text:
+        attributes["ignition"] = text != "0"
 
 
 def _read_place(place: Place, fields: TextFields) -> None:

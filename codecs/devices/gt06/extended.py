@@ -87,8 +87,6 @@ def read_information(record: Record, message: Message) -> None:
         case 0x1E:
             attributes["temp1"] = reader.sint(4) / 10
             attributes["humidity"] = reader.sint(4) / 10
-        case _:
-            pass
 
 
 def _read_state_text(record: Record, text: str) -> None:
@@ -205,8 +203,6 @@ def _read_module(record: Record, number: int, value: ByteReader) -> None:
             _read_module_event(record, value)
         case 0x7F:
             _read_module_tag(record, value)
-        case _:
-            pass
 
 
 def _read_module_place(record: Record, value: ByteReader) -> None:
@@ -261,8 +257,6 @@ def read_status_values(record: Record, message: Message) -> None:
                 attributes["chargeVoltage"] = value.uint16() / 100
             case 0x000B:
                 attributes["batteryTemp"] = value.sint(2) / 10
-            case _:
-                pass
 
 
 def read_peripheral(record: Record, message: Message) -> None:

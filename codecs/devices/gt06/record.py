@@ -13,6 +13,7 @@ from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 UNITS_PER_DEGREE = 1_800_000
 _COURSE, _NORTH, _WEST, _VALID, _HAS_IGNITION, _IGNITION = 0x3FF, 1 << 10, 1 << 11, 1 << 12, 1 << 14, 1 << 15
 _LONG_MNC = 1 << 15
+_CELL_BYTES = 8
 
 
 @dataclass(slots=True)
@@ -88,13 +89,6 @@ def read_degrees(reader: ByteReader) -> tuple[float, float]:
     return reader.uint32() / UNITS_PER_DEGREE, reader.uint32() / UNITS_PER_DEGREE
 
 
-def _read_place(record: Record, reader: ByteReader) -> None:
-    """Read latitude, longitude, speed in km/h, and course with flags."""
-    latitude, longitude = read_degrees(reader)
-    speed, flags = reader.uint8(), reader.uint16()
-    set_place(record, latitude, longitude, speed, flags)
-
-
 def set_place(record: Record, latitude: float, longitude: float, kmh: float, flags: int) -> None:
     """Set what the fields of a place say; without a fix and at 0, 0 the record has no location."""
     if flags & _HAS_IGNITION:
@@ -116,7 +110,8 @@ def read_gps(record: Record, reader: ByteReader) -> None:
     """Read a GPS block: time, satellites, place, speed and course."""
     record.device_time = read_time(reader, record.zone)
     record.attributes["sat"] = reader.uint8() & 0x0F
-    _read_place(record, reader)
+    latitude, longitude = read_degrees(reader)
+    set_place(record, latitude, longitude, reader.uint8(), reader.uint16())
 
 
 def read_cell(
@@ -139,15 +134,14 @@ def read_cell(
     record.towers.append(cell_tower(country & ~_LONG_MNC, network, area, cell))
 
 
-def read_sized_cell(record: Record, reader: ByteReader, *, cell_size: int = 3) -> None:
+def read_sized_cell(record: Record, reader: ByteReader) -> None:
     """Read a cell behind a length, which counts itself; 0: there is none, but its bytes may be there."""
     size = reader.uint8()
     if not size:
         # Some pad with zeros, and some leave the cell out; what follows never has as many zeros.
-        padding = 5 + cell_size
-        if reader.remaining >= padding and not any(reader.peek(padding)):
-            reader.skip(padding)
+        if reader.remaining >= _CELL_BYTES and not any(reader.peek(_CELL_BYTES)):
+            reader.skip(_CELL_BYTES)
         return
     block = reader.reader(size - 1)
-    if block.remaining >= 5 + cell_size:
-        read_cell(record, block, cell_size=cell_size)
+    if block.remaining >= _CELL_BYTES:
+        read_cell(record, block)

@@ -131,8 +131,6 @@ def read_modules(record: Record, reader: ByteReader) -> None:
                 record.accuracy = value.uint16() / 100
             case 0x006A:
                 attributes["batteryLevel"] = value.uint8()
-            case _:
-                pass
 
 
 # Messages without a location

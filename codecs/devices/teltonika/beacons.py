@@ -83,5 +83,3 @@ def _read_tag_value(kind: int, value: ByteReader, prefix: str, attributes: dict[
             attributes[f"{prefix}Battery"] = value.uint16() / 1000
         case 15:
             attributes[f"{prefix}Mac"] = value.rest().hex()
-        case _:
-            pass

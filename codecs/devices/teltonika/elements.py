@@ -1,7 +1,7 @@
 """The IO elements of a record: what each number stands for (docs/protocols/teltonika.md#elements)."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,42 +15,21 @@ from motorpool.codecs.devices.teltonika.beacons import read_beacons, read_tags
 class Family(msgspec.Struct, frozen=True):
     """A model's share of the elements whose meaning depends on the model."""
 
-    is_fmb: bool = False
-    """FMB and later devices."""
     is_six: bool = False
     """FMx6xx, which have elements of trucks."""
     has_cells: bool = False
     """Cell and area in elements of their own."""
-    is_fmb003: bool = False
     numbers: Mapping[int, "_Number"] = {}
     """The elements that are numbers."""
     alarms: Mapping[int, Mapping[int, str] | str] = {}
     """The elements that are alarms: by the value, or the same for any but 0."""
 
 
-_FMB = re.compile(r"FM[B-Z].*|MTB100|MSP500")
-_SIX = re.compile(r"FM.6..")
-_CELLS = re.compile(r"T.T...")
-
-
-_Counts = Callable[[Family], bool]
-
-
-def _any(family: Family) -> bool:
-    del family
-    return True
-
-
-def _fmb(family: Family) -> bool:
-    return family.is_fmb
-
-
-def _fmb_not_six(family: Family) -> bool:
-    return family.is_fmb and not family.is_six
-
-
-def _six(family: Family) -> bool:
-    return family.is_six
+_FMB_MODELS = re.compile(r"FM[B-Z].*|MTB100|MSP500")
+_SIX_MODELS = re.compile(r"FM.6..")
+_CELL_MODELS = re.compile(r"T.T...")
+_ALL, _FMB, _FMB_NOT_SIX, _SIX, _FMB003 = range(5)
+"""Groups of models that have an element; FMB are later devices as well."""
 
 
 class _Number(msgspec.Struct, frozen=True):
@@ -60,70 +39,68 @@ class _Number(msgspec.Struct, frozen=True):
     divisor: float = 1
     signed_bits: int = 0
     """Bits of a signed number; 0: unsigned."""
-    counts: _Counts = _any
+    group: int = _ALL
     is_flag: bool = False
 
 
 def _numbers(
-    first: int, keys: str, divisor: float = 1, signed_bits: int = 0, counts: _Counts = _any
+    first: int, keys: str, divisor: float = 1, signed_bits: int = 0, group: int = _ALL
 ) -> dict[int, _Number]:
     """Return numbers of one kind, whose elements follow each other."""
     return {
-        first + place: _Number(key, divisor, signed_bits, counts) for place, key in enumerate(keys.split())
+        first + place: _Number(key, divisor, signed_bits, group) for place, key in enumerate(keys.split())
     }
 
 
-def _flags(first: int, keys: str, counts: _Counts = _any) -> dict[int, _Number]:
-    return {
-        first + place: _Number(key, counts=counts, is_flag=True) for place, key in enumerate(keys.split())
-    }
+def _flags(first: int, keys: str, group: int = _ALL) -> dict[int, _Number]:
+    return {first + place: _Number(key, group=group, is_flag=True) for place, key in enumerate(keys.split())}
 
 
 _NUMBERS: Final[Mapping[int, _Number]] = {
     **_flags(1, "in1 in2 in3 in4"),
-    **_numbers(9, "adc1 adc2", 1000, counts=_fmb),
-    **_numbers(12, "fuelUsed", 1000, counts=_fmb),
-    **_numbers(13, "fuelConsumption", 100, counts=_fmb),
+    **_numbers(9, "adc1 adc2", 1000, group=_FMB),
+    **_numbers(12, "fuelUsed", 1000, group=_FMB),
+    **_numbers(13, "fuelConsumption", 100, group=_FMB),
     **_numbers(16, "odometer"),
     **_numbers(17, "axisX axisY axisZ", signed_bits=16),
     **_numbers(21, "rssi"),
     **_numbers(25, "bleTemp1 bleTemp2 bleTemp3 bleTemp4", 100, 16),
-    **_numbers(30, "faultCount engineLoad", counts=_fmb),
-    **_numbers(32, "coolantTemp", signed_bits=8, counts=_fmb),
-    **_numbers(36, "rpm", counts=_fmb),
-    **_numbers(43, "milDistance", counts=_fmb),
-    **_numbers(57, "hybridBatteryLevel", counts=_fmb),
+    **_numbers(30, "faultCount engineLoad", group=_FMB),
+    **_numbers(32, "coolantTemp", signed_bits=8, group=_FMB),
+    **_numbers(36, "rpm", group=_FMB),
+    **_numbers(43, "milDistance", group=_FMB),
+    **_numbers(57, "hybridBatteryLevel", group=_FMB),
     **_numbers(66, "power battery batteryCurrent", 1000),
-    **_numbers(72, "temp1 temp2 temp3 temp4", 10, 32, _fmb),
-    **_numbers(80, "dataMode obdSpeed throttle", counts=_fmb_not_six),
-    **_numbers(83, "fuelUsed fuel", 10, counts=_fmb_not_six),
-    **_numbers(85, "rpm", counts=_fmb_not_six),
-    **_numbers(87, "obdOdometer", counts=_fmb_not_six),
-    **_numbers(89, "fuelLevel", counts=_fmb_not_six),
-    **_numbers(107, "fuelUsed", 10, counts=_fmb),
-    **_numbers(110, "fuelConsumption", 10, counts=_fmb),
-    **_numbers(113, "batteryLevel", counts=_fmb),
-    **_numbers(115, "engineTemp", 10, 16, _fmb),
+    **_numbers(72, "temp1 temp2 temp3 temp4", 10, 32, _FMB),
+    **_numbers(80, "dataMode obdSpeed throttle", group=_FMB_NOT_SIX),
+    **_numbers(83, "fuelUsed fuel", 10, group=_FMB_NOT_SIX),
+    **_numbers(85, "rpm", group=_FMB_NOT_SIX),
+    **_numbers(87, "obdOdometer", group=_FMB_NOT_SIX),
+    **_numbers(89, "fuelLevel", group=_FMB_NOT_SIX),
+    **_numbers(107, "fuelUsed", 10, group=_FMB),
+    **_numbers(110, "fuelConsumption", 10, group=_FMB),
+    **_numbers(113, "batteryLevel", group=_FMB),
+    **_numbers(115, "engineTemp", 10, 16, _FMB),
     **_flags(179, "out1 out2"),
     **_numbers(181, "pdop hdop", 10),
-    **_numbers(199, "tripOdometer sleepMode", counts=_fmb),
+    **_numbers(199, "tripOdometer sleepMode", group=_FMB),
     **_flags(239, "ignition motion"),
-    **_numbers(389, "obdOdometer", 0.001, counts=lambda family: family.is_fmb003),
-    **_flags(662, "door", _fmb),
-    **_numbers(701, "bleTemp1 bleTemp2 bleTemp3 bleTemp4", 10, 16, _six),
-    **_numbers(10644, "tempProbe1 tempProbe2 tempProbe3 tempProbe4 tempProbe5 tempProbe6", 100, 16, _fmb),
-    **_numbers(10800, "eyeTemp1 eyeTemp2 eyeTemp3 eyeTemp4", 100, 16, _fmb),
-    **_numbers(10832, "eyeRoll1 eyeRoll2 eyeRoll3 eyeRoll4", signed_bits=16, counts=_fmb),
+    **_numbers(389, "obdOdometer", 0.001, group=_FMB003),
+    **_flags(662, "door", _FMB),
+    **_numbers(701, "bleTemp1 bleTemp2 bleTemp3 bleTemp4", 10, 16, _SIX),
+    **_numbers(10644, "tempProbe1 tempProbe2 tempProbe3 tempProbe4 tempProbe5 tempProbe6", 100, 16, _FMB),
+    **_numbers(10800, "eyeTemp1 eyeTemp2 eyeTemp3 eyeTemp4", 100, 16, _FMB),
+    **_numbers(10832, "eyeRoll1 eyeRoll2 eyeRoll3 eyeRoll4", signed_bits=16, group=_FMB),
 }
-_ALARMS: Final[Mapping[int, tuple[_Counts, Mapping[int, str] | str]]] = {
-    175: (_fmb, {0: "geofenceExit", **dict.fromkeys(range(1, 256), "geofenceEnter")}),
-    236: (_any, "general"),
-    246: (_fmb, "tow"),
-    247: (_fmb, "accident"),
-    249: (_fmb, "jamming"),
-    251: (_fmb, "idle"),
-    252: (_fmb, "powerCut"),
-    253: (_any, {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering"}),
+_ALARMS: Final[Mapping[int, tuple[int, Mapping[int, str] | str]]] = {
+    175: (_FMB, {0: "geofenceExit", **dict.fromkeys(range(1, 256), "geofenceEnter")}),
+    236: (_ALL, "general"),
+    246: (_FMB, "tow"),
+    247: (_FMB, "accident"),
+    249: (_FMB, "jamming"),
+    251: (_FMB, "idle"),
+    252: (_FMB, "powerCut"),
+    253: (_ALL, {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering"}),
 }
 """Models that count, and the alarms by the value of the element, or the same for any but 0."""
 _TEXTS: Final[Mapping[int, str]] = {256: "vin", 325: "vin", 281: "dtcs"}
@@ -134,17 +111,13 @@ _ICCID, _SPEED, _DRIVER, _OPERATOR, _TROUBLE_CODES, _BEACONS = 11, 24, 78, 241, 
 @lru_cache(maxsize=256)
 def family_of(model: str) -> Family:
     """Return the family of a model in capitals; empty: only what all models have."""
-    is_fmb = _FMB.fullmatch(model) is not None
-    family = Family(
-        is_fmb=is_fmb,
-        is_six=_SIX.fullmatch(model) is not None,
-        has_cells=is_fmb or _CELLS.fullmatch(model) is not None,
-        is_fmb003=model == "FMB003",
-    )
-    return msgspec.structs.replace(
-        family,
-        numbers={number: each for number, each in _NUMBERS.items() if each.counts(family)},
-        alarms={number: alarms for number, (counts, alarms) in _ALARMS.items() if counts(family)},
+    is_fmb, is_six = _FMB_MODELS.fullmatch(model) is not None, _SIX_MODELS.fullmatch(model) is not None
+    groups = {_FMB: is_fmb, _FMB_NOT_SIX: is_fmb and not is_six, _SIX: is_six, _FMB003: model == "FMB003"}
+    return Family(
+        is_six=is_six,
+        has_cells=is_fmb or _CELL_MODELS.fullmatch(model) is not None,
+        numbers={number: each for number, each in _NUMBERS.items() if groups.get(each.group, True)},
+        alarms={number: alarms for number, (group, alarms) in _ALARMS.items() if groups.get(group, True)},
     )
 
 
