@@ -6,17 +6,11 @@ from typing import Final
 HEADER_BYTES: Final = 11
 """Bytes that decide on the length."""
 _LENGTHS: Final[Mapping[bytes, tuple[int, int]]] = {
-    b"+RSP": (9, 2),
-    b"+BSP": (9, 2),
-    b"+EVT": (9, 2),
-    b"+BVT": (9, 2),
-    b"+INF": (7, 2),
-    b"+BNF": (7, 2),
+    **dict.fromkeys((b"+RSP", b"+BSP", b"+EVT", b"+BVT"), (9, 2)),
+    **dict.fromkeys((b"+INF", b"+BNF"), (7, 2)),
     b"+ACK": (6, 1),
     b"+HBD": (5, 1),
-    b"+CRD": (6, 2),
-    b"+BRD": (6, 2),
-    b"+LGN": (6, 2),
+    **dict.fromkeys((b"+CRD", b"+BRD", b"+LGN"), (6, 2)),
 }
 """Offset and size of the length, by the beginning of the frame."""
 _NO_FRAME = 1

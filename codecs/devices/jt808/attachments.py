@@ -29,21 +29,10 @@ _RANGE_BYTES = 8
 
 _KINDS = {0: "image", 1: "audio", 2: "video"}
 _KIND_BY_EXTENSION = {
-    "jpg": "image",
-    "jpeg": "image",
-    "png": "image",
-    "bmp": "image",
-    "wav": "audio",
-    "mp3": "audio",
-    "aac": "audio",
-    "amr": "audio",
-    "mp4": "video",
-    "avi": "video",
-    "ts": "video",
-    "h264": "video",
-    "h265": "video",
-    "txt": "file",
-    "bin": "file",
+    **dict.fromkeys(("jpg", "jpeg", "png", "bmp"), "image"),
+    **dict.fromkeys(("wav", "mp3", "aac", "amr"), "audio"),
+    **dict.fromkeys(("mp4", "avi", "ts", "h264", "h265"), "video"),
+    **dict.fromkeys(("txt", "bin"), "file"),
 }
 """Extensions that are kept, and the kind of file where the kind field is of no use."""
 _DEFAULT_EXTENSIONS = {"image": "jpg", "audio": "wav", "video": "mp4", "file": "bin"}

@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from struct import pack
 
 from motorpool.codecs.devices.jt808.frames import Frame, Identity, encode_frame
@@ -24,30 +25,19 @@ MAX_REQUESTED_PACKETS = 255
 RESEND_REQUEST = 0x8003
 
 
+@dataclass(slots=True, eq=False)
 class _PartialMessage:
     """A message with missing packets."""
 
-    __slots__ = (
-        "first_serial",
-        "identity",
-        "last_packet_at",
-        "message_id",
-        "packets",
-        "requested_at",
-        "resend_requested",
-        "total",
-    )
-
-    def __init__(self, identity: Identity, frame: Frame, first_serial: int) -> None:
-        self.identity = identity
-        self.message_id = frame.message_id
-        self.first_serial = first_serial
-        self.total = frame.total
-        self.packets: dict[int, bytes] = {}
-        self.last_packet_at: float | None = None
-        """Monotonic time of the first tick after the last packet; None before that tick."""
-        self.requested_at = float("-inf")
-        self.resend_requested = False
+    identity: Identity
+    message_id: int
+    total: int
+    first_serial: int
+    packets: dict[int, bytes] = field(default_factory=dict)
+    last_packet_at: float | None = None
+    """Monotonic time of the first tick after the last packet; None before that tick."""
+    requested_at: float = float("-inf")
+    resend_requested: bool = False
 
     @property
     def size(self) -> int:
@@ -150,7 +140,7 @@ class PacketReassembler:
                 return partial
         while len(self._partials) >= MAX_MESSAGES:
             self._drop(self._partials[0])
-        partial = _PartialMessage(identity, frame, first_serial)
+        partial = _PartialMessage(identity, frame.message_id, frame.total, first_serial)
         self._partials.append(partial)
         return partial
 

@@ -17,30 +17,12 @@ MAX_PARAMETERS = 256
 
 _MILLISECONDS_FROM = (1 << 31) - 1
 """Timestamps from here on are milliseconds."""
-_KNOWN_PARAMETERS = frozenset(
-    (
-        "id",
-        "deviceid",
-        "timestamp",
-        "lat",
-        "lon",
-        "location",
-        "valid",
-        "speed",
-        "bearing",
-        "heading",
-        "altitude",
-        "accuracy",
-        "hdop",
-        "batt",
-        "driverUniqueId",
-        "charge",
-        "cell",
-        "wifi",
-        "notificationToken",  # for push messages to the user
-    )
+_PARAMETERS = (
+    "id deviceid timestamp lat lon location valid speed bearing heading altitude accuracy hdop batt"
+    " driverUniqueId charge cell wifi notificationToken"
 )
-"""Parameters with a meaning; any other becomes an attribute."""
+_KNOWN_PARAMETERS = frozenset(_PARAMETERS.split())
+"""Parameters with a meaning; any other becomes an attribute. The token is for push messages to the user."""
 
 _GPSLOGGER_MARKS = frozenset(("aid", "ser", "prov"))
 """Parameters by which GPSLogger is recognised: android id, serial number, provider."""

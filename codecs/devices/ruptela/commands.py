@@ -10,20 +10,6 @@ from motorpool.codecs.devices.ruptela.photos import FILES
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand
 
-COMMANDS = frozenset(
-    (
-        "custom",
-        "engineStop",
-        "engineResume",
-        "requestPhoto",
-        "configuration",
-        "getVersion",
-        "firmwareUpdate",
-        "setConnection",
-        "setOdometer",
-        "outputControl",
-    )
-)
 CONFIGURATION, VERSION, FIRMWARE, CONNECTION, ODOMETER, SMS, OUTPUT = 2, 3, 4, 5, 6, 8, 17
 MAX_TEXT = 4096
 MAX_WORD = 0xFFFFFFFF
@@ -34,6 +20,8 @@ _FIXED: Final = {
     "getVersion": (VERSION, b""),
     "firmwareUpdate": (FIRMWARE, b"|FU_STRT*\r\n"),
 }
+_OTHERS: Final = ("custom", "configuration", "setConnection", "setOdometer", "outputControl")
+COMMANDS = frozenset((*_SMS_TEXTS, *_FIXED, *_OTHERS))
 _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+")
 _TEXT = re.compile(r"[ -~]*")
 _LINES = re.compile(r"[ -~\t\r\n]*")
@@ -59,8 +47,8 @@ def command_frame(command: DeviceCommand, password: str) -> bytes:
             if not _TEXT.fullmatch(password) or len(password) > MAX_TEXT:
                 raise UnsupportedCommand("the password of the device cannot be sent")
             return server_frame(SMS, f"{password} {_SMS_TEXTS[command.type]}".encode())
-        case "requestPhoto" | "getVersion" | "firmwareUpdate":
-            return server_frame(*_FIXED[command.type])
+        case fixed if fixed in _FIXED:
+            return server_frame(*_FIXED[fixed])
         case "configuration":
             return server_frame(CONFIGURATION, _text(attributes, _LINES).encode() + b"\r\n")
         case "setConnection":

@@ -45,21 +45,8 @@ _SEQUENCE_QUANTITIES: dict[int, Quantity] = {
 }
 
 _TEXT_FIELDS = (
-    "power",
-    "rpm",
-    "obdSpeed",
-    "throttle",
-    "engineLoad",
-    "coolantTemp",
-    "fuelConsumption",
-    "fuelEconomy",
-    "tripOdometer",
-    "obdOdometer",
-    "tripFuelUsed",
-    "fuelUsed",
-    "faultCount",
-    "hardAccelerationCount",
-    "hardDecelerationCount",
+    "power rpm obdSpeed throttle engineLoad coolantTemp fuelConsumption fuelEconomy tripOdometer obdOdometer"
+    " tripFuelUsed fuelUsed faultCount hardAccelerationCount hardDecelerationCount"
 )
 """Fields of `$OBD-RT` in their order."""
 _KILOMETRES = ("tripOdometer", "obdOdometer")
@@ -97,7 +84,7 @@ def obd_block(value: bytes, record: ItemRecord) -> bool:
 def read_obd_text(text: str) -> dict[str, Any]:
     """Return the fields of a `$OBD-RT,...` text; empty fields, and what is no number, are left out."""
     attributes: dict[str, Any] = {}
-    for key, word in zip(_TEXT_FIELDS, text.strip("\0\r\n ").split(",")[1:], strict=False):
+    for key, word in zip(_TEXT_FIELDS.split(), text.strip("\0\r\n ").split(",")[1:], strict=False):
         try:
             number = float(word)
         except ValueError:

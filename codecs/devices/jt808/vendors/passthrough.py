@@ -105,10 +105,6 @@ def _sensors(message: TerminalMessage, content: bytes) -> _Found:
     return position
 
 
-def _network_name(_: TerminalMessage, __: bytes) -> _Found:
-    return {}
-
-
 def _recorder_or_obd(message: TerminalMessage, content: bytes) -> _Found:
     if not content:
         raise Truncated("a report without content")
@@ -185,7 +181,7 @@ def _woken(message: TerminalMessage, content: bytes) -> _Found:
     return PositionReport({"wakeSource": cause}, time, located=False)
 
 
-def _upgraded(_: TerminalMessage, __: bytes) -> _Found:
+def _nothing(_: TerminalMessage, __: bytes) -> _Found:
     return {}
 
 
@@ -208,13 +204,13 @@ _READERS: dict[int, Callable[[TerminalMessage, bytes], _Found]] = {
     0x42: _serial_port,
     0x53: _tags,
     0x54: _sensors,
-    0xA1: _network_name,
+    0xA1: _nothing,  # name of the network
     0xF0: _recorder_or_obd,
     0xF1: _trip,
     0xF2: _codes,
     0xF3: _states,
     0xF4: _woken,
-    0xF6: _upgraded,
+    0xF6: _nothing,  # upgraded
     0xF7: _collision,
     0xFF: _fix,
 }

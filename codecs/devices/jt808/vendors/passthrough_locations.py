@@ -2,7 +2,7 @@
 
 import msgspec
 
-from motorpool.codecs.devices.jt808.location import LOCATION_BYTES
+from motorpool.codecs.devices.jt808.location import KNOTS, LOCATION_BYTES
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
 from motorpool.codecs.devices.jt808.times import BCD
 from motorpool.codecs.reader import ByteReader
@@ -11,7 +11,6 @@ from motorpool.codecs.reports import PositionReport
 _NO_ALARM = bytes(4)
 _NO_MOTION = bytes(6)
 _HEMISPHERE = 1 << 31
-_POSITIONED, _SOUTH, _WEST = 2, 4, 8
 
 
 def location_at(message: TerminalMessage, body: bytes, *, archived: bool = False) -> PositionReport:
@@ -65,21 +64,19 @@ def place_of(
         longitude: millionths of a degree, west negative.
         motion: altitude in metres, speed in 0.1 km/h, course in degrees.
     """
-    bits = (latitude != 0 or longitude != 0) * _POSITIONED
-    bits |= (latitude < 0) * _SOUTH | (longitude < 0) * _WEST
+    valid = latitude != 0 or longitude != 0
     altitude, speed, course = motion
-    body = (
-        _NO_ALARM
-        + bits.to_bytes(4, "big")
-        + abs(latitude).to_bytes(4, "big")
-        + abs(longitude).to_bytes(4, "big")
-        + altitude.to_bytes(2, "big", signed=True)
-        + speed.to_bytes(2, "big")
-        + course.to_bytes(2, "big")
-        + time
+    return PositionReport(
+        {},
+        message.clock.read(time),
+        located=valid and abs(latitude) <= 90e6 and abs(longitude) <= 180e6,
+        valid=valid,
+        latitude=latitude / 1e6,
+        longitude=longitude / 1e6,
+        altitude=float(altitude),
+        speed=speed * KNOTS,
+        course=float(course) if course <= 360 else 0.0,
     )
-    # There is no status word, so it says nothing.
-    return msgspec.structs.replace(location_at(message, body), attributes={})
 
 
 def is_bcd(stamp: bytes) -> bool:

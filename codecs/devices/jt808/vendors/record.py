@@ -1,6 +1,7 @@
 """Values from the items of one location that are more than numbers under a key."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
@@ -14,39 +15,21 @@ _NO_AREA = frozenset((0xFF_FFFF, 0xFFFF_FFFF))
 _NO_ADDRESS = frozenset((bytes(6), b"\xff" * 6))
 
 
+@dataclass(slots=True)
 class ItemRecord:
     """Where readers of items put what they read."""
 
-    __slots__ = (
-        "alarm_word",
-        "alarms",
-        "altitude",
-        "attributes",
-        "is_holloo",
-        "keeps_unknown",
-        "points",
-        "towers",
-    )
-
-    def __init__(
-        self,
-        attributes: dict[str, Any],
-        alarms: list[str] | None = None,
-        *,
-        alarm_word: int = 0,
-        keeps_unknown: bool = False,
-    ) -> None:
-        self.attributes = attributes
-        self.alarms: list[str] = alarms if alarms is not None else []
-        self.alarm_word = alarm_word
-        """The alarm bits of the location."""
-        self.keeps_unknown = keeps_unknown
-        self.altitude: int | None = None
-        """Metres, where an item has them."""
-        self.is_holloo = False
-        """Whether a block in the form of Holloo was among the items."""
-        self.towers: list[dict[str, Any]] = []
-        self.points: list[dict[str, Any]] = []
+    attributes: dict[str, Any]
+    alarms: list[str] = field(default_factory=list)
+    alarm_word: int = 0
+    """The alarm bits of the location."""
+    keeps_unknown: bool = False
+    altitude: int | None = None
+    """Metres, where an item has them."""
+    is_holloo: bool = False
+    """Whether a block in the form of Holloo was among the items."""
+    towers: list[dict[str, Any]] = field(default_factory=list)
+    points: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def network(self) -> dict[str, Any] | None:
