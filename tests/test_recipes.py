@@ -96,7 +96,7 @@ def door_events(position: Position, last: Position | None) -> list[Event]:
     return [position_event("doorOpened", position)] if opened else []
 ''',
     )
-    path = "actors/rules/events_of_position.py"
+    path = "actors/rules/event_rules.py"
     imports = "from motorpool.actors.rules.driver_change import"
     actors.insert(path, imports, "from motorpool.actors.rules.doors import door_events\n")
     call = '    if "door" in attributes:\n        found += door_events(position, last)\n'

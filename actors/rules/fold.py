@@ -16,7 +16,7 @@ from motorpool.actors.rules.cell_networks import complete_network
 from motorpool.actors.rules.computed import Failures, Variables, compute_values
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance
-from motorpool.actors.rules.events_of_position import events_of, late_events_of
+from motorpool.actors.rules.event_rules import events_of, late_events_of
 from motorpool.actors.rules.filters import is_dropped
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.geofence_index import EMPTY

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.events_of_position import limit_of
+from motorpool.actors.rules.event_rules import limit_of
 from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME
 from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
 from motorpool.actors.rules.overspeed import OverspeedState, check_speed

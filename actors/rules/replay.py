@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.event_rules import events_of
 from motorpool.actors.rules.event_types import EVENT_TYPES
-from motorpool.actors.rules.events_of_position import events_of
 from motorpool.actors.rules.fold import FUTURE, is_latest
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.storage.records import Event, Position

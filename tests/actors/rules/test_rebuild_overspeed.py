@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.events_of_position import events_of
+from motorpool.actors.rules.event_rules import events_of
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.rebuild import rebuild_state

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
-from motorpool.actors.rules.events_of_position import events_of, late_events_of
+from motorpool.actors.rules.event_rules import events_of, late_events_of
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence
