@@ -107,9 +107,9 @@ def door_events(position: Position, last: Position | None) -> list[Event]:
     written = actors.run(
         """
 from datetime import UTC, datetime, timedelta
+from motorpool.actors.rules.event_rules import NOTHING_STORED
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.actors.rules.fold import FoldContext, fold
-from motorpool.actors.rules.fold_state import NOTHING_STORED
 from motorpool.actors.words.catalog import FALLBACK, catalog_of, read_catalog
 from motorpool.codecs.reports import PositionReport
 

@@ -6,8 +6,13 @@ from datetime import datetime
 import msgspec
 
 from motorpool.actors.devices.rule_cache import RuleCache
-from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
-from motorpool.actors.rules.rebuild import MAX_LOOK_BACK, rebuild_state, window_start
+from motorpool.actors.rules.event_rules import (
+    MAX_LOOK_BACK,
+    NOTHING_STORED,
+    FoldState,
+    rebuild_state,
+    window_start,
+)
 from motorpool.actors.work.batching import BatchingActor
 from motorpool.runtime import Kind, NodeLocal, Request
 from motorpool.storage.database.database import Database

@@ -17,8 +17,8 @@ from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import SetAccumulators
+from motorpool.actors.rules.event_rules import NOTHING_STORED, FoldState
 from motorpool.actors.rules.fold import FoldContext, fold
-from motorpool.actors.rules.fold_state import NOTHING_STORED, FoldState
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import ActorError, Deferred, MailboxFull, Ref
 from motorpool.storage.errors import StorageError

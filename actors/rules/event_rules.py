@@ -1,10 +1,14 @@
-"""All events of a position, in the order of docs/events.md#events-of-positions.
+"""The rules that make events of positions: their order, and what they remember of a device.
 
-Pure. `fold` calls it once for each position, after everything else. The rules are functions in modules of
-their own; a rule for which nothing is configured, or whose attribute the position lacks, is not called.
+Pure. `fold` calls `events_of` once for each position, after everything else; the order is that of
+docs/events.md#events-of-positions. The rules are functions in modules of their own; a rule for which nothing
+is configured, or whose attribute the position lacks, is not called. What a rule remembers from one position
+to the next is a field of `FoldState`, which `rebuild_state` makes again from stored rows after a restart
+(docs/positions.md#state).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -13,31 +17,56 @@ from motorpool.actors.rules.alarms import alarm_events
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.driver_change import driver_events
 from motorpool.actors.rules.driving_behaviour import behaviour_events
-from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.fuel import fuel_events
 from motorpool.actors.rules.geofence_visits import crossing_events, visit_events
 from motorpool.actors.rules.ignition import ignition_events
 from motorpool.actors.rules.maintenance_due import maintenance_events
 from motorpool.actors.rules.media_events import MEDIA, media_events, result_events
-from motorpool.actors.rules.motion import motion_events
-from motorpool.actors.rules.overspeed import Limit, OverspeedState, check_speed, speed_limit
-from motorpool.actors.rules.proximity import proximity_events, unaccompanied_events
+from motorpool.actors.rules.motion import motion_events, rebuild_trip
+from motorpool.actors.rules.overspeed import OverspeedState, check_speed, rebuild_overspeed
+from motorpool.actors.rules.proximity import proximity_events, rebuild_near, unaccompanied_events
+from motorpool.actors.rules.rule_settings import RuleSettings
+from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState, track_point
 from motorpool.storage.records import Event, Position
+from motorpool.storage.rules.fold_rows import Motion
 
+MAX_LOOK_BACK: Final = timedelta(hours=24)
+"""Positions from before that are not read; what they would tell makes no event."""
 _NO_ATTRIBUTES: Final[Mapping[str, Any]] = {}
-_NO_LIMIT: Final = Limit(0.0)
 _COMPARED_WITH_NOTHING: Final = frozenset({*MEDIA, "result"})
 """Attributes that make events of late positions too."""
 
 
+class FoldState(msgspec.Struct, frozen=True, gc=False):
+    """What the rules remember of a device; the default is that of a device without positions."""
+
+    latest: Position | None = None
+    """The latest position, to which the next report is compared."""
+    trip: TripState = TripState()
+    day: int = 0
+    """The day of its fix time in UTC, as of `date.toordinal`."""
+    stored_that_day: int = 0
+    """Positions stored so far whose fix times have that day; those from the future do not count."""
+    overspeed: OverspeedState = OverspeedState()
+    near: Mapping[int, bool] = {}
+    """By linked device: whether it was close; one of which that is not known is missing."""
+
+    def stored_on(self, instant: datetime) -> int:
+        """Return how many positions have the day of `instant`, if it is that of the latest; else 0."""
+        return self.stored_that_day if instant.toordinal() == self.day else 0
+
+
+NOTHING_STORED: Final = FoldState()
+"""The state of all devices without positions."""
+
+
 class PositionEvents(msgspec.Struct, frozen=True, gc=False):
-    """What the rules made of a position, and what they remember of it."""
+    """What the rules made of a position."""
 
     events: tuple[Event, ...]
-    trip: TripState
-    overspeed: OverspeedState
-    near: Mapping[int, bool]
+    state: FoldState
+    """That after the position."""
     point: TrackPoint | None
     """The position as the trip machine keeps it; None for a position without a known location."""
     dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
@@ -84,13 +113,7 @@ def events_of(
         or "speedLimit" in attributes
         or overspeed.since is not None
     ):
-        events, overspeed = check_speed(
-            position,
-            limit_of(position, rules),
-            overspeed,
-            minimal_duration=settings.event_overspeed_minimal_duration,
-            multiplier=settings.event_overspeed_threshold_multiplier,
-        )
+        events, overspeed = check_speed(position, rules, overspeed)
         found += events
     acceleration = settings.event_behavior_acceleration_threshold
     braking = settings.event_behavior_braking_threshold
@@ -138,19 +161,53 @@ def events_of(
         attributes["driverUniqueId"] != last_attributes.get("driverUniqueId")
     ):
         found += driver_events(position, last)
-    return PositionEvents(tuple(found), trip, overspeed, near, point, dated_back)
+    day = position.fix_time.toordinal()
+    stored_that_day = state.stored_that_day + 1 if day == state.day else 1
+    state = FoldState(position, trip, day, stored_that_day, overspeed, near)
+    return PositionEvents(tuple(found), state, point, dated_back)
 
 
-def limit_of(position: Position, rules: DeviceRules) -> Limit:
-    """Return the speed limit that counts at a position."""
-    settings = rules.settings
-    inside: list[Limit] = []
-    for number in position.geofence_ids or ():
-        geofence = rules.geofences.get(number)
-        if geofence is not None and geofence.speed_limit:
-            inside.append(Limit(geofence.speed_limit, number))
-    if not inside and not settings.speed_limit and "speedLimit" not in position.attributes:
-        return _NO_LIMIT
-    return speed_limit(
-        position, inside, settings.speed_limit, prefer_lowest=settings.event_overspeed_prefer_lowest
+def window_start(latest: Position, settings: RuleSettings) -> datetime:
+    """Return the fix time from which on positions are needed to rebuild the state."""
+    seconds = max(settings.report_trip_min_duration, settings.event_overspeed_minimal_duration)
+    return latest.fix_time - min(MAX_LOOK_BACK, timedelta(seconds=min(seconds, 1e6)))
+
+
+def rebuild_state(
+    latest: Position | None,
+    rules: DeviceRules,
+    *,
+    points: Iterable[Position] = (),
+    first: Position | None = None,
+    motion: Motion | None = None,
+    stored_that_day: int = 0,
+    near: Mapping[int, bool] | None = None,
+    linked: Iterable[Position] = (),
+) -> FoldState:
+    """Return the state after the stored positions of a device.
+
+    `points` are those since `window_start` and a few from before, in the order in which they were stored;
+    `first` is the first of the last 24 hours, for a device without a `motion`; `stored_that_day` is how many
+    positions have the day of the latest; `near` tells by the last events which linked devices were close, and
+    `linked` are the latest positions of the others.
+    """
+    if latest is None:
+        return NOTHING_STORED
+    inputs = list(_inputs(points))
+    return FoldState(
+        latest=latest,
+        trip=rebuild_trip(inputs, first, motion, rules.settings.trips),
+        day=latest.fix_time.toordinal(),
+        stored_that_day=stored_that_day,
+        overspeed=rebuild_overspeed(inputs, rules),
+        near=rebuild_near(latest, near or {}, linked, rules.settings),
     )
+
+
+def _inputs(points: Iterable[Position]) -> Iterator[Position]:
+    """Yield the positions that became the latest: a late one was no input of the rules."""
+    newest = UNKNOWN_FIX_TIME
+    for point in points:
+        if point.fix_time >= newest:
+            newest = point.fix_time
+            yield point

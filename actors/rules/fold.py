@@ -16,20 +16,21 @@ from motorpool.actors.rules.cell_networks import complete_network
 from motorpool.actors.rules.computed import Failures, Variables, compute_values
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
 from motorpool.actors.rules.distance import add_distance
-from motorpool.actors.rules.event_rules import events_of, late_events_of
+from motorpool.actors.rules.event_rules import FoldState, events_of, late_events_of
 from motorpool.actors.rules.filters import is_dropped
-from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.geofence_index import EMPTY
 from motorpool.actors.rules.rule_settings import DEFAULTS
-from motorpool.actors.rules.times import ROLLOVER_AGE, correct_coordinates, override_times, unroll
+from motorpool.actors.rules.times import (
+    ROLLOVER_AGE,
+    UNKNOWN_FIX_TIME,
+    correct_coordinates,
+    override_times,
+    unroll,
+)
 from motorpool.actors.rules.trip_detection import TrackPoint
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Device, Event, Position
 
-UNKNOWN_FIX_TIME = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
-"""Fix time of a message without a location from a device that never had one
-(docs/protocols/common.md#messages-without-a-location).
-"""
 FUTURE: Final = timedelta(days=1)
 """A fix that is further ahead of its arrival is stored but never the latest (docs/decisions/0022)."""
 _NO_LOCATION = PositionReport({}, located=False)
@@ -127,9 +128,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         geofence_ids,
         attributes,
     )
-    day = fix_time.toordinal()
-    stored_that_day = state.stored_that_day if day == state.day else 0
-    if (settings.has_filters and is_dropped(position, latest, settings, stored_that_day)) or (
+    if (settings.has_filters and is_dropped(position, latest, settings, state.stored_on(fix_time))) or (
         rules.calendar is not None and not rules.calendar.covers(fix_time, server_time)
     ):
         return FoldResult(None, context.events, state, failures)
@@ -144,10 +143,11 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
     known = context.events
     if replaces:
         found = events_of(position, state, rules, known=known, linked=context.linked)
-        state = FoldState(position, found.trip, day, stored_that_day + 1, found.overspeed, found.near)
-        return FoldResult(position, known + found.events, state, failures, found.point, found.dated_back)
-    if day == state.day and not is_future:
-        state = msgspec.structs.replace(state, stored_that_day=stored_that_day + 1)
+        return FoldResult(
+            position, known + found.events, found.state, failures, found.point, found.dated_back
+        )
+    if fix_time.toordinal() == state.day and not is_future:
+        state = msgspec.structs.replace(state, stored_that_day=state.stored_that_day + 1)
     return FoldResult(position, known + late_events_of(position, known), state, failures)
 
 

@@ -1,7 +1,11 @@
 """Events of motion (docs/events.md#motion, docs/decisions/0155)."""
 
-from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
+from collections.abc import Iterable
+
+from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
+from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance, track_point
 from motorpool.storage.records import Event, Position
+from motorpool.storage.rules.fold_rows import Motion
 
 
 def motion_events(
@@ -23,3 +27,21 @@ def motion_events(
         )
         for transition in transitions
     ], state
+
+
+def rebuild_trip(
+    points: Iterable[Position], first: Position | None, motion: Motion | None, settings: TripSettings
+) -> TripState:
+    """Return the state after the positions of a device, whose last event was `motion`.
+
+    Without one, the device stands where it was at `first`.
+    """
+    state = TripState()
+    for point in points:
+        # What a device without a location sends leads nowhere.
+        if point.fix_time != UNKNOWN_FIX_TIME:
+            state, _ = advance(state, track_point(point), settings)
+    if motion is not None:
+        return TripState(motion.is_moving, track_point(motion.position), state.window)
+    is_known = first is not None and first.fix_time != UNKNOWN_FIX_TIME
+    return TripState(False, track_point(first) if first and is_known else state.anchor, state.window)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from motorpool.actors.rules.distance import great_circle
 from motorpool.actors.rules.position_event import position_event
+from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.storage.records import Event, Position
 
 
@@ -34,6 +35,18 @@ def proximity_events(
         kind = "proximityEnter" if now else "proximityExit"
         found.append(position_event(kind, position, {"linkedDeviceId": other.device_id}))
     return found, is_near
+
+
+def rebuild_near(
+    latest: Position, near: Mapping[int, bool], linked: Iterable[Position], settings: RuleSettings
+) -> Mapping[int, bool]:
+    """Return which linked devices are close: by the last events, `near`, and of others by their positions."""
+    enter, leave = settings.proximity_enter_distance, settings.proximity_exit_distance
+    others = [other for other in linked if other.device_id not in near]
+    if not (enter or leave) or not (others or near):
+        return {}
+    _, by_distance = proximity_events(latest, {}, others, enter_distance=enter, exit_distance=leave)
+    return {**by_distance, **near}
 
 
 def unaccompanied_events(

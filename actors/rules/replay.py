@@ -6,10 +6,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.event_rules import events_of
+from motorpool.actors.rules.event_rules import FoldState, events_of
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.actors.rules.fold import FUTURE, is_latest
-from motorpool.actors.rules.fold_state import FoldState
 from motorpool.storage.records import Event, Position
 
 REPLAYED: Final = frozenset(EVENT_TYPES) - {
@@ -54,7 +53,7 @@ class Replay:
         if position.fix_time - position.server_time > FUTURE or not is_latest(position, state.latest):
             return
         found = events_of(position, state, self._rules, linked=None)
-        self._state = FoldState(position, found.trip, overspeed=found.overspeed, near=found.near)
+        self._state = found.state
         dated_back = {id(event): point for event, point in found.dated_back}
         for event in found.events:
             if event.type in REPLAYED:

@@ -10,6 +10,10 @@ from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Position
 
+UNKNOWN_FIX_TIME: Final = datetime.fromisoformat("1980-01-06T00:00:00+00:00")
+"""Fix time of a message without a location from a device that never had one
+(docs/protocols/common.md#messages-without-a-location).
+"""
 ROLLOVER: Final = timedelta(weeks=1024)
 """GPS counts weeks in ten bits: an old receiver takes a date for one of 1,024 weeks before
 (https://www.gps.gov/support/user/rollover/)."""

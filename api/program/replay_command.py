@@ -10,8 +10,7 @@ import msgspec
 
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.fold_state import FoldState
-from motorpool.actors.rules.rebuild import rebuild_state, window_start
+from motorpool.actors.rules.event_rules import FoldState, rebuild_state, window_start
 from motorpool.actors.rules.replay import REPLAYED, Replay
 from motorpool.actors.words.record_json import encode
 from motorpool.api.program.configured_database import open_configured_database

@@ -52,7 +52,7 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
     SetAccumulators,
 )
-from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME
+from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
 from motorpool.actors.video.media_requests import MediaRequested
 from motorpool.codecs.channel_map import CHANNEL_MAP_ATTRIBUTE
 from motorpool.codecs.devices.jt808.codec import Jt808

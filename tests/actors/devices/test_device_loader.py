@@ -6,7 +6,7 @@ import trio
 
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, DeviceLoader, LoadDevice, StoredDevice
 from motorpool.actors.devices.rule_cache import RuleCache
-from motorpool.actors.rules.fold_state import FoldState
+from motorpool.actors.rules.event_rules import FoldState
 from motorpool.actors.rules.overspeed import OverspeedState
 from motorpool.actors.rules.trip_detection import TrackPoint, TripState
 from motorpool.runtime import ChildSpec

@@ -10,8 +10,8 @@ import pytest
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, DeviceLoader, LoadDevice
 from motorpool.actors.devices.position_writer import Append, assign_id
 from motorpool.actors.devices.rule_cache import RuleCache
+from motorpool.actors.rules.event_rules import FoldState
 from motorpool.actors.rules.fold import FoldContext, fold
-from motorpool.actors.rules.fold_state import FoldState
 from motorpool.codecs.reports import PositionReport
 from motorpool.runtime import ChildSpec
 from motorpool.storage import plain_tables

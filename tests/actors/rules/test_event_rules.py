@@ -7,9 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
-from motorpool.actors.rules.event_rules import events_of, late_events_of
+from motorpool.actors.rules.event_rules import FoldState, events_of, late_events_of
 from motorpool.actors.rules.fold import FoldContext, fold
-from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.codecs.calendars.calendar import read_calendar
@@ -98,7 +97,7 @@ def test_everything_at_once_in_its_order():
         alarm="sos",
         driverUniqueId="ann",
     )
-    state = FoldState(before, events_of(before, FoldState(), rules).trip, near={8: False})
+    state = FoldState(before, events_of(before, FoldState(), rules).state.trip, near={8: False})
     linked = (Position(device_id=8, latitude=1050 / DEGREE, longitude=1.0),)
     found = events_of(now, state, rules, linked=linked)
     assert types(found) == [
@@ -128,7 +127,7 @@ def test_everything_at_once_in_its_order():
 def test_a_device_without_rules_that_stands_still_has_no_events():
     rules = DeviceRules()
     first = events_of(position(0, motion=False), FoldState(), rules)
-    again = events_of(position(1, motion=False), FoldState(position(0), first.trip), rules)
+    again = events_of(position(1, motion=False), FoldState(position(0), first.state.trip), rules)
     assert first.events == again.events == ()
 
 
@@ -142,7 +141,7 @@ def test_a_motion_is_dated_back_to_where_it_began():
     for minute, metres in enumerate([0, 0, 0, 150, 150 + 900]):
         now = position(minute, metres)
         result = events_of(now, state, rules)
-        state = FoldState(now, result.trip)
+        state = result.state
         found.append(result)
     assert [types(each) for each in found] == [[], [], [], [], ["deviceMoving"]]
     (moving,) = found[-1].events
@@ -187,7 +186,7 @@ def test_linked_devices_that_are_not_known_yet_make_no_events():
     state = FoldState(position(0, motion=False), near={8: False})
     unknown = events_of(position(1, motion=True), state, rules, linked=None)
     assert unknown.events == ()
-    assert unknown.near == {8: False}
+    assert unknown.state.near == {8: False}
 
 
 def test_a_device_without_a_location_yet_does_not_start_from_nowhere():

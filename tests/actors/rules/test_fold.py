@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.fold import UNKNOWN_FIX_TIME, FoldContext, fold, is_latest
-from motorpool.actors.rules.fold_state import FoldState
+from motorpool.actors.rules.event_rules import FoldState
+from motorpool.actors.rules.fold import FoldContext, fold, is_latest
 from motorpool.actors.rules.rule_settings import RuleSettings
+from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event, Position
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from motorpool.actors.rules.event_rules import FoldState
 from motorpool.actors.rules.fold import FoldContext, fold
-from motorpool.actors.rules.fold_state import FoldState
 from motorpool.bench.load.fuzz_samples import osmand_requests, terminal_messages
 from motorpool.bench.load.mutations import mutated, mutated_text
 from motorpool.codecs.devices.base import DeviceCodec

@@ -2,11 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.overspeed import Limit, OverspeedState, check_speed, speed_limit
-from motorpool.storage.records import Event, Position
+from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence
+from motorpool.actors.rules.overspeed import Limit, OverspeedState, check_speed, limit_of
+from motorpool.actors.rules.rule_settings import RuleSettings
+from motorpool.storage.records import Event, Geofence, Position
 
 NOON = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 
@@ -16,25 +20,34 @@ def position(second, speed, **fields):
     return Position(device_id=7, device_time=moment, fix_time=moment, speed=speed, **fields)
 
 
-def drive(speeds, limit=Limit(50.0), *, minimal_duration=0.0, multiplier=1.0):  # noqa: B008
+def limited(limit=50.0, **settings):
+    """Return the rules of a device with a speed limit."""
+    return DeviceRules(RuleSettings(speed_limit=limit, **settings))
+
+
+def drive(speeds, limit=50.0, *, minimal_duration=0.0, multiplier=1.0):
     """Return at which second, one for each speed, there is an event."""
+    rules = limited(
+        limit,
+        event_overspeed_minimal_duration=minimal_duration,
+        event_overspeed_threshold_multiplier=multiplier,
+    )
     state, found = OverspeedState(), []
     for second, speed in enumerate(speeds):
-        events, state = check_speed(
-            position(second, speed),
-            limit,
-            state,
-            minimal_duration=minimal_duration,
-            multiplier=multiplier,
-        )
+        events, state = check_speed(position(second, speed), rules, state)
         found += [second for _ in events]
     return found
 
 
+def zone(number, speed_limit):
+    """Return a geofence around all positions."""
+    area = "CIRCLE (0 0, 100)"
+    return index_geofence(Geofence(id=number, area=area, attributes={"speedLimit": speed_limit}))
+
+
 def test_the_event_has_the_speed_the_limit_and_its_geofence():
-    events, _ = check_speed(
-        position(0, 60.0), Limit(50.0, 3), OverspeedState(), minimal_duration=0.0, multiplier=1.0
-    )
+    rules = DeviceRules(geofences=GeofenceIndex([zone(3, 50.0)]))
+    events, _ = check_speed(position(0, 60.0, geofence_ids=[3]), rules, OverspeedState())
     assert events == [
         Event(
             type="deviceOverspeed",
@@ -60,23 +73,27 @@ def test_the_limit_may_be_exceeded_by_a_factor():
 
 
 def test_no_limit_no_event():
-    assert drive([900], Limit(0.0)) == []
+    assert drive([900], 0.0) == []
 
 
 def test_a_repeated_location_says_nothing_of_the_speed():
     state = OverspeedState(NOON)
     outdated = position(60, 90, outdated=True)
-    assert check_speed(outdated, Limit(50.0), state, minimal_duration=9.0, multiplier=1.0) == ([], state)
+    rules = limited(event_overspeed_minimal_duration=9.0)
+    assert check_speed(outdated, rules, state) == ([], state)
 
 
 def test_which_limit_counts():
-    inside = [Limit(0.0, 1), Limit(30.0, 2), Limit(50.0, 3)]
-    posted = Position(attributes={"speedLimit": 40})
-    assert speed_limit(posted, inside, 20.0, prefer_lowest=False) == Limit(50.0, 3)
-    assert speed_limit(posted, inside, 20.0, prefer_lowest=True) == Limit(30.0, 2)
-    assert speed_limit(posted, inside[:1], 20.0, prefer_lowest=True) == Limit(40)
-    assert speed_limit(Position(), (), 20.0, prefer_lowest=True) == Limit(20.0)
-    assert speed_limit(Position(attributes={"speedLimit": "70"}), (), 0.0, prefer_lowest=True) == Limit(0.0)
+    geofences = GeofenceIndex([zone(1, 0.0), zone(2, 30.0), zone(3, 50.0)])
+    highest = DeviceRules(RuleSettings(speed_limit=20.0), geofences)
+    prefers = RuleSettings(speed_limit=20.0, event_overspeed_prefer_lowest=True)
+    lowest = DeviceRules(prefers, geofences)
+    posted = Position(attributes={"speedLimit": 40}, geofence_ids=[1, 2, 3])
+    assert limit_of(posted, highest) == Limit(50.0, 3)
+    assert limit_of(posted, lowest) == Limit(30.0, 2)
+    assert limit_of(msgspec.structs.replace(posted, geofence_ids=[1, 4]), lowest) == Limit(40)
+    assert limit_of(Position(), lowest) == Limit(20.0)
+    assert limit_of(Position(attributes={"speedLimit": "70"}), DeviceRules()) == Limit(0.0)
 
 
 @given(st.lists(st.sampled_from([40.0, 60.0]), max_size=30), st.integers(0, 5))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from motorpool.actors.rules.computed import CompiledAttribute
 from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
+from motorpool.actors.rules.event_rules import FoldState
 from motorpool.actors.rules.expressions import compile_expression
 from motorpool.actors.rules.fold import FoldContext, fold
-from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.codecs.calendars.calendar import read_calendar

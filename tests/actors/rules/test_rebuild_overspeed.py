@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from motorpool.actors.rules.device_rules import DeviceRules
-from motorpool.actors.rules.event_rules import events_of
-from motorpool.actors.rules.fold_state import FoldState
+from motorpool.actors.rules.event_rules import FoldState, events_of, rebuild_state
 from motorpool.actors.rules.overspeed import OverspeedState
-from motorpool.actors.rules.rebuild import rebuild_state
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.storage.records import Position
 
@@ -36,8 +34,7 @@ def test_the_state_is_that_of_a_server_that_never_stopped(rows):
             outdated=outdated,
             attributes=attributes,
         )
-        found = events_of(position, state, RULES)
-        state = FoldState(position, found.trip, overspeed=found.overspeed)
+        state = events_of(position, state, RULES).state
         stored.append(position)
         assert rebuild_state(position, RULES, points=stored).overspeed == state.overspeed
 

@@ -7,8 +7,8 @@ import pytest
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.event_rules import FoldState
 from motorpool.actors.rules.fold import FoldContext, fold
-from motorpool.actors.rules.fold_state import FoldState
 from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.api.main import main
