@@ -102,7 +102,8 @@ def door_events(position: Position, last: Position | None) -> list[Event]:
     call = '    if "door" in attributes:\n        found += door_events(position, last)\n'
     actors.insert(path, "    if rules.maintenances:\n", call)
     actors.insert("actors/rules/event_types.py", '    "maintenance",\n', '    "doorOpened",\n')
-    actors.insert("actors/words/catalogs/en.toml", 'ignitionOn = "', 'doorOpened = "door opened"\n')
+    catalog = "actors/words/catalogs/en.toml"
+    actors.insert(catalog, 'ignitionOn = "ignition', 'doorOpened = "door opened"\n')
     assert_named(actors.files, "a rule that makes events")
     written = actors.run(
         """

@@ -30,6 +30,8 @@ class Catalog:
         self.alarms: dict[str, str] = content["alarms"]
         self.texts = {kind: texts.from_string(text) for kind, text in content["texts"].items()}
         """By type of event."""
+        self.names: dict[str, str] = content.get("names", {})
+        """By type of event, in the order in which the console offers them; in English only."""
         self.subjects = {kind: texts.from_string(text) for kind, text in content["subjects"].items()}
         """By type of event, where the text makes no subject."""
         self.mails = {

@@ -21,9 +21,15 @@ ROOT = HERE.parent.parent
 DIST = HERE / "dist"
 STAMP = DIST / ".inputs"
 """Digest of the sources that `dist/` was built from."""
-TYPES = HERE / "src" / "api" / "types.ts"
+WRITTEN = {
+    "api_types": HERE / "src" / "api" / "types.ts",
+    "event_types": HERE / "src" / "i18n" / "eventTypes.ts",
+}
+"""Sources that modules beside this one write, by the module."""
 API = ("actors", "api", "codecs", "runtime", "storage")
 """Folders whose Python files may change the OpenAPI document."""
+WORDS = ROOT / "actors" / "words" / "catalogs" / "en.toml"
+"""Names the types of events."""
 INPUTS = (
     "package-lock.json",
     "vite.config.ts",
@@ -44,21 +50,22 @@ class BuildFailed(Exception):
     """What was built must not be used."""
 
 
-def write_types(digest: str) -> None:
-    """Write the types of the API, unless those that are there were made from the API with this digest."""
-    made_from = TYPES.with_name(".types")
-    if TYPES.exists() and made_from.exists() and made_from.read_text(encoding="utf-8") == digest:
+def write_sources(digest: str) -> None:
+    """Write the sources that are made from the server, unless they were made from one with this digest."""
+    made_from = HERE / "src" / "api" / ".types"
+    is_known = made_from.exists() and made_from.read_text(encoding="utf-8") == digest
+    if is_known and all(path.exists() for path in WRITTEN.values()):
         return
-    command = (sys.executable, "-m", "motorpool.api.console.api_types")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / ".src")}
-    ended = subprocess.run(  # noqa: S603 - words of our own
-        command, cwd=HERE, check=False, timeout=BUILD_SECONDS, env=environment, capture_output=True
-    )
-    if ended.returncode:
-        raise BuildFailed(f"the types of the API could not be written:\n{ended.stderr.decode()}")
-    written = ended.stdout
-    if not TYPES.exists() or TYPES.read_bytes() != written:
-        TYPES.write_bytes(written)
+    for module, path in WRITTEN.items():
+        command = (sys.executable, "-m", f"motorpool.api.console.{module}")
+        ended = subprocess.run(  # noqa: S603 - words of our own
+            command, cwd=HERE, check=False, timeout=BUILD_SECONDS, env=environment, capture_output=True
+        )
+        if ended.returncode:
+            raise BuildFailed(f"{path.name} could not be written:\n{ended.stderr.decode()}")
+        if not path.exists() or path.read_bytes() != ended.stdout:
+            path.write_bytes(ended.stdout)
     made_from.write_text(digest, encoding="utf-8")
 
 
@@ -91,8 +98,8 @@ def compress(folder: Path) -> None:
 
 
 def digest_of_api() -> str:
-    """Return a digest of everything that the OpenAPI document is made from."""
-    return _digest(path for folder in API for path in (ROOT / folder).rglob("*.py"))
+    """Return a digest of everything that the written sources are made from."""
+    return _digest([WORDS, *(path for folder in API for path in (ROOT / folder).rglob("*.py"))])
 
 
 def digest_of_sources() -> str:
@@ -124,7 +131,7 @@ def run_script(name: str) -> int:
 
     Where there is neither Node.js nor network it is skipped, except with CI=true.
     """
-    write_types(digest_of_api())
+    write_sources(digest_of_api())
     try:
         node = prepare_node(checks=True)
     except NodeMissing as error:
@@ -144,7 +151,7 @@ def build_if_changed(*, force: bool = False) -> int:
 
     Without Node.js or network it says so in a line, and the code is 0.
     """
-    write_types(digest_of_api())
+    write_sources(digest_of_api())
     sources = digest_of_sources()
     if is_current(sources) and not force:
         return 0

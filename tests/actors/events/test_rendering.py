@@ -1,5 +1,6 @@
 """Events in words: every type in every language, in the units and the time zone of who reads them."""
 
+import tomllib
 from datetime import UTC, datetime
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from motorpool.actors.events.coordinates import format_coordinates
 from motorpool.actors.events.rendering import EventFacts, Reader, reader_of, render
 from motorpool.actors.rules.event_types import EVENT_TYPES
-from motorpool.actors.words.catalog import languages, read_catalog
+from motorpool.actors.words.catalog import FOLDER, languages, read_catalog
 from motorpool.actors.words.preferences import preferences_of
 from motorpool.storage.records import (
     Device,
@@ -52,7 +53,7 @@ def facts(kind, **fields):
     return EventFacts(**{**known, **fields})
 
 
-UNTRANSLATED: set[str] = set()
+UNTRANSLATED = set(tomllib.loads((FOLDER / "en.toml").read_text(encoding="utf-8"))["untranslated"])
 """Types of events whose texts are in English in all languages."""
 
 
@@ -68,6 +69,7 @@ def test_every_language_has_every_text(name):
         assert set(getattr(english, part)) - set(getattr(other, part)) == lacks, part
         assert set(getattr(other, part)) <= set(getattr(english, part)), part
     assert set(EVENT_TYPES) <= set(english.texts)
+    assert set(EVENT_TYPES) <= set(english.names)
 
 
 @pytest.mark.parametrize("name", languages())

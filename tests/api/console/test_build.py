@@ -39,7 +39,7 @@ def without_network(monkeypatch):
         raise OSError("no route to host")
 
     monkeypatch.setattr(build, "is_current", lambda _: False)
-    monkeypatch.setattr(build, "write_types", lambda _: None)
+    monkeypatch.setattr(build, "write_sources", lambda _: None)
     monkeypatch.setattr(nodejs, "_find_wheel", lambda: None)
     monkeypatch.setattr(nodejs.shutil, "which", lambda _: None)
     monkeypatch.setattr(nodejs.subprocess, "run", broken)

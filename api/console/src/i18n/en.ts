@@ -17,8 +17,10 @@ import { settings } from "./en/settings";
 import { share } from "./en/share";
 import { vehicle } from "./en/vehicle";
 import { zone } from "./en/zone";
+import { EVENT_NAMES } from "./eventTypes";
 
 export const en = {
+  ...EVENT_NAMES,
   ...account,
   ...capture,
   ...command,

@@ -1,5 +1,6 @@
 /** Portuguese. */
 
+import { EVENT_NAMES } from "./eventTypes";
 import { account } from "./pt/account";
 import { capture } from "./pt/capture";
 import { command } from "./pt/command";
@@ -20,6 +21,7 @@ import { zone } from "./pt/zone";
 import type { Texts } from "./translate";
 
 export const pt = {
+  ...EVENT_NAMES,
   ...account,
   ...capture,
   ...command,

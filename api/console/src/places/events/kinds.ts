@@ -1,35 +1,8 @@
 /** What can happen, for filters: types of events, and each alarm as `alarm:sos` (docs/events.md). */
 
+import { EVENT_TYPES } from "../../i18n/eventTypes";
 import { hasText, t } from "../../i18n/translate";
 import type { Pick } from "../../parts/Picker";
-
-/** The types of events; those that people look for first. */
-export const TYPES = [
-  "alarm",
-  "deviceOverspeed",
-  "geofenceEnter",
-  "geofenceExit",
-  "geofenceCrossed",
-  "deviceMoving",
-  "deviceStopped",
-  "ignitionOn",
-  "ignitionOff",
-  "deviceOnline",
-  "deviceOffline",
-  "deviceUnknown",
-  "deviceInactive",
-  "media",
-  "commandResult",
-  "queuedCommandSent",
-  "queuedCommandFailed",
-  "deviceFuelDrop",
-  "deviceFuelIncrease",
-  "maintenance",
-  "driverChanged",
-  "proximityEnter",
-  "proximityExit",
-  "unaccompaniedMotion",
-] as const;
 
 /** The words that devices use for alarms; others exist. */
 export const ALARMS = [
@@ -96,7 +69,9 @@ export function alarmName(alarm: string): string {
 
 /** All kinds to choose from. */
 export function kindChoices(): readonly Pick[] {
-  const kinds = [...TYPES.slice(0, 1), ...ALARMS.map((alarm) => PREFIX + alarm), ...TYPES.slice(1)];
+  const kinds = EVENT_TYPES.flatMap((type) =>
+    type === "alarm" ? [type, ...ALARMS.map((alarm) => PREFIX + alarm)] : [type],
+  );
   return kinds.map((kind) => ({ id: kind, name: kindName(kind) }));
 }
 
