@@ -4,7 +4,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 import msgspec
 import trio
@@ -35,8 +35,11 @@ Place = tuple[float, float]
 """Latitude and longitude in degrees."""
 
 
+Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+
+
 class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report is to cover."""
+    """What a report is to cover; the fields below `end` are for reports that name them as `options`."""
 
     device_ids: tuple[int, ...] = ()
     group_ids: tuple[int, ...] = ()
@@ -45,12 +48,13 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     end: datetime
     """Both included."""
     daily: bool = False
-    """Whether a summary is cut at the midnights of the viewer's time zone."""
+    """An item for each day of the caller's time zone, not one for all."""
     types: tuple[str, ...] = ()
-    """Types of events; empty: all."""
+    """Types of events; none or `allEvents`: all."""
     alarms: tuple[str, ...] = ()
-    """Restricts events of type `alarm` to these alarms; empty: all."""
-    geofence_ids: tuple[int, ...] = ()
+    """Alarms: events of type `alarm` with others are left out."""
+    geofence_ids: tuple[Id, ...] = ()
+    """The geofences; without any the report is empty."""
 
 
 class ReportRules(msgspec.Struct, frozen=True):

@@ -1,8 +1,13 @@
 """The query parameters of lists, and which of them are common to all (docs/http-api.md#lists)."""
 
-from typing import Annotated
+from collections.abc import Collection, Mapping
+from typing import Annotated, Literal, TypeVar, cast
 
 import msgspec
+
+from motorpool.api.field_docstrings import field_docstrings
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
@@ -47,3 +52,21 @@ COMMON_PARAMETERS = frozenset(
     {"all", "user_id", "keyword", "limit", "offset", "exclude_attributes", "refresh"}
 )
 """What nearly every list takes."""
+
+
+def select_parameters(
+    source: type[msgspec.Struct],
+    names: Collection[str],
+    *,
+    name: str,
+    base: type[S],
+    rename: Literal["camel"] | Mapping[str, str] = "camel",
+) -> type[S]:
+    """Return query parameters as a struct: those of `base`, and the fields of `source` that are named."""
+    meanings = field_docstrings(source)
+    fields = [
+        (item.name, Annotated[item.type, msgspec.Meta(description=meanings[item.name])], item.default)
+        for item in msgspec.structs.fields(source)
+        if item.name in names
+    ]
+    return cast("type[S]", msgspec.defstruct(name, fields, bases=(base,), kw_only=True, rename=rename))

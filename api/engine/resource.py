@@ -8,17 +8,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from motorpool.actors.messages.changes import Change
 from motorpool.api.engine.audit import changed_attributes, privileged_values
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters, select_parameters
 from motorpool.api.engine.operations import BodyRules
 from motorpool.api.engine.text_rules import TextRules
-from motorpool.api.field_docstrings import field_docstrings
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Table, Versioned
 
@@ -144,13 +143,9 @@ class Resource(Generic[R]):
     @cached_property
     def query(self) -> type[msgspec.Struct]:
         """The list parameters of this resource, as a struct."""
-        meanings = field_docstrings(ListParameters)
-        fields = [
-            (item.name, Annotated[item.type, msgspec.Meta(description=meanings[item.name])], item.default)
-            for item in msgspec.structs.fields(ListParameters)
-            if item.name in self.parameters
-        ]
-        return msgspec.defstruct(f"{self.title}Query", fields, rename="camel", frozen=True)
+        return select_parameters(
+            ListParameters, self.parameters, name=f"{self.title}Query", base=msgspec.Struct
+        )
 
     def read_parameters(self, call: Call) -> ListParameters:
         """Read the list parameters of the request."""

@@ -2,7 +2,7 @@
 (docs/reports.md#requests).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import Id
+from motorpool.api.engine.list_parameters import Id, select_parameters
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.logins.authentication import confirm_caller
@@ -49,29 +49,6 @@ class PeriodQuery(DeviceQuery, kw_only=True, rename=NAMES):
 
     start: Instant
     end: Instant
-
-
-class DailyQuery(PeriodQuery, kw_only=True, rename=NAMES):
-    """The parameters of a summary."""
-
-    daily: bool = False
-    """An item for each day of the caller's time zone, not one for all."""
-
-
-class EventQuery(PeriodQuery, kw_only=True, rename=NAMES):
-    """The parameters of a report of events."""
-
-    types: tuple[str, ...] = ()
-    """Types of events; none or `allEvents`: all."""
-    alarms: tuple[str, ...] = ()
-    """Alarms: events of type `alarm` with others are left out."""
-
-
-class GeofenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
-    """The parameters of a report of visits."""
-
-    geofence_ids: tuple[Id, ...] = ()
-    """The geofences; without any the report is empty."""
 
 
 class PresenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
@@ -119,18 +96,13 @@ class CallViewer:
         return [device_id for device_id in device_ids if device_id in visible]
 
 
-_QUERIES: Mapping[tuple[str, ...], type[PeriodQuery]] = {
-    (): PeriodQuery,
-    ("daily",): DailyQuery,
-    ("types", "alarms"): EventQuery,
-    ("geofence_ids",): GeofenceQuery,
-}
-"""By the options that they take."""
-
-
 def query_of(report: Report) -> type[DeviceQuery]:
-    """Return the parameters of requests for a report."""
-    return _QUERIES[report.options] if report.has_period else DeviceQuery
+    """Return the parameters of requests for a report: devices, a span, and its options."""
+    if not report.has_period:
+        return DeviceQuery
+    return select_parameters(
+        ReportQuery, report.options, name=f"{report.title}Query", base=PeriodQuery, rename=NAMES
+    )
 
 
 async def begin_report(call: Call, name: str, sent: PeriodQuery, *, limited: bool = True) -> ReportQuery:
