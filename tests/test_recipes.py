@@ -1,11 +1,11 @@
-"""Recipes of ARCHITECTURE.md, followed in a scratch copy of the code.
+"""Recipes of ARCHITECTURE.md, followed in a scratch copy of the repository.
 
-Each test edits the files that its row names, and one process then shows that what was added works.
+Each test edits the files that its row names, all of them and no others. Then it runs the tests that it added
+and those that look at all things of the kind.
 """
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,126 +13,200 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("runtime", "codecs", "storage", "actors", "api", "bench")
+LINKED = ("runtime", "codecs", "storage", "actors", "api", "bench", "tests", "docs")
+FILES = ("README.md", "ARCHITECTURE.md", "pyproject.toml")
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+MOST_FILES = 6
+ROW = re.compile(r"^\| (?P<recipe>[^|]+) \| (?P<files>`[^|`]+`(?:, `[^|`]+`)*) \| ", re.MULTILINE)
+RECIPES = {row["recipe"]: re.findall("`([^`]+)`", row["files"]) for row in ROW.finditer(PAGE)}
+"""The files of each change that has a row of them."""
 
 
 class Scratch:
-    """A copy of the code in which one package is edited; the others are links."""
+    """A copy of the repository that consists of links, except for what is edited."""
 
-    def __init__(self, folder: Path, edited: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.files: set[str] = set()
-        for name in PACKAGES:
-            if name == edited:
-                shutil.copytree(ROOT / name, folder / name)
-            else:
-                (folder / name).symlink_to(ROOT / name)
+        self.edited: set[str] = set()
+        for name in (*LINKED, *FILES):
+            (folder / name).symlink_to(ROOT / name)
         (folder / ".src" / "motorpool").mkdir(parents=True)
-        for name in PACKAGES:
-            (folder / ".src" / "motorpool" / name).symlink_to(folder / name)
+        for path in (ROOT / ".src" / "motorpool").iterdir():
+            (folder / ".src" / "motorpool" / path.name).symlink_to(folder / path.name)
 
     def write(self, path: str, text: str) -> None:
         """Add a file."""
+        self._own_folder_of(path)
         assert not (self.folder / path).exists()
         (self.folder / path).write_text(text, encoding="utf-8")
-        self.files.add(path)
+        self.edited.add(path)
 
     def insert(self, path: str, before: str, text: str) -> None:
         """Put `text` in front of the only place that reads `before`."""
+        self._own_folder_of(path)
         file = self.folder / path
         found = file.read_text(encoding="utf-8")
         assert found.count(before) == 1, (path, before)
+        file.unlink()
         file.write_text(found.replace(before, text + before), encoding="utf-8")
-        self.files.add(path)
+        self.edited.add(path)
 
-    def run(self, program: str) -> str:
-        """Return what a program writes that imports the copy."""
+    def _own_folder_of(self, path: str) -> None:
+        """Put folders of links in place of the links that lead to a file."""
+        folder = self.folder
+        for part in Path(path).parent.parts:
+            folder /= part
+            if folder.is_symlink():
+                target = folder.readlink()
+                folder.unlink()
+                folder.mkdir()
+                for each in target.iterdir():
+                    if each.name != "__pycache__":
+                        (folder / each.name).symlink_to(each)
+
+    def assert_follows(self, recipe: str, name: str) -> None:
+        """Check that exactly the files of the row were edited; `name` stands for NAME."""
+        assert self.edited == {path.replace("NAME", name) for path in RECIPES[recipe]}
+
+    def run_tests(self, *arguments: str) -> int:
+        """Run tests of the copy, which must pass; return how many there were."""
+        path = os.pathsep.join([str(self.folder / ".src"), str(self.folder)])
+        own = ("-p", "no:cacheprovider", f"--basetemp={self.folder / 'temporary'}")
         done = subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "PYTHONPATH": str(self.folder / ".src")},
+            [sys.executable, "-m", "pytest", "-q", "--tb=short", *own, *arguments],
+            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-
-def paths_of(recipe: str) -> set[str]:
-    """Return the paths that the row of a recipe names."""
-    (row,) = [line for line in PAGE.splitlines() if line.startswith(f"| {recipe} |")]
-    return set(re.findall(r"`([a-z_]+/[A-Za-z0-9_./]*)(?:: [A-Za-z_.]+)?`", row))
-
-
-def assert_named(files: set[str], recipe: str) -> None:
-    """Check that the row names each file, or the folder that it lies in."""
-    named = paths_of(recipe)
-    unnamed = {path for path in files if path not in named and f"{os.path.dirname(path)}/" not in named}
-    assert not unnamed
-    assert len(files) <= 6
+        assert done.returncode == 0, done.stdout + done.stderr
+        (count,) = re.findall(r"(\d+) passed", done.stdout)
+        return int(count)
 
 
 @pytest.fixture
-def actors(tmp_path):
-    return Scratch(tmp_path, "actors")
+def scratch(tmp_path: Path) -> Scratch:
+    return Scratch(tmp_path)
 
 
-def test_a_rule_that_makes_events(actors):
-    actors.write(
-        "actors/rules/doors.py",
-        '''"""Events of doors."""
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_a_change_needs_at_most_six_files(recipe: str) -> None:
+    paths = RECIPES[recipe]
+    assert len(set(paths)) == len(paths) <= MOST_FILES
+    for path in paths:
+        place = ROOT / path
+        assert (place.parent if "NAME" in path else place).exists(), path
+
+
+def test_a_rule_that_makes_events(scratch: Scratch) -> None:
+    scratch.write(
+        "actors/rules/long_drive.py",
+        '''"""Events of drives without a break."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
 
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
 
+LONG_SECONDS: Final = 4 * 3600.0
 
-def door_events(position: Position, last: Position | None) -> list[Event]:
-    """Return an event if a door was opened since `last`."""
-    before = None if last is None else last.attributes.get("door")
-    opened = before is False and position.attributes["door"] is True
-    return [position_event("doorOpened", position)] if opened else []
+
+class DriveState(msgspec.Struct, frozen=True, gc=False):
+    """The present drive; the default is that of a device that stands."""
+
+    since: datetime | None = None
+    is_long: bool = False
+
+
+def drive_events(position: Position, state: DriveState) -> tuple[list[Event], DriveState]:
+    """Return an event if the drive has become long, and the state after the position."""
+    if position.speed == 0.0:
+        return [], DriveState()
+    since = state.since or position.fix_time
+    is_long = (position.fix_time - since).total_seconds() >= LONG_SECONDS
+    found = [position_event("longDrive", position)] if is_long and not state.is_long else []
+    return found, DriveState(since, is_long)
+
+
+def rebuild_drive(points: Iterable[Position]) -> DriveState:
+    """Return the state after the positions of a device."""
+    state = DriveState()
+    for point in points:
+        _, state = drive_events(point, state)
+    return state
 ''',
     )
-    path = "actors/rules/event_rules.py"
-    imports = "from motorpool.actors.rules.driver_change import"
-    actors.insert(path, imports, "from motorpool.actors.rules.doors import door_events\n")
-    call = '    if "door" in attributes:\n        found += door_events(position, last)\n'
-    actors.insert(path, "    if rules.maintenances:\n", call)
-    actors.insert("actors/rules/event_types.py", '    "maintenance",\n', '    "doorOpened",\n')
+    table = "actors/rules/event_rules.py"
+    names = "LONG_SECONDS, DriveState, drive_events, rebuild_drive"
+    module = f"from motorpool.actors.rules.long_drive import {names}\n"
+    scratch.insert(table, "from motorpool.actors.rules.maintenance_due import", module)
+    scratch.insert(table, "\n    def stored_on(", "    drive: DriveState = DriveState()\n")
+    call = "    drives, drive = drive_events(position, state.drive)\n    found += drives\n"
+    scratch.insert(table, "    day = position.fix_time.toordinal()\n", call)
+    scratch.insert(table, ")\n    return PositionEvents(", ", drive")
+    scratch.insert(table, "settings.report_trip_min_duration", "LONG_SECONDS, ")
+    scratch.insert(table, "    )\n\n\ndef _inputs(", "        drive=rebuild_drive(inputs),\n")
+    scratch.insert("actors/rules/event_types.py", '    "maintenance",\n', '    "longDrive",\n')
     catalog = "actors/words/catalogs/en.toml"
-    actors.insert(catalog, 'ignitionOn = "ignition', 'doorOpened = "door opened"\n')
-    assert_named(actors.files, "a rule that makes events")
-    written = actors.run(
-        """
-from datetime import UTC, datetime, timedelta
-from motorpool.actors.rules.event_rules import NOTHING_STORED
-from motorpool.actors.rules.event_types import EVENT_TYPES
+    scratch.insert(catalog, "]\n\n[labels]", '"longDrive"')
+    scratch.insert(catalog, 'ignitionOn = "ignition on"', 'longDrive = "drives without a break"\n')
+    scratch.insert(catalog, 'ignitionOn = "Ignition on"', 'longDrive = "Long drive"\n')
+    row = "| `longDrive` | the device has been driving for four hours | |\n"
+    scratch.insert("docs/events.md", "| `driverChanged` |", row)
+    scratch.write(
+        "tests/actors/rules/test_long_drive.py",
+        """from datetime import UTC, datetime, timedelta
+
+from motorpool.actors.events.rendering import EventFacts, Reader, render
+from motorpool.actors.rules.device_rules import UNCONFIGURED
+from motorpool.actors.rules.event_rules import NOTHING_STORED, rebuild_state, window_start
 from motorpool.actors.rules.fold import FoldContext, fold
-from motorpool.actors.words.catalog import FALLBACK, catalog_of, read_catalog
+from motorpool.actors.words.preferences import preferences_of
+from motorpool.api.console.event_types import write_event_types
 from motorpool.codecs.reports import PositionReport
+from motorpool.storage.records import Event
 
-state, now = NOTHING_STORED, datetime(2026, 1, 1, tzinfo=UTC)
-for door in (False, True, True):
-    now += timedelta(seconds=10)
-    report = PositionReport({"door": door}, device_time=now, fix_time=now, latitude=1.0, longitude=2.0)
-    result = fold(report, state, FoldContext(7, "test", now))
-    state = result.state
-    print([event.type for event in result.events])
-print("doorOpened" in EVENT_TYPES, "doorOpened" in catalog_of("de").texts)
-print(read_catalog(FALLBACK).texts["doorOpened"].render())
-"""
+HOUR = timedelta(hours=1)
+
+
+def test_a_long_drive_is_told_once_and_remembered_over_a_restart():
+    state, now, stored, found = NOTHING_STORED, datetime(2026, 1, 1, tzinfo=UTC), [], []
+    for speed in (0.0, 9.0, 9.0, 9.0, 9.0, 9.0, 0.0):
+        now += HOUR
+        place = {"latitude": 1.0, "longitude": 2.0, "speed": speed}
+        report = PositionReport({}, device_time=now, fix_time=now, valid=True, **place)
+        result = fold(report, state, FoldContext(7, "test", now))
+        state = result.state
+        stored.append(result.position)
+        found.append([event.type for event in result.events])
+        start = window_start(result.position, UNCONFIGURED.settings)
+        points = [each for each in stored if each.fix_time >= start]
+        assert rebuild_state(result.position, UNCONFIGURED, points=points).drive == state.drive
+    assert found == [[], [], [], [], [], ["longDrive"], []]
+
+
+def test_it_has_words_in_all_languages_and_in_the_console():
+    for language in ("en", "de"):
+        reader = Reader(preferences_of({"language": language}, {}))
+        assert render(EventFacts(event=Event(type="longDrive")), reader).subject == "drives without a break"
+    assert '"event.type.longDrive": "Long drive"' in write_event_types()
+""",
     )
-    assert written.splitlines() == ["[]", "['doorOpened']", "[]", "True False", "door opened"]
+    scratch.assert_follows("a rule that makes events", "long_drive")
+    words = ("tests/actors/events/test_rendering.py", "tests/api/console/test_api_types.py")
+    assert scratch.run_tests("tests/actors/rules/test_long_drive.py", *words) > 30
 
 
-def test_a_device_protocol(tmp_path):
-    codecs = Scratch(tmp_path, "codecs")
-    codecs.write(
+def test_a_device_protocol(scratch: Scratch) -> None:
+    scratch.write(
         "codecs/devices/commas.py",
-        '''"""The codec of lines of values between commas: IMEI, time, latitude, longitude."""
+        '''"""The codec of lines of values between commas."""
 
 from datetime import datetime
 
@@ -147,6 +221,7 @@ class Commas(FramedCodec):
 
     name = "commas"
     port = 5999
+    commands = frozenset({"custom"})
     framing = Framing(Line(b"\\n"), max_frame_bytes=256)
 
     def read_frame(self, frame: bytes, reports: list[Report]) -> None:
@@ -158,39 +233,53 @@ class Commas(FramedCodec):
         reports.append(PositionReport({}, device_time=fix_time, fix_time=fix_time, valid=True, **place))
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
-        """Refuse all commands."""
-        raise UnsupportedCommand(command.type)
+        """Return the text of a `custom` command (`data`) as a line."""
+        text = command.attributes.get("data")
+        if command.type != "custom" or not isinstance(text, str):
+            raise UnsupportedCommand(f"{command.type} is not a line of text")
+        return EncodedCommand(text.encode() + b"\\n")
 ''',
     )
-    assert_named(codecs.files, "a device protocol")
-    written = codecs.run(
-        """
-from pathlib import Path
-from motorpool.actors.settings import FleetSettings
-from motorpool.actors.tree import fleet_tree
-from motorpool.codecs.devices import CODECS
-
-codec = CODECS["commas"]()
-assert codec.receive(b"123456789012345,2026-01-01T00:00:00Z,1.5") == []
-login, position, rejected = codec.receive(b",2.5\\n123456789012345,never,1,2\\n")
-print(login.unique_ids, position.latitude, position.longitude, type(rejected).__name__)
-
-def names(spec):
-    yield getattr(spec, "name", None) or spec.kind.name
-    for child in getattr(spec, "children", ()):
-        yield from names(child)
-
-print([name for name in names(fleet_tree(None, FleetSettings(data=Path("data")))) if "commas" in name])
-"""
+    line = "123456789012345,2026-01-01T00:00:00Z,1.5,2.5\\n"
+    scratch.write(
+        "tests/vectors/commas.txt",
+        f"""# Lines.
+text {line}
+report {{"type": "Login", "unique_ids": ["123456789012345"]}}
+report {{"type": "PositionReport", "latitude": 1.5, "longitude": 2.5, "fix_time": "2026-01-01T00:00:00Z"}}
+""",
     )
-    assert written.splitlines() == [
-        "('123456789012345',) 1.5 2.5 FrameRejected",
-        "['listener:commas']",
-    ]
+    every = "tests/codecs/test_every_codec.py"
+    peer = """def commas_peer() -> tuple[DeviceCodec, Callable[[bytes], object]]:
+    return CODECS["commas"](), re.compile(rb"[^\\n]+\\n").fullmatch
 
 
-def test_a_report(actors):
-    actors.write(
+"""
+    scratch.insert(every, "PEERS = {\n", peer)
+    scratch.insert(every, '    "gps103": gps103_peer,\n', '    "commas": commas_peer,\n')
+    trackers = "tests/api/resources/test_trackers.py"
+    scratch.insert(
+        trackers,
+        '    "gps103": Tracker(\n',
+        f"""    "commas": Tracker(
+        "123456789012345",
+        [(b"{line}", b"")],
+        {{"latitude": 1.5, "longitude": 2.5, "fixTime": "2026-01-01T00:00:00Z"}},
+        "custom",
+        b"reset\\n",
+        {{"data": "reset"}},
+    ),
+""",
+    )
+    page = "# Commas\n\nA line has IMEI, time, latitude and longitude in degrees. Port 5999.\n"
+    scratch.write("/".join(("docs", "protocols", "commas.md")), page)
+    scratch.insert("README.md", "| Meitrack MVT", "| Trackers that write commas | TCP 5999 |\n")
+    scratch.assert_follows("a device protocol", "commas")
+    assert scratch.run_tests(every, trackers, "-k", "commas or row") > 20
+
+
+def test_a_report(scratch: Scratch) -> None:
+    scratch.write(
         "actors/reports/name_lengths.py",
         '''"""How long the names of devices are."""
 
@@ -207,80 +296,69 @@ class NameLength(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     device_id: int
     """The device."""
-    most_characters: int
-    """Characters of its name."""
+    characters: int
+    """Characters of its name that count."""
 
 
 async def name_lengths(
     sources: Sources, viewer: Viewer, device: Device, query: ReportQuery
 ) -> AsyncGenerator[list[NameLength], None]:
     """Yield one item for the device."""
-    del sources, viewer, query
-    yield [NameLength(device_id=device.id, most_characters=len(device.name))]
+    del sources, viewer
+    name = device.name.replace(" ", "") if query.ignore_spaces else device.name
+    yield [NameLength(device_id=device.id, characters=len(name))]
 ''',
     )
-    path = "actors/reports/columns.py"
-    imports = "from motorpool.actors.reports.routes import"
-    actors.insert(
-        path, imports, "from motorpool.actors.reports.name_lengths import NameLength, name_lengths\n"
-    )
+    table = "actors/reports/columns.py"
+    module = "from motorpool.actors.reports.name_lengths import NameLength, name_lengths\n"
+    scratch.insert(table, "from motorpool.actors.reports.routes import", module)
     entry = """        Report(
             "names",
             "the names of devices",
             _each(name_lengths),
             list[NameLength],
-            (Column("Characters", TEXT, lambda each: str(each.most_characters)),),
+            (Column("Characters", TEXT, lambda each: str(each.characters)),),
+            options=("ignore_spaces",),
         ),
 """
-    actors.insert(path, '        Report("trips", ', entry)
-    assert_named(actors.files, "a report")
-    written = actors.run(
-        """
-import io, tempfile, zipfile
-from datetime import UTC, datetime
-import msgspec, trio
-from motorpool.actors.reports import columns
-from motorpool.actors.reports.sources import ReportQuery
-from motorpool.actors.reports.workbook import WorkbookWriter
-from motorpool.actors.words.preferences import Preferences
-from motorpool.api.app import openapi_document
-from motorpool.storage.records import Device
+    scratch.insert(table, '        Report("trips", ', entry)
+    parameter = '    ignore_spaces: bool = False\n    """Count no spaces."""\n'
+    scratch.insert("actors/reports/sources.py", "\n\nclass ReportRules(", parameter)
+    matrix = "tests/api/permission_matrix.txt"
+    like = "GET /reports/stops?SPAN                         |"
+    lines = (ROOT / matrix).read_text(encoding="utf-8").splitlines()
+    (row,) = [line for line in lines if line.startswith(like)]
+    rows = f"{row.replace('stops', 'names')}\n{row.replace('stops?SPAN     ', 'names/xlsx?SPAN')}\n"
+    scratch.insert(matrix, like, rows)
+    section = "### Name lengths\n\n`ignoreSpaces=true` counts no spaces.\n\n"
+    scratch.insert("docs/reports.md", "### Presence\n", section)
+    scratch.write(
+        "tests/api/resources/reports/test_name_lengths.py",
+        """import io
+import zipfile
 
-document = openapi_document()
-print(*sorted(path for path in document["paths"] if "/reports/names" in path))
-assert "mostCharacters" in str(document["components"])
-now = datetime(2026, 1, 1, tzinfo=UTC)
-report, items = columns.REPORTS["names"], []
+from tests.api.resources.reports.reporting import span
 
-async def devices_of(*args, **kwargs):
-    yield [Device(id=7, name="Van", unique_id="1")]
 
-async def read():
-    async for device, found in report.read(None, None, ReportQuery(start=now, end=now)):
-        items.extend(found)
-
-columns.devices_of = devices_of
-trio.run(read)
-print(msgspec.json.encode(items).decode())
-file = io.BytesIO()
-with tempfile.TemporaryDirectory() as folder:
-    writer = WorkbookWriter(file, folder, Preferences(), now)
-    writer.begin_sheet(report.title, (), report.columns)
-    writer.add_rows(items)
-    writer.close()
-sheet = zipfile.ZipFile(file).read("xl/worksheets/sheet1.xml").decode()
-print("Characters" in sheet, "<t>3</t>" in sheet)
-"""
+async def test_the_lengths_of_names_as_json_and_as_a_workbook(served):
+    device_id = await served.device(served.admin, "1", name="Red van")
+    for parameters, characters in ((span(), 7), (span(ignoreSpaces="true"), 6)):
+        path = f"/reports/names?{parameters}&deviceId={device_id}"
+        assert (await served.admin.get(path)).json() == [{"deviceId": device_id, "characters": characters}]
+        answer = await served.admin.get(path.replace("names", "names/xlsx"))
+        sheet = zipfile.ZipFile(io.BytesIO(answer.body)).read("xl/worksheets/sheet1.xml").decode()
+        assert "Characters" in sheet and f"<t>{characters}</t>" in sheet
+""",
     )
-    assert written.splitlines() == [
-        "/reports/names /reports/names/{type}",
-        '[{"deviceId":7,"mostCharacters":3}]',
-        "True True",
-    ]
+    scratch.assert_follows("a report", "name_lengths")
+    added = "tests/api/resources/reports/test_name_lengths.py"
+    walk = "tests/api/test_permission_walk.py"
+    document = "tests/api/test_openapi_document.py"
+    assert scratch.run_tests(added, walk, document, "-k", "not everybody") > 15
 
 
-def test_a_notificator(actors):
-    actors.write(
+def test_a_notificator(scratch: Scratch) -> None:
+    scratch.write(
         "actors/deliveries/notificators/pager.py",
         '''"""Messages to pagers."""
 
@@ -320,40 +398,37 @@ class Pager(Notificator):
             raise Unreachable(f"the service of pagers answers {answer.status}")
 ''',
     )
-    path = "actors/deliveries/notificators/__init__.py"
-    imports = "from motorpool.actors.deliveries.notificators.pushover import"
-    actors.insert(path, imports, "from motorpool.actors.deliveries.notificators.pager import Pager\n")
-    actors.insert(path, "Ntfy, Webhook)", "Pager, ")
-    assert_named(actors.files, "a notificator")
-    written = actors.run(
-        """
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
-import trio
+    listed = "actors/deliveries/notificators/__init__.py"
+    module = "from motorpool.actors.deliveries.notificators.pager import Pager\n"
+    scratch.insert(listed, "from motorpool.actors.deliveries.notificators.pushover import", module)
+    scratch.insert(listed, "Ntfy, Webhook)", "Pager, ")
+    row = "| `pager` | the number in the user's attribute `pagerNumber` | `[pager] url` |\n"
+    scratch.insert("docs/events.md", "| `webhook` |", row)
+    scratch.insert("docs/users.md", "`pushoverDeviceNames`", "`pagerNumber`, ")
+    scratch.insert("README.md", "ntfy, a geocoder", "pagers, ")
+    scratch.write(
+        "tests/actors/deliveries/test_pager.py",
+        """from urllib.parse import parse_qs
+
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.deliveries.notificators.pager import PagerSettings
 from motorpool.storage.records import Event, User
 
-class Receiver(BaseHTTPRequestHandler):
-    def do_POST(self):
-        print(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
 
-    def log_message(self, *args):
-        pass
-
-server = HTTPServer(("127.0.0.1", 0), Receiver)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-url = f"http://127.0.0.1:{server.server_port}/"
-print("pager" in OutgoingServices().notificators, OutgoingServices().notificators["pager"].enabled)
-pager = OutgoingServices(pager=PagerSettings(url=url)).notificators["pager"]
-print(pager.enabled, [lane.name for lane in pager.lanes()])
-facts, words = EventFacts(event=Event(type="alarm")), RenderedMessage("Van", "Van: SOS", "", "")
-assert pager.message(User(), words, facts) is None
-trio.run(pager.send, pager.message(User(attributes={"pagerNumber": "42"}), words, facts))
-"""
+async def test_a_pager_gets_the_text_for_the_number(web_server):
+    assert not OutgoingServices().notificators["pager"].enabled
+    server = web_server()
+    pager = OutgoingServices(pager=PagerSettings(url=server.url)).notificators["pager"]
+    assert pager.enabled
+    assert [lane.name for lane in pager.lanes()] == ["pager"]
+    facts, words = EventFacts(event=Event(type="alarm")), RenderedMessage("Van", "Van: SOS", "", "")
+    assert pager.message(User(), words, facts) is None
+    await pager.send(pager.message(User(attributes={"pagerNumber": "42"}), words, facts))
+    (asked,) = server.asked
+    assert parse_qs(asked.body.decode()) == {"number": ["42"], "text": ["Van: SOS"]}
+""",
     )
-    assert written.splitlines() == ["True False", "True ['pager']", "number=42&text=Van%3A+SOS"]
+    scratch.assert_follows("a notificator", "pager")
+    others = ("tests/actors/deliveries/test_push.py", "tests/api/program/test_settings.py")
+    assert scratch.run_tests("tests/actors/deliveries/test_pager.py", *others) > 20

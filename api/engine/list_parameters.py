@@ -1,6 +1,6 @@
 """The query parameters of lists, and which of them are common to all (docs/http-api.md#lists)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Annotated, Literal, TypeVar, cast
 
 import msgspec
@@ -60,7 +60,7 @@ def select_parameters(
     *,
     name: str,
     base: type[S],
-    rename: Literal["camel"] | Mapping[str, str] = "camel",
+    rename: Literal["camel"] | Callable[[str], str] = "camel",
 ) -> type[S]:
     """Return query parameters as a struct: those of `base`, and the fields of `source` that are named."""
     meanings = field_docstrings(source)

@@ -19,10 +19,11 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id, select_parameters
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.json import camel
 from motorpool.api.logins.authentication import confirm_caller
 from motorpool.storage.records import User
 
-NAMES = {
+_NAMES = {
     "start": "from",
     "end": "to",
     "device_ids": "deviceId",
@@ -33,7 +34,11 @@ NAMES = {
 }
 
 
-class DeviceQuery(msgspec.Struct, kw_only=True, rename=NAMES):
+def _parameter_of(field: str) -> str:
+    return _NAMES.get(field) or camel(field)
+
+
+class DeviceQuery(msgspec.Struct, kw_only=True, rename=_parameter_of):
     """Which devices a report covers; without any, all that the caller is linked to."""
 
     device_ids: tuple[Id, ...] = ()
@@ -44,14 +49,14 @@ class DeviceQuery(msgspec.Struct, kw_only=True, rename=NAMES):
     """With `Accept` of a workbook: send it by mail to the caller."""
 
 
-class PeriodQuery(DeviceQuery, kw_only=True, rename=NAMES):
+class PeriodQuery(DeviceQuery, kw_only=True, rename=_parameter_of):
     """Devices and a span of time, both ends included."""
 
     start: Instant
     end: Instant
 
 
-class PresenceQuery(PeriodQuery, kw_only=True, rename=NAMES):
+class PresenceQuery(PeriodQuery, kw_only=True, rename=_parameter_of):
     """The parameters of a report of devices near a place."""
 
     latitude: Annotated[float, Meta(ge=-90, le=90)]
@@ -101,7 +106,7 @@ def query_of(report: Report) -> type[DeviceQuery]:
     if not report.has_period:
         return DeviceQuery
     return select_parameters(
-        ReportQuery, report.options, name=f"{report.title}Query", base=PeriodQuery, rename=NAMES
+        ReportQuery, report.options, name=f"{report.title}Query", base=PeriodQuery, rename=_parameter_of
     )
 
 
