@@ -98,23 +98,19 @@ class BitReader:
     Both methods raise `Truncated` where the field extends beyond the end.
     """
 
-    __slots__ = ("_remaining", "_value")
+    __slots__ = ("_value", "remaining")
 
     def __init__(self, data: bytes) -> None:
         self._value = int.from_bytes(data, "big")
-        self._remaining = len(data) * 8
-
-    @property
-    def remaining(self) -> int:
+        self.remaining = len(data) * 8
         """Number of bits not yet read."""
-        return self._remaining
 
     def uint(self, bits: int) -> int:
         """Return an integer of `bits` bits."""
-        if bits > self._remaining:
-            raise Truncated(f"{bits} bits expected, {self._remaining} left")
-        self._remaining -= bits
-        return (self._value >> self._remaining) & ((1 << bits) - 1)
+        if bits > self.remaining:
+            raise Truncated(f"{bits} bits expected, {self.remaining} left")
+        self.remaining -= bits
+        return (self._value >> self.remaining) & ((1 << bits) - 1)
 
     def sint(self, bits: int) -> int:
         """Return a signed integer of `bits` bits, in two's complement."""

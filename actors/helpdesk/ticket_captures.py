@@ -25,7 +25,7 @@ from motorpool.actors.messages.tickets import TicketCapturesWaiting
 from motorpool.actors.video.capture import CAPTURE
 from motorpool.actors.video.capture_files import repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED, OpenCapture
-from motorpool.actors.video.capture_start import NotCaptured, end_capture
+from motorpool.actors.video.capture_start import NotCaptured, begin_capture, capture_recording, end_capture
 from motorpool.actors.video.leased_captures import LEASE, PAGE, RETRY, LeasedCaptures, audited, capturing_user
 from motorpool.runtime import ActorError
 from motorpool.storage.accounts import audit

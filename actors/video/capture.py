@@ -29,7 +29,6 @@ from motorpool.actors.video.capture_records import (
     CAPTURE_RECORDS,
     BeginCapture,
     CaptureEnded,
-    CaptureGrew,
     OpenedCapture,
 )
 from motorpool.actors.video.decoders import DECODERS, ProbeFormat
@@ -44,7 +43,7 @@ from motorpool.runtime import Actor, ActorError, Deferred, DynamicSpec, Kind, Re
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageError
-from motorpool.storage.video.captures import CaptureStatus
+from motorpool.storage.video.captures import CaptureChange, CaptureStatus
 
 CHECK_SECONDS = 1.0
 RESUBSCRIBE_SECONDS = 10.0
@@ -246,7 +245,7 @@ class Capture(Actor[CaptureMessage]):
         self._started_at = self.context.clock.monotonic()
         self._sound = SoundTranscoder(self.context.system)
         await trio.to_thread.run_sync(writer.discard)
-        self.context.system.ref(CAPTURE_RECORDS).offer(CaptureGrew(self._id, 0))
+        self.context.system.ref(CAPTURE_RECORDS).offer(CaptureChange(id=self._id, size=0))
 
     async def _write(self, fragments: Sequence[MediaFragment]) -> None:
         """Write fragments; further ones wait in the mailbox meanwhile."""
@@ -264,7 +263,9 @@ class Capture(Actor[CaptureMessage]):
             self.context.leave()
             return
         self._note_span(fragments)
-        self.context.system.ref(CAPTURE_RECORDS).offer(CaptureGrew(self._id, writer.size, self._span))
+        self.context.system.ref(CAPTURE_RECORDS).offer(
+            CaptureChange(id=self._id, size=writer.size, span=self._span)
+        )
 
     def _note_span(self, fragments: Sequence[MediaFragment]) -> None:
         for fragment in fragments:

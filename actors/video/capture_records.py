@@ -61,15 +61,6 @@ class BeginCapture(msgspec.Struct, Request[OpenedCapture | None], frozen=True):
     id: str
 
 
-class CaptureGrew(msgspec.Struct, frozen=True, gc=False):
-    """A capture's file has grown to `size` bytes."""
-
-    id: str
-    size: int
-    span: tuple[datetime, datetime] | None = None
-    """When its pictures were recorded."""
-
-
 class CaptureEnded(msgspec.Struct, Request[None], frozen=True):
     """A capture has ended; the first end counts. Answered when its row says so, or cannot be written now."""
 
@@ -88,7 +79,7 @@ class _ForgetUnbegun(msgspec.Struct, frozen=True, gc=False):
     id: str
 
 
-CaptureRecordsMessage = CaptureGrew | BeginCapture | OpenCapture | CaptureEnded | _ForgetUnbegun
+CaptureRecordsMessage = CaptureChange | BeginCapture | OpenCapture | CaptureEnded | _ForgetUnbegun
 CAPTURE_RECORDS: Kind[None, CaptureRecordsMessage] = Kind("capture_records")
 
 
@@ -122,8 +113,8 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
     def handle(self, message: CaptureRecordsMessage) -> object:
         """Handle a message; only `OpenCapture` waits for the database."""
         match message:
-            case CaptureGrew():
-                return self._note(CaptureChange(id=message.id, size=message.size, span=message.span))
+            case CaptureChange():
+                return self._note(message)
             case BeginCapture():
                 return self._opened.pop(message.id, None)
             case OpenCapture():

@@ -44,28 +44,24 @@ class PlaybackControlTracker:
     """Follows the controls of one playback."""
 
     def __init__(self) -> None:
-        self._paused = False
+        self.is_paused = False
+        """Whether silence is expected."""
         self._pace: tuple[int, int] = (RESUME, 1)
         self._sent_at = 0.0
         self._is_seeking = False
         self._expects_break = False
         self._timestamp: int | None = None
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether silence is expected."""
-        return self._paused
-
     def note_sent(self, control: int, speed: int, now: float) -> None:
         """Note a control: `control` 0 to 6 without the end, `speed` for forward and rewind."""
         self._sent_at = now
         if control == PAUSE:
-            self._paused = True
+            self.is_paused = True
             return
         if control == SEEK:
             self._is_seeking = self._expects_break = True
             return
-        self._paused = False
+        self.is_paused = False
         pace = (control, speed if control in (FORWARD, REWIND) else 1)
         if pace != self._pace:
             self._pace = pace
@@ -78,8 +74,8 @@ class PlaybackControlTracker:
         seek did not go far enough to be seen.
         """
         late = now - self._sent_at >= LATE_SECONDS
-        if self._paused and late:
-            self._paused = False  # it ignores the control, or was resumed from elsewhere
+        if self.is_paused and late:
+            self.is_paused = False  # it ignores the control, or was resumed from elsewhere
         if not unit.is_video:
             return False
         before, self._timestamp = self._timestamp, unit.timestamp

@@ -63,8 +63,10 @@ class LivePlaylist:
         self._window = window
         self._unlisted_limit = late
         self._max_bytes = max_bytes
-        self._target_duration = max(1, math.ceil(target_seconds))
-        self._next_index = first_index
+        self.target_duration = max(1, math.ceil(target_seconds))
+        """Seconds; no segment is longer, when rounded."""
+        self.next_index = first_index
+        """Number of the next segment; a later actor of the stream starts at or above it."""
         self._discontinuities = first_discontinuity
         self._listed: deque[_Listed] = deque()
         self._unlisted: deque[_Listed] = deque()
@@ -78,16 +80,6 @@ class LivePlaylist:
         self._growing: GrowingSegment | None = None
         self._container = MPEG_TS
         """Container of the latest segment or part; the next one is expected to have it too."""
-
-    @property
-    def next_index(self) -> int:
-        """Number of the next segment; a later actor of the stream starts at or above it."""
-        return self._next_index
-
-    @property
-    def target_duration(self) -> int:
-        """Seconds; no segment is longer, when rounded."""
-        return self._target_duration
 
     @property
     def last_seconds(self) -> float:
@@ -131,16 +123,16 @@ class LivePlaylist:
         else:
             growing.add(part)
         if not part.complete:
-            return self._next_index
+            return self.next_index
         self._growing = None
         return self._list(growing.join(), growing.started_at, tuple(growing.parts))
 
     def _list(self, segment: Segment, started_at: datetime | None, parts: tuple[Part, ...] = ()) -> int:
         self._note_initialization(segment)
-        index = self._next_index
-        self._next_index += 1
+        index = self.next_index
+        self.next_index += 1
         self._listed.append(_Listed(index, segment, started_at, self._map_index, parts))
-        self._target_duration = max(self._target_duration, math.floor(segment.duration + 0.5))
+        self.target_duration = max(self.target_duration, math.floor(segment.duration + 0.5))
         while len(self._listed) > self._window:
             self._unlist()
         while len(self._unlisted) > self._unlisted_limit:
@@ -155,7 +147,7 @@ class LivePlaylist:
         """Keep what players read before the next segment, if it is not what they have read before others."""
         wanted = segment.initialization
         if wanted and (self._map_index is None or wanted != self._initializations[self._map_index]):
-            self._map_index = self._next_index
+            self._map_index = self.next_index
             self._initializations[self._map_index] = wanted
 
     def get(self, index: int) -> bytes | None:
@@ -169,7 +161,7 @@ class LivePlaylist:
 
     def get_part(self, index: int, part: int) -> bytes | None:
         """The file of a part; available for as long as the file of its segment."""
-        if index == self._next_index:
+        if index == self.next_index:
             growing = self._growing
             return growing.contents[part] if growing is not None and 0 <= part < len(growing) else None
         kept = self._find(index)
@@ -183,25 +175,25 @@ class LivePlaylist:
 
         A part behind the last one of its segment is the next segment's first.
         """
-        if index >= self._next_index:
+        if index >= self.next_index:
             growing = 0 if self._growing is None else len(self._growing)
-            return index == self._next_index and part is not None and part < growing
-        if index < self._next_index - 1 or part is None or self._growing is not None:
+            return index == self.next_index and part is not None and part < growing
+        if index < self.next_index - 1 or part is None or self._growing is not None:
             return True
         last = self._find(index)
         return last is None or part < len(last.parts) or not last.parts
 
     def is_next(self, index: int, part: int) -> bool:
         """Whether this is the part that the playlist names as the next one."""
-        return index == self._next_index and part == (0 if self._growing is None else len(self._growing))
+        return index == self.next_index and part == (0 if self._growing is None else len(self._growing))
 
     def is_too_far_ahead(self, index: int, part: int | None = None) -> bool:
         """Whether it will not come soon, so that it is not worth waiting for (rfc8216bis, 6.2.5.2)."""
-        if index > self._next_index + 1:
+        if index > self.next_index + 1:
             return True
         growing = 0 if self._growing is None else len(self._growing)
         few = math.ceil(3 / self._part_seconds) if 0 < self._part_seconds < 1 else 3
-        return part is not None and part >= few + (growing if index == self._next_index else 0)
+        return part is not None and part >= few + (growing if index == self.next_index else 0)
 
     def render(self) -> str:
         """The playlist as text; the same object until something changes."""
@@ -212,8 +204,8 @@ class LivePlaylist:
     def _dump(self) -> str:
         playlist = m3u8.M3U8()
         playlist.version = _VERSION if self._map_index is None else _PARTS_VERSION
-        playlist.target_duration = self._target_duration
-        playlist.media_sequence = self._listed[0].index if self._listed else self._next_index
+        playlist.target_duration = self.target_duration
+        playlist.media_sequence = self._listed[0].index if self._listed else self.next_index
         playlist.discontinuity_sequence = self._discontinuities
         for listed in self._listed:
             playlist.add_segment(
@@ -238,7 +230,7 @@ class LivePlaylist:
             from_end = growing.duration
             longest = max(longest, *[part.duration for part in growing.parts])
         for listed, entry in zip(reversed(self._listed), reversed(playlist.segments), strict=True):
-            if from_end >= _PARTS_FOR_TARGETS * self._target_duration:
+            if from_end >= _PARTS_FOR_TARGETS * self.target_duration:
                 break
             from_end += listed.segment.duration
             longest = max([longest, *[part.duration for part in listed.parts]])
@@ -249,7 +241,7 @@ class LivePlaylist:
                 program_date_time=growing.started_at,
                 init_section=self._map(self._map_index, growing.first.container),
             )
-            entry.parts = self._part_entries(self._next_index, growing.first.container, growing.parts)
+            entry.parts = self._part_entries(self.next_index, growing.first.container, growing.parts)
             playlist.add_segment(entry)
         part_target = math.ceil(longest * _STEPS_PER_SECOND - 1e-6) / _STEPS_PER_SECOND
         playlist.version = _PARTS_VERSION
@@ -258,7 +250,7 @@ class LivePlaylist:
             can_block_reload="YES", part_hold_back=round(_HOLD_BACK_PARTS * part_target, 3)
         )
         number = 0 if growing is None else len(growing)
-        uri = f"{self._next_index}.{number}.{self._container.suffix}"
+        uri = f"{self.next_index}.{number}.{self._container.suffix}"
         playlist.preload_hint = PreloadHint("PART", None, uri)
 
     def _map(self, index: int | None, container: Container) -> dict[str, str] | None:

@@ -12,7 +12,7 @@ import msgspec
 
 from motorpool.storage.accounts import access
 from motorpool.storage.database import nodes
-from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import commands
 from motorpool.storage.records import ScheduledCommandRun
 
@@ -130,6 +130,8 @@ _SUPERSEDE = """
 _HAS_RUN = """
     update scheduled_commands set last_run = greatest($2::timestamptz, last_run) where id = any($1::bigint[])
 """
+MAX_QUEUE_MINUTES = 30 * 24 * 60
+"""Longest time that a command may wait for its device."""
 OWNER_DELETED = "the owner of the scheduled command was deleted"
 # The rights are those for sending manually (docs/users.md#restrictions,
 # docs/permissions.md#access-to-devices), checked at the time of sending: of the user who asked for the run,
@@ -153,9 +155,11 @@ _START_STEPS = f"""
             end as reason,
             case when r.requested_by is null and s.id is not null and s.owner_id is null
                 then '{OWNER_DELETED}' end as detail,
-            c.type, c.text_channel, c.attributes, u.id as owner_id,
-            case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number'
-                then (s.attributes ->> 'queueMaxMinutes')::numeric end as queue_minutes
+            coalesce(c.type, '') as type, coalesce(c.text_channel, false) as text_channel,
+            coalesce(c.attributes, '{{}}') as attributes, coalesce(u.id, 0) as owner_id,
+            case when jsonb_typeof(s.attributes -> 'queueMaxMinutes') = 'number' then trunc(least(greatest(
+                (s.attributes ->> 'queueMaxMinutes')::numeric, 0), {MAX_QUEUE_MINUTES}))::integer
+            else 0 end as queue_minutes
         from scheduled_command_runs r
         left join scheduled_commands s on s.id = r.scheduled_command_id
         left join users u on u.id = coalesce(r.requested_by, s.owner_id)
@@ -174,8 +178,6 @@ _START_STEPS = f"""
     returning r.id, r.scheduled_command_id, r.device_id, r.phase, judged.due, r.followed, judged.reason,
         judged.type, judged.text_channel, judged.attributes, judged.queue_minutes, judged.owner_id
 """  # noqa: S608 - constant names
-MAX_QUEUE_MINUTES = 30 * 24 * 60
-"""Longest time that a command may wait for its device."""
 
 
 async def create_runs(
@@ -218,16 +220,5 @@ async def start_steps(q: Queries, run_ids: Sequence[int], now: datetime, node: i
     a reason to its device exactly once, after the commit. A server that has been declared dead starts none.
     """
     rows = await q.fetch(_START_STEPS, list(run_ids), now, now - MISSED_AFTER, node)
-    started = {row[0]: _started_step(row) for row in rows}
+    started = {row[0]: StartedStep(*row.values()) for row in rows}
     return [started[run_id] for run_id in dict.fromkeys(run_ids) if run_id in started]
-
-
-def _started_step(row: Row) -> StartedStep:
-    judged = row[0], row[1], row[2], row[3], row[4], row[5], row[6]
-    if row[6] is not None:
-        return StartedStep(*judged)
-    return StartedStep(*judged, row[7], row[8], row[9], _minutes(row[10]), row[11])
-
-
-def _minutes(written: Any) -> int:  # noqa: ANN401 - a number of any type
-    return int(min(max(written or 0, 0), MAX_QUEUE_MINUTES))

@@ -11,14 +11,13 @@ from motorpool.actors.video.capture_records import (
     WRITE_SECONDS,
     BeginCapture,
     CaptureEnded,
-    CaptureGrew,
     CaptureRecords,
     OpenCapture,
 )
 from motorpool.runtime import ChildSpec
 from motorpool.storage.errors import StorageError
 from motorpool.storage.video import captures
-from motorpool.storage.video.captures import CaptureRecord
+from motorpool.storage.video.captures import CaptureChange, CaptureRecord
 
 
 def capture_records_spec(database, per_device, *, node=0, clustered=False):
@@ -95,7 +94,7 @@ async def test_growth_is_written_once_in_a_while_and_the_end_at_once(
         await records.ask(BeginCapture(record.id))
     for size in (1_000, 2_000, 3_000):
         for record in (one, two):
-            await records.tell(CaptureGrew(record.id, size))
+            await records.tell(CaptureChange(id=record.id, size=size))
     await time.passes(WRITE_SECONDS - 0.1)
     assert statements == []
     await time.passes(0.2)
@@ -109,7 +108,7 @@ async def test_growth_is_written_once_in_a_while_and_the_end_at_once(
     assert (ended.completed_at - ended.started_at).total_seconds() == pytest.approx(60 + WRITE_SECONDS + 0.1)
     # The first end counts, and nothing grows after it.
     await records.ask(CaptureEnded(one.id, "FAILED", "again"))
-    await records.tell(CaptureGrew(one.id, 9_000))
+    await records.tell(CaptureChange(id=one.id, size=9_000))
     await time.passes(WRITE_SECONDS)
     assert await captures.fetch(database, one.id) == ended
     await records.ask(CaptureEnded("nobody's", "FAILED", "x"))
@@ -119,7 +118,7 @@ async def test_an_end_without_a_size_keeps_the_last_one_and_the_span(records, va
     first, last = [await records.ask(OpenCapture(van.id, 1)) for _ in range(2)]
     span = first.started_at, first.started_at + timedelta(seconds=9)
     for record in (first, last):
-        await records.tell(CaptureGrew(record.id, 1_000, span))
+        await records.tell(CaptureChange(id=record.id, size=1_000, span=span))
         if record is first:
             await time.passes(WRITE_SECONDS)
         await records.ask(CaptureEnded(record.id, "FAILED", "crashed\0", interrupted=True))
@@ -145,9 +144,9 @@ async def test_without_the_database_none_is_opened_and_what_ends_is_written_afte
     with outage():
         with pytest.raises(StorageError):
             await records.ask(OpenCapture(van.id, 1))
-        await records.tell(CaptureGrew(record.id, 500))
+        await records.tell(CaptureChange(id=record.id, size=500))
         await records.ask(CaptureEnded(record.id, "COMPLETE", "over"))
-        await records.tell(CaptureGrew(record.id, 900))
+        await records.tell(CaptureChange(id=record.id, size=900))
     await time.passes(20, step=1)
     ended = await captures.fetch(database, record.id)
     assert (ended.status, ended.reason, ended.size) == ("COMPLETE", "over", 500)
@@ -175,7 +174,7 @@ async def test_what_was_not_written_is_written_when_the_server_stops(tree, van, 
     async with tree(capture_records_spec(database, per_device=2)) as system:
         records = system.ref(CAPTURE_RECORDS)
         record = await records.ask(OpenCapture(van.id, 1))
-        await records.tell(CaptureGrew(record.id, 1_000))
+        await records.tell(CaptureChange(id=record.id, size=1_000))
     assert (await captures.fetch(database, record.id)).size == 1_000
 
 
