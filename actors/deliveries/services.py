@@ -1,6 +1,7 @@
 """The outgoing services of a server, built from its settings."""
 
 from collections.abc import Callable
+from typing import cast
 
 import trio
 
@@ -57,20 +58,8 @@ class OutgoingServices:
             for each in NOTIFICATORS
         }
         """By name, in the order in which they are listed."""
-
-    @property
-    def mail(self) -> Mail:
-        """The notificator `mail`."""
-        found = self.notificators[Mail.name]
-        assert isinstance(found, Mail)
-        return found
-
-    @property
-    def sms(self) -> Sms:
-        """The notificator `sms`."""
-        found = self.notificators[Sms.name]
-        assert isinstance(found, Sms)
-        return found
+        self.mail = cast("Mail", self.notificators[Mail.name])
+        self.sms = cast("Sms", self.notificators[Sms.name])
 
     @staticmethod
     def _webhooks(allow: tuple[str, ...], own: OwnServer | None, version: str) -> Webhooks:

@@ -6,13 +6,12 @@ feed concerns it, when the server starts, and every few minutes. Resolved ticket
 are examined when their company changes that, at the start and once a day.
 """
 
-from collections.abc import Iterable
 from functools import partial
 
 from motorpool.actors.helpdesk.batches import BatchOutcome, TicketBatches
 from motorpool.actors.helpdesk.settle import settle
 from motorpool.actors.helpdesk.ticket_writer import announce
-from motorpool.actors.messages.changes import ApplyChanges, Change, CompanyChanged
+from motorpool.actors.messages.changes import ApplyChanges, CompanyChanged
 from motorpool.actors.messages.counters import TICKETS_FAILED, TICKETS_RECALCULATED
 from motorpool.actors.messages.tickets import TICKET_CLOCK, WakeTicketClock
 from motorpool.actors.work.polling import PollingActor
@@ -48,10 +47,7 @@ class TicketRecalculations(PollingActor[ApplyChanges]):
 
     def handle(self, message: ApplyChanges) -> None:
         """Have the changes looked for; the writer does not wait until the tickets are computed."""
-        self._note(message.changes)
-
-    def _note(self, changes: Iterable[Change]) -> None:
-        for change in changes:
+        for change in message.changes:
             if isinstance(change, CompanyChanged) and AUTO_CLOSE in change.fields:
                 self._closing.add(change.id)
         self.wake()

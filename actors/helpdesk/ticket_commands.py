@@ -61,7 +61,10 @@ class TicketCommands(PollingActor[TicketCommandAnswered | TicketCommandsChanged]
         """Enter updates while there are any."""
         await self._store_answers()
         await self._note_lost()
-        return LOCKED_SECONDS if await self._enter_all() is None else POLL_SECONDS
+        entered: int | None = 1
+        while entered and await ticket_commands.is_any_update(self._database):
+            entered = await self._enter()
+        return LOCKED_SECONDS if entered is None else POLL_SECONDS
 
     async def _store_answers(self) -> None:
         while self._answers:
@@ -84,19 +87,8 @@ class TicketCommands(PollingActor[TicketCommandAnswered | TicketCommandsChanged]
             silent_before=now - ANSWERED,
         )
 
-    async def _enter_all(self) -> int | None:
-        """Enter all updates; return how many there were, None if another server works."""
-        entered = 0
-        while await ticket_commands.is_any_update(self._database):
-            count = await self._enter()
-            if count is None:
-                return None
-            if not count:
-                break
-            entered += count
-        return entered
-
     async def _enter(self) -> int | None:
+        """Enter updates; return how many, None if another server works."""
         now = to_milliseconds(self.context.clock.now())
         async with self._database.transaction() as transaction:
             if not await ticket_commands.try_lock(transaction):

@@ -116,12 +116,12 @@ class TicketPictures(Actor[AttachPicture]):
         return _picture(device, file, image.taken_at, channel)
 
     async def _snapshot(self, device_id: int) -> tuple[int, SnapshotImage] | None:
-        system = self.context.system
+        system, clock = self.context.system, self.context.clock
         with trio.move_on_after(LIVE_SECONDS):
             for key in sorted(key for key in system.keys(STREAM) if key[0] == device_id):
                 with suppress(ActorError):
                     image = await read_snapshot(system, key, STREAM_SECONDS, may_start=False)
-                    if isinstance(image, SnapshotImage) and self._is_recent(image.taken_at):
+                    if isinstance(image, SnapshotImage) and clock.now() - image.taken_at <= MAX_AGE:
                         return key[1], image
         return None
 
@@ -134,9 +134,6 @@ class TicketPictures(Actor[AttachPicture]):
         name, stored_at = found
         size, digest = await trio.to_thread.run_sync(measure, store, device.unique_id, name)
         return _picture(device, FileFacts(name, size, digest), stored_at)
-
-    def _is_recent(self, taken_at: datetime) -> bool:
-        return self.context.clock.now() - taken_at <= MAX_AGE
 
 
 def _picture(device: Device, file: FileFacts, taken_at: datetime, channel: int = 0) -> _Picture:

@@ -122,7 +122,8 @@ class Sms(Notificator):
         body = ""
         if gateway.method != "GET":
             body = _filled(gateway.template, values, _in_json if json else _in_form)
-        headers = dict(_header(line) for line in gateway.headers)
+        lines = (line.partition(":") for line in gateway.headers)
+        headers = {name.strip(): value.strip() for name, _, value in lines}
         if body:
             kind = "application/json" if json else "application/x-www-form-urlencoded"
             headers = {"Content-Type": kind, **headers}
@@ -174,8 +175,3 @@ def _in_json(text: str) -> str:
 
 def _in_form(text: str) -> str:
     return quote(text, safe="")
-
-
-def _header(line: str) -> tuple[str, str]:
-    name, _, value = line.partition(":")
-    return name.strip(), value.strip()
