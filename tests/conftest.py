@@ -118,6 +118,9 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give the run a folder for temporary files of its own, which must be empty at the end."""
+    if MEMORY.is_dir():
+        # First, since they may take the room that is asked for.
+        remove_forgotten(MEMORY)
     root = root_of_temporary()
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(root)
     folder = Path(tempfile.mkdtemp(prefix=f"motorpool-tests-{os.getpid()}-", dir=root))
@@ -140,11 +143,19 @@ def root_of_temporary() -> Path:
     room = min(found.f_bavail * found.f_frsize, psutil.virtual_memory().available)
     if room < MEMORY_BYTES or found.f_flag & os.ST_NOEXEC:
         return usual
-    for left in MEMORY.glob("motorpool-tests-[0-9]*-*"):
-        # A run that was killed removes nothing.
+    return MEMORY
+
+
+def remove_forgotten(root: Path) -> None:
+    """Remove the temporary files of runs that were killed, which removed nothing."""
+    for left in root.glob("motorpool-tests-[0-9]*-*"):
         if not psutil.pid_exists(int(left.name.split("-")[2])):
             shutil.rmtree(left, ignore_errors=True)
-    return MEMORY
+    for lock in root.glob("pytest-of-*/pytest-*/.lock"):
+        # Pytest itself waits three days.
+        with suppress(OSError, ValueError):
+            if not psutil.pid_exists(int(lock.read_text())):
+                shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 @pytest.hookimpl(trylast=True)
@@ -663,16 +674,18 @@ class TestServer:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestServer]:
+def postgres() -> Iterator[TestServer]:
     """A PostgreSQL of this process's own; started by the first test that needs it."""
-    server = EmbeddedServer(tmp_path_factory.mktemp("postgres"), max_connections=100)
-    trio.run(server.start)
-    try:
-        with closing(TestServer(server)) as test_server:
-            test_server.start()
-            yield test_server
-    finally:
-        trio.run(server.stop)
+    # Not in a folder of pytest, which keeps those of runs that fail: this one has 100 MB.
+    with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
+        server = EmbeddedServer(Path(folder), max_connections=100)
+        trio.run(server.start)
+        try:
+            with closing(TestServer(server)) as test_server:
+                test_server.start()
+                yield test_server
+        finally:
+            trio.run(server.stop)
 
 
 @pytest.fixture

@@ -76,6 +76,8 @@ class Workers:
         reporter: Any = self._session.config.pluginmanager.get_plugin("terminalreporter")
         # Tests of several files take turns, so that no line belongs to one file.
         reporter.showfspath = False
+        # Made here, and not by each process for itself: the end of this one removes it.
+        _temporary(self._session.config).getbasetemp()
         try:
             for _ in range(self._count):
                 self._start()
@@ -245,9 +247,14 @@ def _separate(config: pytest.Config, number: int) -> None:
     plugins.unregister(name="terminalreporter")
     # What pytest-timeout writes belongs to the test.
     plugins.register(SimpleNamespace(_tw=writer), "terminalreporter")
-    temporary: Any = getattr(config, "_tmp_path_factory")  # noqa: B009 - the fixture uses nothing else
+    temporary = _temporary(config)
     temporary._basetemp = temporary.getbasetemp() / f"process{number}"
     temporary._basetemp.mkdir(mode=0o700)
+
+
+def _temporary(config: pytest.Config) -> Any:
+    """Return what makes folders for temporary files."""
+    return getattr(config, "_tmp_path_factory")  # noqa: B009 - the fixture uses nothing else
 
 
 def _run(items: Sequence[pytest.Item], reporter: "Reporter") -> None:

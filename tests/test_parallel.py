@@ -200,3 +200,22 @@ def test_a_file_that_cannot_be_collected_is_told_before_any_test_runs(start: Sta
     output, _ = run.communicate(timeout=60)
     assert run.returncode == pytest.ExitCode.INTERRUPTED, output
     assert "No module named 'nowhere_to_be_found'" in output
+
+
+def test_a_run_without_failures_leaves_no_temporary_files(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "temporary"
+    root.mkdir()
+    monkeypatch.setenv("PYTEST_DEBUG_TEMPROOT", str(root))
+    test = """
+def test_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    (folder / "file").write_text("text")
+    print("made", folder)
+"""
+    run = start({"test_a.py": test, "test_b.py": test}, "-rP", "-o", "tmp_path_retention_policy=failed")
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == pytest.ExitCode.OK, output
+    assert output.count(f"made {root}/") == 2
+    assert not [path for path in root.rglob("*") if path.is_file()]
