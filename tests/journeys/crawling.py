@@ -85,6 +85,9 @@ ONE_OF = {
     CoverageScenario.VALUE_ABOVE_MAXIMUM: 3,
     CoverageScenario.NEAR_BOUNDARY_NUMBER: 3,
     CoverageScenario.UNSPECIFIED_HTTP_METHOD: 3,
+    CoverageScenario.OBJECT_REQUIRED_AND_OPTIONAL: 3,
+    CoverageScenario.VALID_OBJECT: 3,
+    CoverageScenario.OBJECT_UNEXPECTED_PROPERTIES: 2,
 }
 """Kinds of cases of which there are hundreds; of so many that are alike one is tried."""
 
@@ -115,8 +118,9 @@ def filter_case(context, case):
 def is_repetition(case):
     """Whether enough like it was tried, unless it is a longer look (CRAWL_EXAMPLES).
 
-    There are four to seven types that are wrong at a place, bounds for every number, and as many methods that
-    no path knows. Of those that are alike every third or fifth is tried, another one at the next place.
+    There are four to seven types that are wrong at a place, bounds for every number, as many methods that no
+    path knows, and a valid body for each property that may be left out. Of those that are alike every second
+    to fifth is tried, another one at the next place.
     """
     what = case.meta.phase.data if case.meta is not None else None
     one_of = ONE_OF.get(getattr(what, "scenario", None))
@@ -124,7 +128,9 @@ def is_repetition(case):
         return False
     method = "" if what.scenario == CoverageScenario.UNSPECIFIED_HTTP_METHOD else case.method
     place = f"{method} {case.operation.path} {what.parameter_location} {what.parameter} {what.location}"
-    number = _tried.setdefault((what.scenario, place), zlib.crc32(place.encode()))
+    # Of what is valid always the first, so that each operation succeeds.
+    first = 0 if case.meta.generation.mode.is_positive else zlib.crc32(place.encode())
+    number = _tried.setdefault((what.scenario, place), first)
     _tried[what.scenario, place] += 1
     return number % one_of > 0
 

@@ -202,7 +202,7 @@ def test_whatever_comes_is_answered_as_the_document_says(crawled, tmp_path, pyte
     config = tmp_path / "schemathesis.toml"
     config.write_text(CONFIG.replace("EXAMPLES", longer.get("CRAWL_EXAMPLES", str(EXAMPLES))))
     environment = {
-        # No more than it needs: the HTTP client looks at every variable for each of 8,000 requests.
+        # No more than it needs: the HTTP client looks at every variable for each of 5,000 requests.
         **{name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "PYTHONPATH") if name in os.environ},
         **longer,
         # What it knows of Unicode takes a second to find out.
