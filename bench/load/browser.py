@@ -127,7 +127,7 @@ def watch(
     complaints: list[str] = []
     fetched: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=chromium_options())
+        browser = playwright.chromium.launch(executable_path=find_headless(), args=chromium_options())
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("requestfinished", lambda request: fetched.append(request.url))

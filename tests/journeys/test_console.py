@@ -10,7 +10,7 @@ import pytest
 from motorpool.bench.load.browser import find_chromium
 from motorpool.bench.server import EMAIL
 
-PLAY_SECONDS = 8
+PLAY_SECONDS = 4
 """Longer plays are runs of `motorpool bench play`."""
 
 
