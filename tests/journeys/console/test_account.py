@@ -18,7 +18,7 @@ def clerk(server):
 
 
 def test_what_users_set_about_themselves_is_kept(server, visitor, clerk):
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in("/account", clerk, PASSWORD)
 
@@ -31,7 +31,7 @@ def test_what_users_set_about_themselves_is_kept(server, visitor, clerk):
     expect(zone).to_have_value("Europe/Lisbon")
 
     # A second session, which the change of the password ends; the first one goes on.
-    other = visitor(server)
+    other = visitor(server, webgl=False)
     other.expect_end_of_session()
     other.log_in("/account", clerk, PASSWORD)
     expect(other.page.get_by_label("Speed")).to_have_value("mph")

@@ -44,7 +44,7 @@ def test_a_page_outlives_a_restart_of_the_server_and_sends_nothing_meanwhile(
     with start_server() as server:
         with connected(server, PHONE), server.client() as client:
             (device,) = client.get("/devices", params={"uniqueId": PHONE.lstrip("0")}).json()
-        guest = visitor(server)
+        guest = visitor(server, webgl=False)
         page = guest.page
         sockets, changes = [], []
         page.on("websocket", lambda opened: sockets.append(opened))  # noqa: PLW0108

@@ -49,7 +49,7 @@ def test_cameras_that_nobody_sees_end_and_come_back(server, visitor, vehicle, ev
         vehicle("013900000312", 1, 2),
         vehicle("013900000313", 1),
     )
-    guest = visitor(server, viewport={"width": 900, "height": 500})
+    guest = visitor(server, webgl=False, viewport={"width": 900, "height": 500})
     page = guest.page
     guest.context.clock.install()
     guest.log_in("/account")
@@ -84,7 +84,7 @@ def test_nine_cameras_leave_the_rest_of_the_page_its_connections(server, visitor
     vans = [vehicle(f"01390000032{number}", 1, 2, 3, cameras=3) for number in range(3)]
     for van in vans:
         van.may_film.clear()
-    guest = visitor(server)
+    guest = visitor(server, webgl=False)
     page = guest.page
     guest.log_in(wall_of(*vans, cameras=(1, 2, 3), layout="3x3"))
     expect(page.get_by_role("article")).to_have_count(9)
