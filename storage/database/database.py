@@ -22,7 +22,7 @@ from motorpool.storage.database.driver import (
 )
 from motorpool.storage.database.pool import Pool
 from motorpool.storage.database.queries import Queries, Row
-from motorpool.storage.database.statements import Session, Statements
+from motorpool.storage.database.statements import Session
 from motorpool.storage.errors import SetupFailed, StorageUnavailable
 from motorpool.storage.exception_groups import GroupUnwrapper
 from motorpool.storage.postgres.embedded import EmbeddedServer
@@ -43,7 +43,7 @@ _DURABILITY = """
 """
 
 
-class Database(Statements):
+class Database(Queries):
     """A PostgreSQL database; every call borrows a connection of the pool."""
 
     def __init__(self, settings: DatabaseSettings, loop: Foreign, server: EmbeddedServer | None) -> None:

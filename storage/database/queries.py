@@ -1,5 +1,6 @@
-"""The interface that the functions of this package query: a database, or one transaction on it."""
+"""What the functions of this package query: a database, or one transaction on it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, ItemsView, Iterator, KeysView
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
@@ -28,28 +29,35 @@ class Row(Protocol):
         ...
 
 
-class Queries(Protocol):
+class Queries(ABC):
     """Executes statements with parameters `$1`, `$2`, …. Raises only the errors of storage/errors.py.
 
     jsonb maps to Python values, timestamptz to aware UTC datetimes. A cancelled call leaves the database
     usable, but it is not known whether its statement took effect.
     """
 
+    @abstractmethod
+    async def _call(self, method: str, *args: object, **more: object) -> Value:
+        """Call the method of this name on a connection of the driver."""
+
     async def fetch(self, sql: str, *args: object) -> list[Row]:
         """Return all rows."""
-        ...
+        rows: list[Row] = await self._call("fetch", sql, *args)
+        return rows
 
     async def fetch_row(self, sql: str, *args: object) -> Row | None:
         """Return the first row, or None without rows."""
-        ...
+        row: Row | None = await self._call("fetchrow", sql, *args)
+        return row
 
     async def fetch_value(self, sql: str, *args: object) -> Value:
         """Return the first column of the first row, or None without rows."""
-        ...
+        return await self._call("fetchval", sql, *args)
 
     async def execute(self, sql: str, *args: object) -> str:
         """Run a statement, or without arguments a script; return the command tag, such as "DELETE 3"."""
-        ...
+        tag: str = await self._call("execute", sql, *args)
+        return tag
 
     async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; immediately if there is none.
@@ -57,14 +65,14 @@ class Queries(Protocol):
         Saves a round trip for statements whose effect the transaction does not read. The commit raises
         their errors.
         """
-        ...
+        await self._call("execute", sql, *args)
 
     async def execute_with_next(self, script: str) -> None:
         """Run a script together with the next statement of the transaction; immediately if there is none.
 
         Saves a round trip. The next statement raises its errors; without a next one it may not be run.
         """
-        ...
+        await self._call("execute", script)
 
     async def copy_binary(
         self, table: str, columns: tuple[str, ...], source: bytes, *, then: str = "", at_commit: bool = False
@@ -74,18 +82,47 @@ class Queries(Protocol):
         `then` is a statement without a result, such as DO, that is run after it: if it fails, no row is
         stored. `at_commit` is for a transaction that does not read the rows: like `defer_to_commit`.
         """
-        ...
+        del at_commit  # without a transaction each statement commits
+        await self._call("copy_to_table", table, **copy_options(columns, source, then))
 
+    @abstractmethod
     def stream(self, sql: str, *args: object, batch: int = 1000) -> AsyncGenerator[list[Row], None]:
         """Yield the rows of a cursor in lists of at most `batch`.
 
         Holds a connection until the generator is exhausted or closed (`contextlib.aclosing`).
         """
-        ...
 
+    @abstractmethod
     def transaction(self, *, seconds: float | None = None) -> AbstractAsyncContextManager["Queries"]:
         """Commit at the end of the block; roll back if it raises. Transactions nest by savepoints.
 
         `seconds` is the timeout of each statement; None means the default timeout.
         """
-        ...
+
+
+def copy_options(columns: tuple[str, ...], source: bytes, then: str) -> dict[str, Any]:
+    """Return the arguments for the driver of `Queries.copy_binary`."""
+    options: dict[str, Any] = {"columns": columns, "source": _SingleChunk(source), "format": "binary"}
+    if then:
+        # The condition ends the script that the driver sends, so `then` needs no round trip of its own.
+        # Statements of one script are one transaction.
+        options["where"] = f"true; {then}"
+    return options
+
+
+class _SingleChunk:
+    """An asynchronous iterator over a single chunk of bytes."""
+
+    __slots__ = ("_chunk",)
+
+    def __init__(self, chunk: bytes) -> None:
+        self._chunk: bytes | None = chunk
+
+    def __aiter__(self) -> "_SingleChunk":
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk, self._chunk = self._chunk, None
+        if chunk is None:
+            raise StopAsyncIteration
+        return chunk

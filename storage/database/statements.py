@@ -2,89 +2,22 @@
 
 import itertools
 import math
-from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
-from motorpool.storage.database.queries import Queries, Row, Value
+from motorpool.storage.database.connections import Connection
+from motorpool.storage.database.queries import Queries, Row, Value, copy_options
 from motorpool.storage.errors import StorageError
-
-
-class DriverConnection(Protocol):
-    """A connection of the driver as wrapped by `database.py`."""
-
-    clean: bool
-    """Whether no statement was interrupted and no transaction is open."""
-
-    @property
-    def driver(self) -> Any:  # noqa: ANN401 - the driver has no types
-        """The connection object of the driver."""
-        ...
-
-    async def call(
-        self, seconds: float, method: Callable[..., Awaitable[Any]], *args: object, **more: object
-    ) -> Value:
-        """Call a method of the driver with a timeout. Raises the errors of storage/errors.py."""
-        ...
-
-
-class Statements(ABC):
-    """Implements the statements of Queries by `_call`, which chooses the connection."""
-
-    @abstractmethod
-    async def _call(self, method: str, *args: object, **more: object) -> Value:
-        """Call the method of this name on the connection of the driver."""
-
-    async def fetch(self, sql: str, *args: object) -> list[Row]:
-        """Return all rows."""
-        rows: list[Row] = await self._call("fetch", sql, *args)
-        return rows
-
-    async def fetch_row(self, sql: str, *args: object) -> Row | None:
-        """Return the first row, or None without rows."""
-        row: Row | None = await self._call("fetchrow", sql, *args)
-        return row
-
-    async def fetch_value(self, sql: str, *args: object) -> Value:
-        """Return the first column of the first row, or None without rows."""
-        return await self._call("fetchval", sql, *args)
-
-    async def execute(self, sql: str, *args: object) -> str:
-        """Run a statement, or without arguments a script; return the command tag, such as "DELETE 3"."""
-        tag: str = await self._call("execute", sql, *args)
-        return tag
-
-    async def defer_to_commit(self, sql: str, *args: object) -> None:
-        """Run a statement together with the commit of the transaction; immediately if there is none."""
-        await self._call("execute", sql, *args)
-
-    async def execute_with_next(self, script: str) -> None:
-        """Run a script together with the next statement of the transaction; immediately if there is none."""
-        await self._call("execute", script)
-
-    async def copy_binary(
-        self, table: str, columns: tuple[str, ...], source: bytes, *, then: str = "", at_commit: bool = False
-    ) -> None:
-        """COPY rows in PostgreSQL's binary format; all or none are stored.
-
-        `then` is a script that runs with the COPY, in the same round trip; if it fails, no row is stored.
-        `at_commit` sends both together with the commit of the transaction.
-        """
-        del at_commit  # without a transaction each statement commits
-        await self._call("copy_to_table", table, **_copy_options(columns, source, then))
-
 
 _cursors = itertools.count(1)
 
 
-class Session(Statements):
+class Session(Queries):
     """Statements on one connection that is used exclusively."""
 
-    def __init__(
-        self, connection: DriverConnection, seconds: float, depth: int = 0, *, opening: str = ""
-    ) -> None:
+    def __init__(self, connection: Connection, seconds: float, depth: int = 0, *, opening: str = "") -> None:
         self._connection = connection
         self._seconds = seconds
         self._depth = depth
@@ -122,7 +55,7 @@ class Session(Statements):
         """COPY rows in PostgreSQL's binary format; `at_commit` together with the commit."""
         if self._depth and at_commit:
             copy = self._connection.driver.copy_to_table
-            self._at_commit.append(partial(copy, table, **_copy_options(columns, source, then)))
+            self._at_commit.append(partial(copy, table, **copy_options(columns, source, then)))
         else:
             await super().copy_binary(table, columns, source, then=then)
 
@@ -199,30 +132,3 @@ async def _execute_all(statements: Sequence[Callable[[], Awaitable[Any]]]) -> Va
     for statement in statements:
         result = await statement()
     return result
-
-
-def _copy_options(columns: tuple[str, ...], source: bytes, then: str) -> dict[str, Any]:
-    options: dict[str, Any] = {"columns": columns, "source": _SingleChunk(source), "format": "binary"}
-    if then:
-        # The condition ends the script that the driver sends, so `then` needs no round trip of its own.
-        # Statements of one script are one transaction.
-        options["where"] = f"true; {then}"
-    return options
-
-
-class _SingleChunk:
-    """An asynchronous iterator over a single chunk of bytes."""
-
-    __slots__ = ("_chunk",)
-
-    def __init__(self, chunk: bytes) -> None:
-        self._chunk: bytes | None = chunk
-
-    def __aiter__(self) -> "_SingleChunk":
-        return self
-
-    async def __anext__(self) -> bytes:
-        chunk, self._chunk = self._chunk, None
-        if chunk is None:
-            raise StopAsyncIteration
-        return chunk

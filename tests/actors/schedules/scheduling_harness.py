@@ -26,7 +26,7 @@ from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.codecs.reports import MediaAddress
 from motorpool.runtime import Actor, ChildSpec, Deferred, DynamicSpec, Kind, Restart
 from motorpool.storage.database.database import open_database
-from motorpool.storage.database.statements import Statements
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import devices
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.settings import DatabaseSettings
@@ -63,7 +63,7 @@ class KillSwitch:
             raise StorageUnavailable("this server is no more")
 
 
-class InterruptibleDatabase(Statements):
+class InterruptibleDatabase(Queries):
     """The database as one run of the server sees it."""
 
     def __init__(self, inner, kill_switch):
@@ -73,6 +73,10 @@ class InterruptibleDatabase(Statements):
     async def _call(self, method, *args, **more):
         self._kill_switch.check()
         return await self._inner._call(method, *args, **more)
+
+    def stream(self, sql, *args, batch=1000):
+        self._kill_switch.check()
+        return self._inner.stream(sql, *args, batch=batch)
 
     @asynccontextmanager
     async def transaction(self, *, seconds=None):
