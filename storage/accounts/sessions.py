@@ -4,14 +4,12 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import Table
 from motorpool.storage.records import Session
 
 MAX_SESSIONS = 1000
 """Sessions of one user; past it the one that was not used for the longest time is deleted."""
-_COLUMNS = (
-    "id, user_id, created, last_used, expires, origin, token_expires, token_id,"
-    " coalesce(impersonator_id, 0) as impersonator_id, address, user_agent"
-)
+_TABLE = Table("sessions", Session, sort="last_used", keywords=())
 _DELETE_OLDEST = """
     delete from sessions where id in (
         select id from sessions where user_id = $1 order by last_used desc, id offset $2
@@ -25,38 +23,25 @@ async def insert(q: Queries, session: Session) -> list[str]:
     Raises:
         StatementRejected: The user has been deleted.
     """
-    await q.execute(
-        "insert into sessions (id, user_id, created, last_used, expires, origin, token_expires, token_id,"
-        " impersonator_id, address, user_agent) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-        session.id,
-        session.user_id,
-        session.created,
-        session.last_used,
-        session.expires,
-        session.origin,
-        session.token_expires,
-        session.token_id,
-        session.impersonator_id or None,
-        session.address,
-        session.user_agent,
-    )
+    await _TABLE.insert_named(q, session)
     return [row[0] for row in await q.fetch(_DELETE_OLDEST, session.user_id, MAX_SESSIONS)]
 
 
 async def fetch(q: Queries, session_ids: Iterable[str]) -> dict[str, Session]:
     """Return the sessions by id, including expired ones; unknown ids are left out."""
-    sql = f"select {_COLUMNS} from sessions where id = any($1::text[])"  # noqa: S608 - constant names
-    found = [Session(**dict(row.items())) for row in await q.fetch(sql, list(session_ids))]
+    found = await _TABLE.select(q, "where id = any($1::text[])", list(session_ids))
     return {session.id: session for session in found}
 
 
 async def of_user(q: Queries, user_id: int, now: datetime) -> list[Session]:
     """Return the sessions of a user that have not expired, the one used last first."""
-    sql = (
-        f"select {_COLUMNS} from sessions where user_id = $1 and expires > $2"  # noqa: S608 - constant names
-        " and (token_expires is null or token_expires > $2) order by last_used desc, id"
+    return await _TABLE.select(
+        q,
+        "where user_id = $1 and expires > $2 and (token_expires is null or token_expires > $2)"
+        " order by last_used desc, id",
+        user_id,
+        now,
     )
-    return [Session(**dict(row.items())) for row in await q.fetch(sql, user_id, now)]
 
 
 async def touch(q: Queries, session: Session) -> None:

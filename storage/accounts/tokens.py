@@ -6,6 +6,7 @@ from datetime import datetime
 import msgspec
 
 from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import Table
 from motorpool.storage.errors import StatementRejected
 
 MAX_TOKENS = 1000
@@ -42,7 +43,7 @@ class SharedToken(msgspec.Struct, frozen=True):
     expires: datetime
 
 
-_COLUMNS = "id, purpose, user_id, coalesce(issuer_id, 0), parent_id, issued, expires"
+_TABLE = Table("tokens", IssuedToken, sort="issued", keywords=())
 _SHARED = """
     select t.id, t.user_id, coalesce(min(d.device_id), 0), coalesce(min(g.group_id), 0), t.issued, t.expires
     from tokens t
@@ -81,35 +82,25 @@ async def add(transaction: Queries, token: IssuedToken, now: datetime) -> None:
     )
     if count >= MAX_TOKENS:
         raise StatementRejected(f"{MAX_TOKENS} tokens that have not expired are all that a user may have")
-    await transaction.execute(
-        "insert into tokens (id, purpose, user_id, issuer_id, parent_id, issued, expires)"
-        " values ($1, $2, $3, $4, $5, $6, $7)",
-        token.id,
-        token.purpose,
-        token.user_id,
-        token.issuer_id or None,
-        token.parent_id,
-        token.issued,
-        token.expires,
-    )
+    await _TABLE.insert_named(transaction, token)
 
 
 async def fetch(q: Queries, token_id: str) -> IssuedToken | None:
     """Return a token by its id."""
-    row = await q.fetch_row(f"select {_COLUMNS} from tokens where id = $1", token_id)  # noqa: S608 - constant names
-    return None if row is None else IssuedToken(*row.values())
+    found = await _TABLE.select(q, "where id = $1", token_id)
+    return found[0] if found else None
 
 
 async def of_user(q: Queries, user_id: int, now: datetime, *, since: datetime | None) -> list[IssuedToken]:
     """Return the session tokens of a user that have not expired, newest first; none issued before `since`."""
-    rows = await q.fetch(
-        f"select {_COLUMNS} from tokens where user_id = $1 and purpose = 'session' and expires > $2"  # noqa: S608 - constant names
+    return await _TABLE.select(
+        q,
+        "where user_id = $1 and purpose = 'session' and expires > $2"
         " and ($3::timestamptz is null or issued >= $3) order by issued desc, id",
         user_id,
         now,
         since,
     )
-    return [IssuedToken(*row.values()) for row in rows]
 
 
 async def shared_by(q: Queries, user_id: int, now: datetime) -> list[SharedToken]:

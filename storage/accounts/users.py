@@ -87,9 +87,8 @@ async def by_email(q: Queries, email: str, *, lock: bool = False) -> User | None
 
 async def by_address(q: Queries, email: str, *, lock: bool = False) -> User | None:
     """Return the user with this e-mail address; login names are not compared. `lock` as in `Table.fetch`."""
-    sql = f"select {TABLE.select_list()} from users where lower(email) = lower($1){LOCK if lock else ''}"  # noqa: S608 - constant names
-    row = await q.fetch_row(sql, email)
-    return None if row is None else TABLE.from_row(row)
+    found = await TABLE.select(q, f"where lower(email) = lower($1){LOCK if lock else ''}", email)
+    return found[0] if found else None
 
 
 async def set_sharer(q: Queries, user_id: int, sharer_id: int) -> None:
@@ -182,7 +181,5 @@ def _administration(user: User, now: datetime) -> int:
 
 async def oldest_administrator(q: Queries) -> User | None:
     """Return the administrator with the lowest id who is not disabled, or None."""
-    row = await q.fetch_row(
-        f"select {TABLE.select_list()} from users where administrator and not disabled order by id limit 1"  # noqa: S608 - constant names
-    )
-    return None if row is None else TABLE.from_row(row)
+    found = await TABLE.select(q, "where administrator and not disabled order by id limit 1")
+    return found[0] if found else None

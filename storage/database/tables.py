@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from motorpool.storage.database.conditions import Condition, all_of, contains_keyword
-from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.database.queries import Queries, Row, Value
 
 R = TypeVar("R", bound=msgspec.Struct)
 LOCK = " for no key update"
@@ -79,11 +79,18 @@ class Table(Generic[R]):
             Conflict: A unique value is already in use.
             StatementRejected: A reference does not exist, or a value is out of range.
         """
-        row = await q.fetch_row(
-            self._insert_sql, *(self._to_column(record, column) for column in self._stored_columns)
-        )
-        assert row is not None
-        return msgspec.structs.replace(record, id=row[0])
+        row_id = await self._insert(q, record, self._stored_columns)
+        return msgspec.structs.replace(record, id=row_id)
+
+    async def insert_named(self, q: Queries, record: R) -> None:
+        """Store a new row under the id of the record. Raises as `insert`."""
+        await self._insert(q, record, self._columns)
+
+    async def _insert(self, q: Queries, record: R, columns: Sequence[str]) -> Value:
+        names = ", ".join(f'"{column}"' for column in columns)
+        places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
+        sql = f'insert into "{self.name}" ({names}) values ({places}) returning id'  # noqa: S608 - constant names
+        return await q.fetch_value(sql, *(self._to_column(record, column) for column in columns))
 
     async def fetch(self, q: Queries, row_id: int, *, lock: bool = False) -> R | None:
         """Return the record with this id, or None.
@@ -150,6 +157,10 @@ class Table(Generic[R]):
         where, args = self._where(query)
         sql = self._select(exclude_attributes=query.exclude_attributes) + where + self._order(query)
         return [self.from_row(row) for row in await q.fetch(sql, *args)]
+
+    async def select(self, q: Queries, condition: str, *args: object) -> Many[R]:
+        """Return records; `condition` is what follows the name of the table: "where id > $1 order by id"."""
+        return [self.from_row(row) for row in await q.fetch(f"{self._select()} {condition}", *args)]
 
     async def ids(self, q: Queries, query: ListQuery = ListQuery()) -> Many[int]:
         """Return the ids that a query selects, in order."""
@@ -225,12 +236,6 @@ class Table(Generic[R]):
         if column in self._references:
             return value or None
         return value
-
-    @cached_property
-    def _insert_sql(self) -> str:
-        names = ", ".join(f'"{column}"' for column in self._stored_columns)
-        places = ", ".join(f"${number}" for number in range(1, len(self._stored_columns) + 1))
-        return f'insert into "{self.name}" ({names}) values ({places}) returning id'  # noqa: S608 - constant names
 
     def _update_sql(self, changed: Sequence[str]) -> str:
         pairs = ", ".join(f'"{column}" = ${number}' for number, column in enumerate(changed, 2))

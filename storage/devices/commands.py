@@ -10,7 +10,7 @@ import msgspec
 
 from motorpool.storage.accounts import access, links
 from motorpool.storage.database import nodes
-from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
 from motorpool.storage.errors import StatementRejected
 from motorpool.storage.records import Command, QueuedCommand
@@ -174,11 +174,7 @@ async def enqueue(
 
 async def queued_for(q: Queries, device_id: int) -> list[QueuedCommand]:
     """Return the queued commands of a device, oldest first."""
-    rows = await q.fetch(
-        f"select {_QUEUED.select_list()} from queued_commands where device_id = $1 order by id",  # noqa: S608 - constant names
-        device_id,
-    )
-    return [_QUEUED.from_row(row) for row in rows]
+    return await _QUEUED.select(q, "where device_id = $1 order by id", device_id)
 
 
 async def devices_with_queue(q: Queries, device_ids: Sequence[int]) -> set[int]:
@@ -202,13 +198,13 @@ async def next_queued(q: Queries, device_id: int, last: int) -> int | None:
 async def waiting_for(q: Queries, device_id: int) -> list[WaitingCommand]:
     """Return the queued commands of a device with their senders, oldest first."""
     rows = await q.fetch(f"{_WAITING} where q.device_id = $1 order by q.id", device_id)
-    return [_waiting(row) for row in rows]
+    return [WaitingCommand(*row.values()) for row in rows]
 
 
 async def waiting(q: Queries, queued_id: int) -> WaitingCommand | None:
     """Return a queued command with its sender; None if it is not queued."""
     row = await q.fetch_row(f"{_WAITING} where q.id = $1", queued_id)
-    return None if row is None else _waiting(row)
+    return None if row is None else WaitingCommand(*row.values())
 
 
 async def cancel(q: Queries, queued_id: int, now: datetime) -> bool:
@@ -248,7 +244,3 @@ async def expire(q: Queries, now: datetime, run_ids: Sequence[int] = ()) -> int:
     """Remove expired commands, and these steps in any case, from the queues; return how many."""
     tag = await q.execute(_EXPIRE, now, list(run_ids))
     return int(tag.rpartition(" ")[2])
-
-
-def _waiting(row: Row) -> WaitingCommand:
-    return WaitingCommand(*row.values())

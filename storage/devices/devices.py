@@ -28,11 +28,8 @@ def first_known(known: Mapping[str, Device], candidates: Sequence[str]) -> Devic
 
 async def all_by_unique_ids(q: Queries, unique_ids: Sequence[str]) -> dict[str, Device]:
     """Return the devices with these names, by name; unknown names are left out."""
-    rows = await q.fetch(
-        f"select {TABLE.select_list()} from devices where unique_id = any($1::text[])",  # noqa: S608 - constant names
-        list(unique_ids),
-    )
-    return {device.unique_id: device for device in map(TABLE.from_row, rows)}
+    found = await TABLE.select(q, "where unique_id = any($1::text[])", list(unique_ids))
+    return {device.unique_id: device for device in found}
 
 
 async def register(transaction: Queries, unique_ids: Sequence[str], owner_id: int) -> list[Device]:

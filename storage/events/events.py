@@ -88,14 +88,12 @@ async def between(
     q: Queries, device_ids: Iterable[int], start: datetime, end: datetime, *, types: Iterable[str] = ()
 ) -> list[Event]:
     """Return events of devices by time, both ends included; without types all."""
-    wanted = list(types)
-    rows = await q.fetch(
-        f"select {TABLE.select_list()} from events where device_id = any($1::bigint[])"  # noqa: S608 - constant names
-        " and event_time between $2 and $3 and ($4::text[] = '{}' or type = any($4))"
-        " order by event_time, id",
+    return await TABLE.select(
+        q,
+        "where device_id = any($1::bigint[]) and event_time between $2 and $3"
+        " and ($4::text[] = '{}' or type = any($4)) order by event_time, id",
         list(device_ids),
         start,
         end,
-        wanted,
+        list(types),
     )
-    return [TABLE.from_row(row) for row in rows]

@@ -87,18 +87,10 @@ async def device_ids_after(q: Queries, device_id: int, limit: int) -> list[int]:
 
 async def maintenance_of_types(q: Queries, types: Sequence[str]) -> list[Maintenance]:
     """Return the maintenances of these types that have a period, in the order of ids."""
-    rows = await q.fetch(
-        f"select {MAINTENANCE.select_list()} from maintenance"  # noqa: S608 - constant names
-        " where type = any($1::text[]) and period > 0 order by id",
-        list(types),
-    )
-    return [MAINTENANCE.from_row(row) for row in rows]
+    return await MAINTENANCE.select(q, "where type = any($1::text[]) and period > 0 order by id", list(types))
 
 
 async def geofences_with_calendar_events(q: Queries) -> list[Geofence]:
     """Return the geofences with a calendar and a true attribute `calendarEvents`, in the order of ids."""
-    rows = await q.fetch(
-        f"select {GEOFENCES.select_list()} from geofences"  # noqa: S608 - constant names
-        " where calendar_id is not null and attributes @> '{\"calendarEvents\": true}' order by id"
-    )
-    return [GEOFENCES.from_row(row) for row in rows]
+    condition = "where calendar_id is not null and attributes @> '{\"calendarEvents\": true}' order by id"
+    return await GEOFENCES.select(q, condition)
