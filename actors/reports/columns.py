@@ -107,8 +107,13 @@ def _attributes(attributes: Mapping[str, object]) -> str:
     return "  ".join(f"{key}={value}" for key, value in sorted(attributes.items()))
 
 
+def _place(position: Position | None) -> tuple[float, float, str | None] | None:
+    return None if position is None else (position.latitude, position.longitude, position.address)
+
+
 TIME, TEXT, PLACE = Form.TIME, Form.TEXT, Form.PLACE
 DISTANCE, SPEED, VOLUME = Form.DISTANCE, Form.SPEED, Form.VOLUME
+ADDRESS = Column("Address", PLACE, lambda each: _place(each.position), 30)
 
 ROUTE = (
     Column("Valid", Form.SWITCH, lambda each: each.valid, 8),
@@ -117,7 +122,7 @@ ROUTE = (
     Column("Longitude", Form.DEGREES, lambda each: each.longitude),
     Column("Altitude", Form.ALTITUDE, lambda each: each.altitude),
     Column("Speed", SPEED, lambda each: each.speed),
-    Column("Address", PLACE, lambda each: (each.latitude, each.longitude, each.address), 30),
+    Column("Address", PLACE, _place, 30),
     Column("Attributes", TEXT, lambda each: _attributes(each.attributes), 60),
 )
 EVENTS = (
@@ -125,16 +130,7 @@ EVENTS = (
     Column("Type", TEXT, lambda each: each.event.type, 22),
     Column("Geofence Name", TEXT, lambda each: each.geofence or None, 22),
     Column("Maintenance Name", TEXT, lambda each: each.maintenance or None, 22),
-    Column(
-        "Address",
-        PLACE,
-        lambda each: (
-            (each.position.latitude, each.position.longitude, each.position.address)
-            if each.position is not None
-            else None
-        ),
-        30,
-    ),
+    ADDRESS,
     Column("Attributes", TEXT, lambda each: _attributes(each.event.attributes), 60),
 )
 TRIPS = (
@@ -179,16 +175,7 @@ DEVICES = (
     Column("Contact", TEXT, lambda each: each.device.contact, 22),
     Column("Status", TEXT, lambda each: each.device.status, 10),
     Column("Last Update", TIME, lambda each: each.device.last_update, 20),
-    Column(
-        "Address",
-        PLACE,
-        lambda each: (
-            (each.position.latitude, each.position.longitude, each.position.address)
-            if each.position is not None
-            else None
-        ),
-        30,
-    ),
+    ADDRESS,
 )
 
 REPORTS: Mapping[str, Report] = {

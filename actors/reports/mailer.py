@@ -1,6 +1,5 @@
 """Renders the reports that users want by mail, and puts them into the outbox (docs/decisions/0163)."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -14,10 +13,8 @@ from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.render import TooManyRows, render
 from motorpool.actors.reports.settings import ReportSettings
-from motorpool.actors.reports.sources import ReportQuery, Sources
-from motorpool.actors.reports.visibility import select_devices, visible_of
+from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer
 from motorpool.actors.reports.workbook import TooManySheets
-from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.actors.work.polling import PollingActor
 from motorpool.runtime import Kind
 from motorpool.storage.accounts import server, users
@@ -55,24 +52,6 @@ REPORT_MAILER: Kind[None, ReportMailRequested] = Kind("report_mailer")
 
 class _RightEnded(Exception):
     """The user may not have the report any more."""
-
-
-class _UserViewer:
-    """A user who is not waiting for the answer; implements `Viewer`."""
-
-    def __init__(self, sources: Sources, user: User, settings: ServerSettings) -> None:
-        self._sources = sources
-        self.user = user
-        self.preferences: Preferences = preferences_for(user, settings)
-
-    async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
-        """Return the given devices, and the devices in the given groups, that the user may see."""
-        return await select_devices(self._sources.system, self.user, device_ids, group_ids)
-
-    async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
-        """Return which of the devices the user may still see."""
-        visible = await visible_of(self._sources.system, self.user, device_ids)
-        return [device_id for device_id in device_ids if device_id in visible]
 
 
 class ReportMailer(PollingActor[ReportMailRequested]):
@@ -133,7 +112,7 @@ class ReportMailer(PollingActor[ReportMailRequested]):
     async def _mail(self, claimed: RequestedReport, mailed: MailedReport) -> None:
         user, settings = await self._viewer(claimed.user_id)
         sources = self._sources.for_report()
-        viewer = _UserViewer(sources, user, settings)
+        viewer = Viewer(sources.system, user, settings)
         title = ", ".join(report.title for report in WORKBOOKS[mailed.name])
         text, attachments = f"The report you asked for is attached: {title}.\n", []
         content: bytes | None = None
@@ -165,7 +144,7 @@ class ReportMailer(PollingActor[ReportMailRequested]):
             return
         self.context.system.ref(OUTBOX).offer(OutboxFilled())
 
-    async def _content(self, sources: Sources, viewer: _UserViewer, mailed: MailedReport) -> bytes | None:
+    async def _content(self, sources: Sources, viewer: Viewer, mailed: MailedReport) -> bytes | None:
         """Return the workbook; None if it is too large for a mail."""
         reports = WORKBOOKS[mailed.name]
         file = await render(reports, sources, viewer, mailed.query, most_rows=self._settings.most_rows)

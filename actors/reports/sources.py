@@ -1,22 +1,23 @@
 """The data sources of reports, and the user a report is made for."""
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Protocol, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 import trio
 
 from motorpool.actors.geocoding.geocoder import Geocoder
+from motorpool.actors.messages.access import ACCESS, GetMembers, GetVisible, MaySee
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.rules.trip_detection import TripSettings
-from motorpool.actors.words.preferences import Preferences
+from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import System
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
-from motorpool.storage.records import Device, User
+from motorpool.storage.records import Device, ServerSettings, User
 
 _log = logging.getLogger(__name__)
 
@@ -67,32 +68,42 @@ class ReportRules(msgspec.Struct, frozen=True):
     """Litres of the tank; 0: unknown."""
 
 
-class Viewer(Protocol):
-    """The user for whom a report is made."""
+class Viewer:
+    """The user for whom a report is made, and which devices it may cover (docs/reports.md#requests)."""
 
-    @property
-    def user(self) -> User:
-        """The user."""
-        ...
-
-    @property
-    def preferences(self) -> Preferences:
+    def __init__(self, system: System, user: User, settings: ServerSettings) -> None:
+        self.user = user
+        self.preferences = preferences_for(user, settings)
         """Time zone and units."""
-        ...
+        self._system = system
 
-    async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
+    async def select(self, device_ids: Collection[int], group_ids: Collection[int]) -> list[int]:
         """Return the given devices, and the devices in the given groups, that the user may see, in order.
 
         Without either, all devices that the user is linked to.
         """
-        ...
+        access = self._system.ref(ACCESS)
+        if not device_ids and not group_ids:
+            linked: frozenset[int] = await access.ask(GetVisible(self.user.id))
+            return sorted(linked)
+        asked = set(device_ids)
+        for group_id in group_ids:
+            members: frozenset[int] = await access.ask(GetMembers(group_id))
+            asked |= members
+        return sorted(await self._visible(asked))
 
     async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
-        """Return which of the devices the user may still see; called before each batch.
+        """Return which of the devices the user may still see; called before each batch."""
+        visible = await self._visible(device_ids)
+        return [device_id for device_id in device_ids if device_id in visible]
 
-        Raises an error if the user may not see reports any more.
-        """
-        ...
+    async def _visible(self, device_ids: Collection[int]) -> set[int]:
+        """Return which of the devices the user may see; an administrator sees every device that exists."""
+        access = self._system.ref(ACCESS)
+        if self.user.administrator:
+            return {each for each in device_ids if await access.ask(MaySee(0, each))}
+        visible: frozenset[int] = await access.ask(GetVisible(self.user.id))
+        return set(device_ids) & visible
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,6 +23,7 @@ _DISTANCE = (
 )
 TRACK = f"select id, fix_time, latitude, longitude, {_DISTANCE}, speed from positions"  # noqa: S608 - constants
 """The columns of `Fix` in their order."""
+_ROUTE = "select id, fix_time, longitude, latitude from positions"
 
 
 async def stream_track(
@@ -40,13 +41,16 @@ async def stream_track(
 
 
 async def pages_of_track(
-    q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 5000
+    q: Queries, device_id: int, start: datetime, end: datetime, *, select: str = TRACK, batch: int = 5000
 ) -> AsyncGenerator[list[Row], None]:
-    """Yield what `stream_track` does; one statement for a short track, and no connection between pages."""
+    """Yield what `stream_track` does, or other columns; one statement for a short track.
+
+    No connection is kept between pages, however slow the consumer is.
+    """
     after = (start, -1)
     while True:
         rows = await q.fetch(
-            f"{TRACK} where {SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
+            f"{select} where {SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
             device_id,
             after[0],
             end,
@@ -57,6 +61,15 @@ async def pages_of_track(
         if len(rows) < batch:
             return
         after = (rows[-1]["fix_time"], rows[-1]["id"])
+
+
+async def pages_of_route(
+    q: Queries, device_id: int, start: datetime, end: datetime
+) -> AsyncGenerator[list[tuple[float, float]], None]:
+    """Yield longitude and latitude of a device's positions by fix time, page by page as `pages_of_track`."""
+    async with aclosing(pages_of_track(q, device_id, start, end, select=_ROUTE)) as pages:
+        async for rows in pages:
+            yield [(row["longitude"], row["latitude"]) for row in rows]
 
 
 class MotionEvent(NamedTuple):
@@ -124,30 +137,6 @@ async def first_fix_time(q: Queries, device_id: int, start: datetime, end: datet
         end,
     )
     return found
-
-
-async def pages_of_route(
-    q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 5000
-) -> AsyncGenerator[list[tuple[float, float]], None]:
-    """Yield longitude and latitude of a device's positions by fix time.
-
-    No connection is kept between pages, however slow the consumer is.
-    """
-    after = (start, -1)
-    while True:
-        rows = await q.fetch(
-            f"select longitude, latitude, fix_time, id from positions where {SPAN}"  # noqa: S608 - constants
-            f" and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
-            device_id,
-            after[0],
-            end,
-            after[1],
-        )
-        if rows:
-            yield [(row[0], row[1]) for row in rows]
-        if len(rows) < batch:
-            return
-        after = (rows[-1][2], rows[-1][3])
 
 
 class PeriodEnds(NamedTuple):

@@ -10,9 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from motorpool.actors.reports.columns import Report
-from motorpool.actors.reports.sources import ReportQuery
-from motorpool.actors.reports.visibility import select_devices, visible_of
-from motorpool.actors.words.preferences import Preferences, preferences_for
+from motorpool.actors.reports.sources import ReportQuery, Viewer
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -21,7 +19,6 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.api.logins.authentication import confirm_caller
-from motorpool.storage.records import User
 
 _NAMES = {
     "start": "from",
@@ -65,24 +62,14 @@ class PresenceQuery(PeriodQuery, kw_only=True, rename=_parameter_of):
     """Metres around the place."""
 
 
-class CallViewer:
-    """The caller of a request; implements `Viewer`."""
+class CallViewer(Viewer):
+    """The caller of a request."""
 
     def __init__(self, call: Call) -> None:
+        super().__init__(call.context.system, call.caller.user, call.context.server)
         self._call = call
         self._rights_changed = False
         """Whether any right has changed since the request began."""
-        server = call.context.server
-        self.preferences: Preferences = preferences_for(call.caller.user, server)
-
-    @property
-    def user(self) -> User:
-        """The user."""
-        return self._call.caller.user
-
-    async def select(self, device_ids: Sequence[int], group_ids: Sequence[int]) -> list[int]:
-        """Return the given devices, and the devices in the given groups, that the caller may see."""
-        return await select_devices(self._call.context.system, self.user, device_ids, group_ids)
 
     async def still_visible(self, device_ids: Sequence[int]) -> Sequence[int]:
         """Return which of the devices the caller may still see.
@@ -94,11 +81,9 @@ class CallViewer:
         if call.rights_may_have_changed:
             await confirm_caller(call)
             READ_HISTORY.require(call.caller)
+            self.user = call.caller.user
             self._rights_changed = True
-        if not self._rights_changed:
-            return device_ids
-        visible = await visible_of(call.context.system, self.user, device_ids)
-        return [device_id for device_id in device_ids if device_id in visible]
+        return await super().still_visible(device_ids) if self._rights_changed else device_ids
 
 
 def query_of(report: Report) -> type[DeviceQuery]:
