@@ -2,7 +2,6 @@
 
 from motorpool.runtime.actor import Actor, ActorLog, Context
 from motorpool.runtime.clock import Clock, SystemClock
-from motorpool.runtime.dead_letters import DeadLetter, DeadLetters
 from motorpool.runtime.deferred import Deferred, Failure
 from motorpool.runtime.errors import (
     ActorError,
@@ -27,7 +26,7 @@ from motorpool.runtime.specs import ChildSpec, DynamicSpec, Restart, Strategy, S
 from motorpool.runtime.system import System
 from motorpool.runtime.timer_heap import Timer
 from motorpool.runtime.timers import Timers
-from motorpool.runtime.topic import Forwarding, Listener, Subscription, Topic, TopicName
+from motorpool.runtime.topic import Subscription, Topic, TopicName
 from motorpool.runtime.tree import open_system
 
 __all__ = [
@@ -43,16 +42,12 @@ __all__ = [
     "ChildSpec",
     "Clock",
     "Context",
-    "DeadLetter",
-    "DeadLetters",
     "Deferred",
     "DynamicSpec",
     "Failure",
-    "Forwarding",
     "Kind",
     "KindTotals",
     "Lagged",
-    "Listener",
     "LoopStalls",
     "MailboxFull",
     "MailboxStatistics",

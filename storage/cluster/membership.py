@@ -4,6 +4,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 
 import trio
@@ -62,33 +63,24 @@ async def open_membership(
             await membership.leave()
 
 
+@dataclass
 class _Membership:
-    def __init__(
-        self,
-        database: Database,
-        cluster: str | None,
-        release: str,
-        on_dead: Callable[[], None],
-        on_time: Callable[[datetime, float], None],
-        address: str | None,
-        key: str | None,
-    ) -> None:
-        self._database = database
-        self._cluster = cluster
-        self._release = release
-        self._on_dead = on_dead
-        self._on_time = on_time
-        self._address = address
-        self._key = key
-        self._node = 0
+    database: Database
+    cluster: str | None
+    release: str
+    on_dead: Callable[[], None]
+    on_time: Callable[[datetime, float], None]
+    address: str | None
+    key: str | None
+    node: int = 0
 
     async def run(self, task_status: trio.TaskStatus[int]) -> None:
         """Join, then renew the row until the server ends or is declared dead."""
-        async with self._database.session() as session:
-            self._node = await self._join(session)
-            if self._cluster is not None:
+        async with self.database.session() as session:
+            self.node = await self._join(session)
+            if self.cluster is not None:
                 await self._renew_once(session)
-            task_status.started(self._node)
+            task_status.started(self.node)
             with suppress(StorageError):
                 await self._renew(session)
                 return
@@ -96,8 +88,8 @@ class _Membership:
             _log.warning("the connection that says that this server lives is lost; connecting again")
             await trio.sleep(RETRY_SECONDS)
             with suppress(StorageError):
-                async with self._database.session() as session:
-                    await nodes.lock(session, self._cluster)
+                async with self.database.session() as session:
+                    await nodes.lock(session, self.cluster)
                     await self._renew(session)
                     return
 
@@ -105,8 +97,8 @@ class _Membership:
         """Record that this server has ended, if the database answers soon."""
         with trio.move_on_after(LEAVE_SECONDS) as leaving, suppress(StorageError):
             leaving.shield = True
-            if self._node:
-                await nodes.leave(self._database, self._node)
+            if self.node:
+                await nodes.leave(self.database, self.node)
 
     async def _join(self, session: Queries) -> int:
         deadline = trio.current_time() + WAIT_SECONDS
@@ -114,11 +106,11 @@ class _Membership:
             try:
                 return await nodes.join(
                     session,
-                    self._cluster,
+                    self.cluster,
                     socket.gethostname(),
-                    self._release,
-                    address=self._address,
-                    key=self._key,
+                    self.release,
+                    address=self.address,
+                    key=self.key,
                 )
             except SetupFailed:
                 if trio.current_time() > deadline:
@@ -133,17 +125,17 @@ class _Membership:
             if renewed - before > nodes.SILENT_SECONDS:
                 # The database may have stood still, for the others as well: they have not renewed theirs yet.
                 began = renewed
-            if self._cluster is not None and renewed - began > SETTLED_SECONDS:
-                for dead in await nodes.declare_dead(session, self._node):
+            if self.cluster is not None and renewed - began > SETTLED_SECONDS:
+                for dead in await nodes.declare_dead(session, self.node):
                     _log.warning("server %d has not been seen for %g s: it is dead", dead, nodes.LIFE_SECONDS)
-            await trio.sleep(RENEW_ALONE_SECONDS if self._cluster is None else RENEW_SECONDS)
+            await trio.sleep(RENEW_ALONE_SECONDS if self.cluster is None else RENEW_SECONDS)
         _log.critical("other servers have declared this one dead, as if it were frozen: it starts anew")
-        self._on_dead()
+        self.on_dead()
 
     async def _renew_once(self, session: Queries) -> bool:
         """Renew the row; return False if this server has been declared dead."""
         began = trio.current_time()
-        now = await nodes.renew(session, self._node)
-        if now is not None and self._cluster is not None:
-            self._on_time(now, trio.current_time() - began)
+        now = await nodes.renew(session, self.node)
+        if now is not None and self.cluster is not None:
+            self.on_time(now, trio.current_time() - began)
         return now is not None
