@@ -430,5 +430,5 @@ async def test_a_pager_gets_the_text_for_the_number(web_server):
 """,
     )
     scratch.assert_follows("a notificator", "pager")
-    others = ("tests/actors/deliveries/test_push.py", "tests/api/program/test_settings.py")
+    others = ("tests/actors/deliveries/test_push.py", "tests/api/test_settings.py")
     assert scratch.run_tests("tests/actors/deliveries/test_pager.py", *others) > 20
