@@ -13,10 +13,6 @@ from motorpool.storage.database.queries import Queries
 
 _LOCK = 0x6D70_7463
 """The advisory lock of the server that enters updates."""
-_INSERT_UPDATES = """
-    insert into ticket_command_news (company_id, ticket_id, command_id, user_id, attributes)
-    select company_id, ticket_id, id, {user}, attributes || $1 from {source}
-"""
 
 
 class CommandUpdate(NamedTuple):
@@ -74,35 +70,21 @@ async def note(
     `over`: nothing more will come; `same`: how it was handed over may not be in the history yet.
     """
     if becomes == "over":
-        changed = "with changed as (delete from ticket_commands where id = $2 returning *)"
-        await q.execute(
-            changed + _INSERT_UPDATES.format(user="0", source="changed"), dict(attributes), row_id
-        )
+        await q.execute(_noting("delete from ticket_commands where id = $2"), dict(attributes), row_id)
         return
     changed = (
-        "with changed as (update ticket_commands set changed_at = $3,"
-        " status = case when $4 then 'sent' else status end where id = $2 returning *)"
+        "update ticket_commands set changed_at = $3, status = case when $4 then 'sent' else status end"
+        " where id = $2"
     )
-    await q.execute(
-        changed + _INSERT_UPDATES.format(user="0", source="changed"),
-        dict(attributes),
-        row_id,
-        now,
-        becomes == "sent",
-    )
+    await q.execute(_noting(changed), dict(attributes), row_id, now, becomes == "sent")
 
 
 async def note_removed(
     q: Queries, queued_command_id: int, user_id: int, attributes: Mapping[str, Any]
 ) -> None:
     """Store that a user has removed a command from a queue, in the transaction that does."""
-    gone = "with gone as (delete from ticket_commands where queued_command_id = $2 returning *)"
-    await q.execute(
-        gone + _INSERT_UPDATES.format(user="$3::bigint", source="gone"),
-        dict(attributes),
-        queued_command_id,
-        user_id,
-    )
+    gone = "delete from ticket_commands where queued_command_id = $2"
+    await q.execute(_noting(gone, user="$3::bigint"), dict(attributes), queued_command_id, user_id)
 
 
 async def note_lost(
@@ -120,26 +102,31 @@ async def note_lost(
     `silent_before` are forgotten.
     """
     await q.execute(
-        _lost("status = 'sending' and changed_at < $2")
-        + _INSERT_UPDATES.format(user="0", source="gone")
-        + " where not exists (select from ticket_command_news news where news.command_id = gone.id)",
+        _noting(_lost("status = 'sending' and changed_at < $2"))
+        + " where not exists (select from ticket_command_news news where news.command_id = changed.id)",
         dict(unknown),
         sent_before,
     )
-    await q.execute(
-        _lost("status = 'queued' and not exists (select from queued_commands where id = queued_command_id)")
-        + _INSERT_UPDATES.format(user="0", source="gone"),
-        dict(removed),
-    )
-    await q.execute(_lost("status = 'sent' and changed_at < $1") + " select from gone", silent_before)
+    gone = "status = 'queued' and not exists (select from queued_commands where id = queued_command_id)"
+    await q.execute(_noting(_lost(gone)), dict(removed))
+    await q.execute(_lost("status = 'sent' and changed_at < $1"), silent_before)
 
 
 def _lost(condition: str) -> str:
     # Rows whose ticket is being deleted are left.
     return (
-        "with gone as (delete from ticket_commands where id in ("  # noqa: S608 - constants
-        f"select id from ticket_commands where {condition} for update skip locked) returning *)"
+        "delete from ticket_commands where id in ("  # noqa: S608 - constants
+        f"select id from ticket_commands where {condition} for update skip locked)"
     )
+
+
+def _noting(change: str, *, user: str = "0") -> str:
+    """Return a statement that changes rows of commands, and stores an update with `$1` for each of them."""
+    return f"""
+        with changed as ({change} returning *)
+        insert into ticket_command_news (company_id, ticket_id, command_id, user_id, attributes)
+        select company_id, ticket_id, id, {user}, attributes || $1 from changed
+    """  # noqa: S608 - constants
 
 
 async def try_lock(transaction: Queries) -> bool:
