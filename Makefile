@@ -19,7 +19,6 @@ run: install
 # At length, with what need not run at each change and many examples of each property: make test-long.
 # Bytecode is kept even where the environment forbids it: else each run compiles everything anew.
 test: install
-	$(BIN)/python api/console/build.py run test
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(PROCESSES) $(if $(SEED),--shuffle $(SEED)) $(PYTEST)
 
 test-long: override PYTEST += --long

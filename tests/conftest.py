@@ -202,6 +202,7 @@ MEMORY_BYTES = 8 << 30
 """What it must have room for, which is several times what a run holds at a time."""
 SLOW_FIRST = (
     "journeys/test_schemathesis.py",
+    "api/console/test_vitest.py",
     "journeys/test_players.py",
     "journeys/test_console.py",
     "api/test_permission_walk.py",
