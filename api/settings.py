@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
-from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT
-from motorpool.actors.geocoding.geocoders import PROVIDERS
+from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.settings import FleetSettings
 from motorpool.api.login_settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
 from motorpool.storage.settings import DatabaseSettings, PostgresSettings
@@ -128,37 +127,6 @@ class HttpSettings:
     """Open /api/socket of one client address (IPv6: one /64 network); more are refused with 429."""
     socket_queue: Annotated[int, Meta(ge=10)] = 1000
     """Batches kept for a slow /api/socket client before it is notified that it lags."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GeocoderSettings:
-    """Who knows the addresses of places."""
-
-    type: Annotated[str | None, Meta(extra={"choices": tuple(sorted(PROVIDERS))})] = None
-    """Kind of the geocoder; with it addresses are looked up."""
-    url: Annotated[str | None, Meta(extra={"form": "service"})] = None
-    """Address of a geocoder of your own; unset: the public one of that kind."""
-    key: Annotated[str | None, Meta(extra={"secret": True})] = None
-    """The key it gave you."""
-    language: str | None = None
-    """Language of addresses: `de`; unset: the geocoder's choice."""
-    format: str = DEFAULT_FORMAT
-    """Form of an address: %h house, %r road, %t settlement, %u suburb, %d district, %s state, %c country, %p
-    postcode, %f as the geocoder writes it."""
-    cache_size: Annotated[int, Meta(ge=1, le=1_000_000, extra={"unit": "places"})] = 10_000
-    """Addresses that are remembered."""
-    per_second: Annotated[float, Meta(ge=0)] = 1.0
-    """Questions a second at most, as the public Nominatim demands; 0 is no limit."""
-    seconds: Annotated[float, Meta(ge=1, le=60, extra={"unit": "s"})] = 10.0
-    """An address is found within this, waiting in line included."""
-    on_request: bool = True
-    """Whether reports look up addresses that positions lack."""
-    request_seconds: Annotated[float, Meta(ge=0, le=300, extra={"unit": "s"})] = 10.0
-    """A report waits at most this long for addresses, and leaves out those that were not found."""
-    positions: bool = False
-    """Whether each stored position gets an address, shortly after it was stored."""
-    reuse_metres: Annotated[float, Meta(ge=0, le=100_000, extra={"unit": "m"})] = 0.0
-    """A position this close to the device's last one with an address gets the same address."""
 
 
 @dataclass(frozen=True, kw_only=True)

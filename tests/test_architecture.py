@@ -11,7 +11,7 @@ from typing import Any
 
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.forwarding.settings import ForwardSettings
-from motorpool.actors.geocoding.geocoder import GeocoderService
+from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
@@ -50,7 +50,7 @@ def render_tree() -> list[tuple[str, str]]:
         data=Path(tempfile.gettempdir()),
         forward=ForwardSettings(url="https://example.org"),
     )
-    outgoing = OutgoingServices(geocoder=GeocoderService(positions=True))
+    outgoing = OutgoingServices(geocoder=GeocoderSettings(type="nominatim", positions=True))
     tree = fleet_tree(
         None,  # type: ignore[arg-type]
         settings,

@@ -11,7 +11,8 @@ from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.deliveries.notificators.sms import Sms
 from motorpool.actors.deliveries.webhook import Webhooks
-from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
+from motorpool.actors.geocoding.geocoder import Geocoder
+from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.http.address_guard import OwnServer
 from motorpool.actors.http.http import OutgoingHttp
 
@@ -25,7 +26,7 @@ class OutgoingServices:
     Args:
         allow: private networks that URLs of users may lead to, in CIDR notation.
         own: the addresses of this server, which URLs of users may not lead to.
-        geocoder: the geocoder; without one `geocoder` is None.
+        geocoder: the geocoder; without one, or without its type, `geocoder` is None.
         version: version of the program, sent to webhooks.
         monotonic: the clock of the rate limits.
         shared: counts text messages of all servers of a cluster; None without a cluster.
@@ -37,7 +38,7 @@ class OutgoingServices:
         *,
         allow: tuple[str, ...] = (),
         own: OwnServer | None = None,
-        geocoder: GeocoderService | None = None,
+        geocoder: GeocoderSettings | None = None,
         version: str = "",
         monotonic: Callable[[], float] = trio.current_time,
         shared: SharedAttempts | None = None,
@@ -52,7 +53,9 @@ class OutgoingServices:
             shared=shared,
         )
         self.ticket_webhooks = self._webhooks(allow, own, version)
-        self.geocoder = Geocoder(self.http, geocoder, monotonic) if geocoder is not None else None
+        self.geocoder = None
+        if geocoder is not None and geocoder.type is not None:
+            self.geocoder = Geocoder(self.http, geocoder, monotonic)
         self.notificators: dict[str, Notificator] = {
             each.name: each(sections.get(each.name, each.settings and each.settings()), network)
             for each in NOTIFICATORS

@@ -2,12 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import trio
 
-from motorpool.actors.geocoding.addresses import DEFAULT_FORMAT, Address, format_address
+from motorpool.actors.geocoding.addresses import Address, format_address
 from motorpool.actors.geocoding.geocoders import PROVIDERS
+from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.http.response import HttpResponse
@@ -24,42 +24,13 @@ Place = tuple[float, float]
 """Latitude and longitude, in degrees."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class GeocoderService:
-    """The geocoder, its form of address and its limits."""
-
-    type: str = "nominatim"
-    """One of PROVIDERS."""
-    url: str = field(default="", repr=False)
-    """URL of the operator's own service; empty for the public service of the provider."""
-    key: str = field(default="", repr=False)
-    """API key, where the provider needs one."""
-    language: str = ""
-    """Language of the addresses, such as "de"; empty for the provider's default."""
-    format: str = DEFAULT_FORMAT
-    """Template of `format_address`."""
-    cache_size: int = 10_000
-    """Places kept in memory; default 10,000."""
-    per_second: float = 1.0
-    """Requests a second at most; 0 for no limit. Default 1, as the public Nominatim demands."""
-    seconds: float = 10.0
-    """For one look-up, the wait for the rate limit included; default 10."""
-    on_request: bool = True
-    """Whether `addresses` looks up places; default true."""
-    request_seconds: float = 10.0
-    """For all places of one call of `addresses`; default 10."""
-    positions: bool = False
-    """Whether stored positions get addresses (actors/geocoding/position_addresses.py); default false."""
-    reuse_metres: float = 0.0
-    """A position this close to the device's last one with an address has the same; default 0."""
-
-
 class Geocoder:
     """Looks up each place once, however many callers wait for it, within the rate limit."""
 
-    def __init__(self, http: OutgoingHttp, service: GeocoderService, monotonic: Callable[[], float]) -> None:
+    def __init__(self, http: OutgoingHttp, service: GeocoderSettings, monotonic: Callable[[], float]) -> None:
         self._http = http
         self.service = service
+        assert service.type is not None
         self._provider = PROVIDERS[service.type]
         self._monotonic = monotonic
         self._cache: OrderedDict[Place, str] = OrderedDict()

@@ -7,7 +7,7 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.geocoding.geocoder import GeocoderService
 from motorpool.actors.http.address_guard import OwnServer
-from motorpool.api.settings import GeocoderSettings, Settings
+from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
 from motorpool.runtime import Clock
 
@@ -19,7 +19,7 @@ def build_outgoing_services(
     return OutgoingServices(
         allow=settings.webhook.allow,
         own=_own_server(settings),
-        geocoder=_geocoder(settings.geocoder),
+        geocoder=settings.geocoder,
         version=program_version(),
         monotonic=clock.monotonic,
         shared=shared,
@@ -32,22 +32,3 @@ def _own_server(settings: Settings) -> OwnServer:
     hosts = (public.hostname, settings.public.host, settings.device.host)
     ports = {80, 443, settings.address[1], public.port or 443}
     return OwnServer(tuple(host for host in hosts if host), frozenset(ports))
-
-
-def _geocoder(settings: GeocoderSettings) -> GeocoderService | None:
-    if settings.type is None:
-        return None
-    return GeocoderService(
-        type=settings.type,
-        url=settings.url or "",
-        key=settings.key or "",
-        language=settings.language or "",
-        format=settings.format,
-        cache_size=settings.cache_size,
-        per_second=settings.per_second,
-        seconds=settings.seconds,
-        on_request=settings.on_request,
-        request_seconds=settings.request_seconds,
-        positions=settings.positions,
-        reuse_metres=settings.reuse_metres,
-    )

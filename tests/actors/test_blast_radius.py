@@ -10,7 +10,7 @@ from tests.runtime.actor_testing import Broken, Probe
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.forwarding.settings import ForwardSettings
 from motorpool.actors.gateway.settings import DeviceSettings, PortSettings
-from motorpool.actors.geocoding.geocoder import GeocoderService
+from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.auth.password_resets import PASSWORD_RESETS
@@ -86,7 +86,9 @@ def whole_tree(tmp_path, free_port):
         forward=ForwardSettings(url="http://127.0.0.1:9/"),
     )
     services = (ChildSpec(kind=PASSWORD_RESETS, factory=Probe), TaskSpec(name="http", factory=Probe))
-    outgoing = OutgoingServices(geocoder=GeocoderService(url="http://127.0.0.1:9/", positions=True))
+    outgoing = OutgoingServices(
+        geocoder=GeocoderSettings(type="nominatim", url="http://127.0.0.1:9/", positions=True)
+    )
     record = tmp_path / "traffic"
     return lambda database: poisonable(
         fleet_tree(database, settings, outgoing=outgoing, services=services, record=record)

@@ -7,7 +7,8 @@ import pytest
 import trio
 import trio.testing
 
-from motorpool.actors.geocoding.geocoder import MAX_CONCURRENT, Geocoder, GeocoderService
+from motorpool.actors.geocoding.geocoder import MAX_CONCURRENT, Geocoder
+from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import GEOCODER_REQUESTS
@@ -19,7 +20,9 @@ ANSWER = {
 
 
 def geocoder(server, monotonic=trio.current_time, **fields):
-    service = GeocoderService(**{"url": server.url + "/reverse", "per_second": 0, **fields})
+    service = GeocoderSettings(
+        **{"type": "nominatim", "url": server.url + "/reverse", "per_second": 0, **fields}
+    )
     return Geocoder(OutgoingHttp(), service, monotonic)
 
 
@@ -138,7 +141,9 @@ async def test_what_cannot_be_read_is_said_so_in_one_line(web_server, body):
 
 
 async def test_a_geocoder_that_hangs_costs_its_patience(hanging_port):
-    service = GeocoderService(url=f"http://127.0.0.1:{hanging_port}/?key=secret", seconds=0.05)
+    service = GeocoderSettings(
+        type="nominatim", url=f"http://127.0.0.1:{hanging_port}/?key=secret", seconds=0.05
+    )
     asking = Geocoder(OutgoingHttp(), service, trio.current_time)
     with pytest.raises(Unreachable) as caught:
         await asking.address(0, 0)
@@ -222,7 +227,9 @@ async def test_places_are_left_out_when_the_geocoder_fails_or_is_too_slow(web_se
     assert len(server.asked) <= 1 + MAX_CONCURRENT
     slow = Geocoder(
         OutgoingHttp(),
-        GeocoderService(url=f"http://127.0.0.1:{hanging_port}/", per_second=0, request_seconds=0.05),
+        GeocoderSettings(
+            type="nominatim", url=f"http://127.0.0.1:{hanging_port}/", per_second=0, request_seconds=0.05
+        ),
         trio.current_time,
     )
     assert await slow.addresses(places) == [None] * 100
@@ -244,4 +251,4 @@ async def test_nothing_is_looked_up_for_reports_where_that_is_switched_off(nomin
 
 
 def test_a_service_shows_none_of_its_secrets():
-    assert "secret" not in repr(GeocoderService(url="https://secret", key="secret"))
+    assert "secret" not in repr(GeocoderSettings(type="nominatim", url="https://secret", key="secret"))

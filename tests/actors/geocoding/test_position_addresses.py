@@ -10,8 +10,9 @@ import pytest
 from motorpool.actors.devices.directory import Directory
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append, PositionWriter
 from motorpool.actors.geocoding import position_addresses
-from motorpool.actors.geocoding.geocoder import Geocoder, GeocoderService
+from motorpool.actors.geocoding.geocoder import Geocoder
 from motorpool.actors.geocoding.position_addresses import FAILURE_SECONDS, PositionAddresses
+from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.http.http import OutgoingHttp
 from motorpool.actors.messages.counters import ADDRESSES_SKIPPED
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
@@ -51,7 +52,9 @@ def addressing(tree, database, nominatim, clock):
     """`async with addressing(reuse_metres=50) as system:` writer, directory and the actor."""
 
     def start(**fields):
-        service = GeocoderService(url=nominatim.url, **{"per_second": 0, "seconds": 60.0, **fields})
+        service = GeocoderSettings(
+            type="nominatim", url=nominatim.url, **{"per_second": 0, "seconds": 60.0, **fields}
+        )
         return tree(
             ChildSpec(
                 kind=POSITION_WRITER,
