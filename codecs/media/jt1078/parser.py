@@ -226,9 +226,9 @@ class Jt1078Parser:
         if pending.is_audio:
             coding = AUDIO_CODINGS.get(pending.payload_type)
             pieces = [payload] if coding is AudioCoding.AAC else split_hisilicon(payload)
-            found += [
-                AccessUnit(pending.channel, coding, False, pending.timestamp, piece) for piece in pieces
-            ]
+            for piece in pieces:  # a comprehension costs more for one piece, as most packets have
+                unit = AccessUnit(pending.channel, coding, False, pending.timestamp, piece)
+                found.append(unit)
             return
         if pending.data_type == 0 or pending.coding is None:
             if pending.coding is None:
