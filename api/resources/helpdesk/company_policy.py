@@ -95,10 +95,7 @@ class CompanyPolicy(LinkedPolicy[R]):
 
     async def require_write(self, call: Call, transaction: Queries, record: R) -> None:
         """Refuse users who are linked to the company and nothing more."""
-        await self._require_standing(call, transaction, company_of(record))
-
-    async def _require_standing(self, call: Call, transaction: Queries, company_id: int) -> None:
-        membership = await membership_of(call, company_id, transaction)
+        membership = await membership_of(call, company_of(record), transaction)
         if not self.agents_write:
             require_manager(membership)
             return
@@ -117,7 +114,7 @@ class CompanyPolicy(LinkedPolicy[R]):
             if company_id != company_of(old):
                 raise BadRequest("companyId: cannot be changed")
         else:
-            await self._require_standing(call, transaction, company_id)
+            await self.require_write(call, transaction, new)
             if not await companies.lock_configuration(transaction, company_id):
                 raise no_company()
             await self._check_count(transaction, company_id)

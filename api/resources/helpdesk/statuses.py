@@ -69,18 +69,13 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
         unknown = await configuration_uses.unknown_statuses(transaction, new.company_id, wanted)
         if unknown:
             raise BadRequest(f"attributes.{NEXT}: no such status in the company: {unknown[0]}")
-        return replaced_next(new, wanted)
+        return msgspec.structs.replace(new, attributes={**new.attributes, NEXT: wanted})
 
     async def delete(self, call: Call, transaction: Queries, old: TicketStatus) -> None:
         """Delete; no status leads to it any more. Warns of those that have become final."""
         await super().delete(call, transaction, old)
         final = await configuration_uses.forget_status(transaction, old.company_id, old.id)
         call.warning = ", ".join(f"status {each} is final now" for each in final)
-
-
-def replaced_next(status: TicketStatus, following: list[int]) -> TicketStatus:
-    """Return the status with other statuses to follow."""
-    return msgspec.structs.replace(status, attributes={**status.attributes, NEXT: following})
 
 
 STATUSES = Resource(

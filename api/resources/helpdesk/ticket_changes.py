@@ -152,16 +152,14 @@ async def change_ticket(
             await _keep_status(transaction, outcome)
         changes = await write(transaction, [Change(facts, outcome)], now, call.context.helpdesk.ticket_mails)
         written = changes[0].outcome
-        answered = _comment_of(written) if shows_comment else written.ticket
+        answered: Ticket | TicketEvent = written.ticket
+        if shows_comment:
+            answered = next(entry for entry in written.entries if entry.type == "comment")
         body = json_of(answered)
         await request.store(transaction, body, answered)
         return answer_of(body, written.ticket), changes
 
     return await serve_once(call, serve)
-
-
-def _comment_of(outcome: Outcome) -> TicketEvent:
-    return next(entry for entry in outcome.entries if entry.type == "comment")
 
 
 def _require_versions(call: Call, ticket: Ticket, version: int) -> None:
