@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms, put
+from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.gl200.fields import (
     STATES,
     add_battery_level,
@@ -15,8 +16,8 @@ from motorpool.codecs.devices.gl200.fields import (
     real,
     working_time,
 )
-from motorpool.codecs.devices.gl200.record import Message, Place, find_location, read_location
-from motorpool.codecs.devices.network import access_point, cell_tower, network_of
+from motorpool.codecs.devices.gl200.record import Message, find_location, read_location
+from motorpool.codecs.devices.network import access_point, cell_tower
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
@@ -43,7 +44,7 @@ _ACCESSORY_ITEMS: Final[tuple[tuple[str, Callable[[str], Any]], ...]] = (
 )
 
 
-def _read_located(message: Message, start: int) -> list[Place]:
+def _read_located(message: Message, start: int) -> list[Draft]:
     """Go to the first location from a field on, and read it; return nothing where there is none."""
     fields = message.fields
     at = find_location(fields.values, fields.at + start)
@@ -164,7 +165,7 @@ def _read_network(message: Message, reports: list[Report]) -> None:
         level = values[first_cell - 1]
     if _LEVEL.fullmatch(level):
         add_battery_level(message.attributes, level)
-    message.report([Place(network=network_of(towers, points))], reports)
+    message.report([Draft(towers=towers, points=points)], reports)
 
 
 def _is_cell(values: Sequence[str]) -> bool:

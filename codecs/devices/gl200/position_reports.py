@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import put
+from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.gl200.fields import (
     add_analog,
     add_battery_level,
@@ -16,7 +17,7 @@ from motorpool.codecs.devices.gl200.fields import (
     real,
     working_time,
 )
-from motorpool.codecs.devices.gl200.record import Message, Place, find_location, is_location, read_location
+from motorpool.codecs.devices.gl200.record import Message, find_location, is_location, read_location
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
@@ -71,7 +72,7 @@ def read_fri(message: Message, reports: list[Report]) -> None:
     message.report(places, reports)
 
 
-def _read_tail(attributes: dict[str, Any], rest: Sequence[str], place: Place, report_type: int) -> None:
+def _read_tail(attributes: dict[str, Any], rest: Sequence[str], place: Draft, report_type: int) -> None:
     if len(rest) >= _VEHICLE_FIELDS and (not rest[1] or working_time(rest[1]) is not None):
         _read_vehicle_tail(attributes, rest)
         return

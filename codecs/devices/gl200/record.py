@@ -7,18 +7,18 @@ from datetime import datetime
 from typing import Any
 
 from motorpool.codecs.devices.attributes import put
+from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.gl200.fields import (
     hexadecimal,
     put_kilometres,
     real,
     time_of,
 )
-from motorpool.codecs.devices.network import access_point, cell_tower, network_of
+from motorpool.codecs.devices.network import access_point, cell_tower
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import PositionReport, Report
 from motorpool.codecs.text_fields import TextFields
-from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
 LOCATION_FIELDS = 11
 """Of a location up to its cell."""
@@ -30,22 +30,6 @@ _ADDRESS = re.compile(r"[0-9A-Fa-f]{12}")
 _SMALL = re.compile(r"-?[0-9]{0,5}(?:\.[0-9]{0,3})?")
 _COUNTRY_CODE_DIGITS = (3, 4)
 _HAS_SATELLITES, _HAS_TRIGGER = 1, 2
-
-
-@dataclass(slots=True)
-class Place:
-    """One location of a message."""
-
-    attributes: dict[str, Any] = field(default_factory=dict)
-    located: bool = False
-    latitude: float = 0.0
-    longitude: float = 0.0
-    altitude: float = 0.0
-    speed: float = 0.0
-    """Knots."""
-    course: float = 0.0
-    time: datetime | None = None
-    network: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -63,7 +47,7 @@ class Message:
     receipt: bytes | None
     attributes: dict[str, Any] = field(default_factory=dict)
 
-    def report(self, places: Sequence[Place], reports: list[Report]) -> None:
+    def report(self, places: Sequence[Draft], reports: list[Report]) -> None:
         """Append a report for each place, the last with the attributes of the message; one without a location
         where there is no place.
         """
@@ -73,34 +57,15 @@ class Message:
         if self.ignores_fix_time:
             places = places[-1:]
         reports += [self._report(place, common | place.attributes, None) for place in places[:-1]]
-        last = places[-1] if places else Place()
+        last = places[-1] if places else Draft()
         reports.append(self._report(last, common | last.attributes | self.attributes, self.receipt))
 
-    def _report(self, place: Place, attributes: dict[str, Any], receipt: bytes | None) -> PositionReport:
-        if not place.located:
-            return PositionReport(
-                attributes,
-                self.send_time or place.time,
-                located=False,
-                network=place.network,
-                archived=self.is_archived,
-                receipt=receipt,
-            )
-        fix_time = self.send_time if self.ignores_fix_time and self.send_time is not None else place.time
-        return PositionReport(
-            attributes,
-            self.send_time or fix_time,
-            fix_time,
-            valid=True,
-            latitude=place.latitude,
-            longitude=place.longitude,
-            altitude=place.altitude,
-            speed=place.speed,
-            course=place.course,
-            network=place.network,
-            archived=self.is_archived,
-            receipt=receipt,
-        )
+    def _report(self, place: Draft, attributes: dict[str, Any], receipt: bytes | None) -> PositionReport:
+        place.attributes, place.archived, place.valid = attributes, self.is_archived, True
+        if self.ignores_fix_time and self.send_time is not None:
+            place.fix_time = self.send_time
+        place.device_time = self.send_time or place.fix_time
+        return place.report(receipt) if place.located else place.report_without_place(receipt)
 
 
 def is_location(values: Sequence[str], at: int) -> bool:
@@ -132,7 +97,7 @@ def find_location(values: Sequence[str], start: int) -> int:
     return empty
 
 
-def read_location(message: Message, *, has_mask: bool = False) -> Place:
+def read_location(message: Message, *, has_mask: bool = False) -> Draft:
     """Read a location and the field behind its cell.
 
     Args:
@@ -144,22 +109,21 @@ def read_location(message: Message, *, has_mask: bool = False) -> Place:
         CodecError: the fields are no location.
     """
     fields = message.fields
-    place = Place()
+    place = Draft()
     hdop, speed, course, altitude = (real(fields.take()) for _ in range(4))
     longitude, latitude, time = fields.take(), fields.take(), fields.take()
     put(place.attributes, "hdop", hdop)
-    place.speed = (speed or 0.0) * KNOTS_PER_KMH
-    place.course = course if course is not None and 0 <= course <= 360 else 0.0
+    place.set_motion(speed or 0.0, 0.0 if course is None else course)
     place.altitude = altitude or 0.0
-    place.time = time_of(time)
+    place.fix_time = time_of(time)
     if longitude and latitude:
         east, north = real(longitude), real(latitude)
         if east is None or north is None:
             raise CodecError("coordinates that are no numbers")
-        place.latitude, place.longitude = checked_coordinates(north, east)
-        place.located = bool(place.time is not None and (hdop or north or east))
-    points = _read_access_points(fields)
-    place.network = network_of((_read_cell(fields),), points)
+        place.set_place(north, east)
+        place.located = bool(place.fix_time is not None and (hdop or north or east))
+    place.points = _read_access_points(fields)
+    place.towers = [_read_cell(fields)]
     if message.model.startswith("GL5") and has_mask:
         fields.skip(2)  # strength and errors of the signal
     if fields.remaining and not (has_mask and message.model == "GL320M"):
@@ -188,7 +152,7 @@ def _read_cell(fields: TextFields) -> dict[str, Any] | None:
     return None if None in (mcc, mnc) or lac is None or number is None else cell_tower(mcc, mnc, lac, number)
 
 
-def _read_appended(place: Place, fields: TextFields, *, has_mask: bool) -> None:
+def _read_appended(place: Draft, fields: TextFields, *, has_mask: bool) -> None:
     text = fields.take()
     if not text or text == "00":
         return

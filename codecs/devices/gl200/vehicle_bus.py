@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import put
+from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.gl200.fields import (
     hexadecimal,
     millivolts,
@@ -11,12 +12,11 @@ from motorpool.codecs.devices.gl200.fields import (
     real,
     time_of,
 )
-from motorpool.codecs.devices.gl200.record import Message, Place, find_location, read_location
-from motorpool.codecs.devices.network import cell_tower, network_of
+from motorpool.codecs.devices.gl200.record import Message, find_location, read_location
+from motorpool.codecs.devices.network import cell_tower
 from motorpool.codecs.numbers import parse_whole
 from motorpool.codecs.reports import Report
 from motorpool.codecs.text_fields import TextFields
-from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
 _Parse = Callable[[str], object]
 
@@ -155,7 +155,7 @@ def read_can(message: Message, reports: list[Report]) -> None:
                 if bit in _EXTENSION:
                     name, parse = _EXTENSION[bit]
                     put(attributes, name, parse(text))
-    place = Place()
+    place = Draft()
     if mask >> _LOCATION_BIT & 1 and message.model != "GV355CEU":
         while fields.remaining and not fields.peek():
             fields.skip()
@@ -177,24 +177,22 @@ def _read_item(attributes: dict[str, Any], bit: int, text: str) -> None:
         attributes["ignition"] = text != "0"
 
 
-def _read_place(place: Place, fields: TextFields) -> None:
+def _read_place(place: Draft, fields: TextFields) -> None:
     fields.skip()  # accuracy
     speed, course, altitude = (real(fields.take()) for _ in range(3))
     longitude, latitude = real(fields.take()), real(fields.take())
-    place.time = time_of(fields.take())
-    if longitude is None or latitude is None or place.time is None:
+    place.fix_time = time_of(fields.take())
+    if longitude is None or latitude is None or place.fix_time is None:
         return
-    place.latitude, place.longitude = checked_coordinates(latitude, longitude)
-    place.speed = (speed or 0.0) * KNOTS_PER_KMH
-    place.course = course if course is not None and 0 <= course <= 360 else 0.0
+    place.set_place(latitude, longitude)
+    place.set_motion(speed or 0.0, 0.0 if course is None else course)
     place.altitude = altitude or 0.0
-    place.located = True
 
 
-def _read_cell(place: Place, fields: TextFields) -> None:
+def _read_cell(place: Draft, fields: TextFields) -> None:
     if fields.remaining < 4:
         return
     country, operator = parse_whole(fields.take()), parse_whole(fields.take())
     area, cell = hexadecimal(fields.take()), hexadecimal(fields.take())
     if country is not None and operator is not None and area is not None and cell is not None:
-        place.network = network_of((cell_tower(country, operator, area, cell),))
+        place.towers = [cell_tower(country, operator, area, cell)]

@@ -143,9 +143,9 @@ class Gt06(FramedCodec):
         return EncodedCommand(_frame(COMMAND, content, 0))
 
     def _add_record(self, read: _Read, message: Message, answer: bytes, reports: list[Report]) -> None:
-        record = Record(self._zone or self._login_zone, self.model)
+        record = Record(zone=self._zone or self._login_zone, model=self.model)
         read(record, message)
-        reports.append(record.report(answer) or Heartbeat(answer))
+        reports.append(record.report_or_heartbeat(answer))
 
     def _read_login(self, reader: ByteReader, serial: int, reports: list[Report]) -> None:
         has_zone = reader.remaining >= _LOGIN_WITH_ZONE

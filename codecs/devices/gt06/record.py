@@ -1,14 +1,12 @@
 """A record while its blocks are read one after the other."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import Any
 
-from motorpool.codecs.devices.network import cell_tower, network_of
+from motorpool.codecs.devices.draft import Draft
+from motorpool.codecs.devices.network import cell_tower
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reader import ByteReader
-from motorpool.codecs.reports import PositionReport
-from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
 UNITS_PER_DEGREE = 1_800_000
 _COURSE, _NORTH, _WEST, _VALID, _HAS_IGNITION, _IGNITION = 0x3FF, 1 << 10, 1 << 11, 1 << 12, 1 << 14, 1 << 15
@@ -29,50 +27,13 @@ class Message:
 
 
 @dataclass(slots=True)
-class Record:
+class Record(Draft):
     """The part of a record that has been read."""
 
-    zone: tzinfo
+    zone: tzinfo = UTC
     """Zone of the device's clock."""
     model: str = ""
     """Of the device, upper-case."""
-    attributes: dict[str, Any] = field(default_factory=dict)
-    device_time: datetime | None = None
-    fix_time: datetime | None = None
-    located: bool = False
-    valid: bool = False
-    latitude: float = 0.0
-    longitude: float = 0.0
-    altitude: float = 0.0
-    speed: float = 0.0
-    """Knots."""
-    course: float = 0.0
-    accuracy: float = 0.0
-    archived: bool = False
-    towers: list[dict[str, Any] | None] = field(default_factory=list)
-    points: list[dict[str, Any]] = field(default_factory=list)
-
-    def report(self, receipt: bytes | None) -> PositionReport | None:
-        """Return the record, or None where it says nothing."""
-        network = network_of(self.towers, self.points)
-        if not self.located and not self.attributes and network is None:
-            return None
-        return PositionReport(
-            self.attributes,
-            self.device_time,
-            self.fix_time,
-            located=self.located,
-            valid=self.valid,
-            latitude=self.latitude,
-            longitude=self.longitude,
-            altitude=self.altitude,
-            speed=self.speed,
-            course=self.course,
-            accuracy=self.accuracy,
-            network=network,
-            archived=self.archived,
-            receipt=receipt,
-        )
 
 
 def read_time(reader: ByteReader, zone: tzinfo) -> datetime | None:
@@ -96,14 +57,11 @@ def set_place(record: Record, latitude: float, longitude: float, kmh: float, fla
     record.valid = bool(flags & _VALID)
     if not record.valid and not latitude and not longitude:
         return
-    latitude, longitude = checked_coordinates(
-        latitude if flags & _NORTH else -latitude, -longitude if flags & _WEST else longitude
-    )
+    record.set_place(latitude if flags & _NORTH else -latitude, -longitude if flags & _WEST else longitude)
     course = float(flags & _COURSE)
     if course > 360:
         raise CodecError("a course above 360 degrees")
-    record.located, record.latitude, record.longitude = True, latitude, longitude
-    record.speed, record.course = kmh * KNOTS_PER_KMH, course
+    record.set_motion(kmh, course)
 
 
 def read_gps(record: Record, reader: ByteReader) -> None:

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
+from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.meitrack.events import add_event
-from motorpool.codecs.devices.network import access_point, cell_tower, network_of
+from motorpool.codecs.devices.network import access_point, cell_tower
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
-from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
+from motorpool.codecs.units import KNOTS_PER_KMH
 
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _WIDE_ID = 0xFE
@@ -64,14 +65,9 @@ class ParameterRecord:
     """One record, filled parameter by parameter."""
 
     def __init__(self) -> None:
-        self._attributes: dict[str, Any] = {}
-        self._moment: datetime | None = None
+        self._draft = Draft()
         self._latitude: float | None = None
         self._longitude: float | None = None
-        self._valid = False
-        self._speed = self._course = self._altitude = 0.0
-        self._towers: list[dict[str, Any] | None] = []
-        self._points: list[dict[str, Any]] = []
 
     def read(self, reader: ByteReader) -> None:
         """Read the groups of parameters of 1, 2 and 4 bytes, and of any length."""
@@ -93,23 +89,14 @@ class ParameterRecord:
         Raises:
             CodecError: its coordinates do not exist.
         """
-        place = checked_coordinates(self._latitude or 0.0, self._longitude or 0.0)
-        has_place = self._latitude is not None and self._longitude is not None
-        return PositionReport(
-            self._attributes,
-            self._moment,
-            located=has_place and (self._valid or any(place)),
-            valid=self._valid,
-            latitude=place[0],
-            longitude=place[1],
-            altitude=self._altitude,
-            speed=self._speed,
-            course=self._course if self._course <= 360 else 0.0,
-            network=network_of(self._towers, self._points),
-        )
+        draft, latitude, longitude = self._draft, self._latitude, self._longitude
+        draft.set_place(latitude or 0.0, longitude or 0.0)
+        has_place = latitude is not None and longitude is not None
+        draft.located = has_place and bool(draft.valid or latitude or longitude)
+        return draft.report()
 
     def _read_number(self, size: int, number: int, value: ByteReader) -> None:
-        attributes = self._attributes
+        attributes = self._draft.attributes
         if found := _UNSIGNED[size].get(number):
             name, divisor = found
             integer = value.uint(size)
@@ -119,16 +106,17 @@ class ParameterRecord:
             case (1, 0x01) | (2, 0x40):
                 add_event(attributes, value.uint(size))
             case 1, 0x05:
-                self._valid = value.uint8() == 1
+                self._draft.valid = value.uint8() == 1
             case 1, 0x47:
                 if (lock := _LOCK_VALUES.get(value.uint8())) is not None:
                     attributes["lock"] = lock
             case 2, 0x08:
-                self._speed = value.uint16() * KNOTS_PER_KMH
+                self._draft.speed = value.uint16() * KNOTS_PER_KMH
             case 2, 0x09:
-                self._course = float(value.uint16())
+                course = value.uint16()
+                self._draft.course = float(course) if course <= 360 else 0.0
             case 2, 0x0B:
-                self._altitude = float(value.sint(2))
+                self._draft.altitude = float(value.sint(2))
             case 2, 0x9C | 0x9F:
                 attributes[_SIGNED[number]] = value.sint(2)
             case 4, 0x02:
@@ -136,7 +124,7 @@ class ParameterRecord:
             case 4, 0x03:
                 self._longitude = value.sint(4) / 1e6
             case 4, 0x04:
-                self._moment = _EPOCH + timedelta(seconds=value.uint32())
+                self._draft.device_time = _EPOCH + timedelta(seconds=value.uint32())
             case 4, 0x25:
                 attributes["driverUniqueId"] = str(value.uint32())
             case 4, 0xFEF4:
@@ -145,14 +133,14 @@ class ParameterRecord:
                 attributes[f"io{number}"] = value.uint(size)
 
     def _read_value(self, number: int, value: ByteReader) -> None:
-        attributes = self._attributes
+        attributes = self._draft.attributes
         if number in _CELLS:
             country, operator, area = value.uint16(), value.uint16(), value.uint16()
-            self._towers.append(cell_tower(country, operator, area, value.uint32(), value.sint(2)))
+            self._draft.towers.append(cell_tower(country, operator, area, value.uint32(), value.sint(2)))
         elif number in _ACCESS_POINTS:
             address, rssi = value.take(6), value.sint(2)
             if address not in _NO_ADDRESSES:
-                self._points.append(access_point(address.hex(), rssi))
+                self._draft.points.append(access_point(address.hex(), rssi))
         elif number in _TEMPERATURES:
             value.skip(1)  # label
             attributes[f"temp{number - _TEMPERATURES.start}"] = value.sint(2) / 100
@@ -171,11 +159,11 @@ class ParameterRecord:
     def _read_alarm(self, value: ByteReader) -> None:
         has_file = value.remaining > 3
         protocol = value.uint8()
-        self._attributes["alarmType"] = value.uint8()
+        self._draft.attributes["alarmType"] = value.uint8()
         if has_file and protocol == _FILE_PROTOCOL:
             name = value.ascii(value.remaining)
             if name.isprintable() and (found := _FILE.fullmatch(name)):
-                self._attributes["image"] = f"20{found[1][-2:]}-{found[2]}-{found[3]}/{name}"
+                self._draft.attributes["image"] = f"20{found[1][-2:]}-{found[2]}-{found[3]}/{name}"
 
     def _read_tag(self, value: ByteReader) -> None:
         value.skip(1)  # version
@@ -183,8 +171,8 @@ class ParameterRecord:
         address, battery = value.take(6), value.uint8()
         temperature, humidity = value.sint(2) / 256, value.sint(2) / 256
         if name:
-            self._attributes["tagName"] = name
-        self._attributes |= {
+            self._draft.attributes["tagName"] = name
+        self._draft.attributes |= {
             "tagMac": access_point(address.hex())["macAddress"],
             "tagBattery": battery,
             "tagTemp": temperature,

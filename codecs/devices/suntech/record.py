@@ -3,16 +3,15 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from motorpool.codecs.devices.attributes import add_alarms
-from motorpool.codecs.devices.network import network_of
+from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.errors import CodecError, Truncated
 from motorpool.codecs.numbers import parse_finite, parse_whole
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.text_fields import TextFields
-from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
 ALERTS: Final[Mapping[int, str]] = {
     1: "overspeed",
@@ -65,43 +64,13 @@ class Fields(TextFields):
         return rest[:size]
 
 
-class Record:
+class Record(Draft):
     """The part of a message that has been read."""
 
-    __slots__ = (
-        "attributes",
-        "course",
-        "device_time",
-        "has_place",
-        "latitude",
-        "longitude",
-        "speed",
-        "towers",
-        "valid",
-    )
+    __slots__ = ()
 
     def __init__(self, kind: str) -> None:
-        self.attributes: dict[str, Any] = {"type": kind} if kind else {}
-        self.device_time: datetime | None = None
-        self.has_place = False
-        """Whether the message has coordinates."""
-        self.valid = False
-        self.latitude = self.longitude = self.speed = self.course = 0.0
-        self.towers: list[dict[str, Any] | None] = []
-
-    def set_place(self, latitude: float, longitude: float) -> None:
-        """Set the coordinates.
-
-        Raises:
-            CodecError: they are out of range.
-        """
-        self.latitude, self.longitude = checked_coordinates(latitude, longitude)
-        self.has_place = True
-
-    def set_motion(self, kmh: float, course: float) -> None:
-        """Set speed and course; a course that is none counts as 0."""
-        self.speed = kmh * KNOTS_PER_KMH
-        self.course = course if 0 <= course <= 360 else 0.0
+        super().__init__({"type": kind} if kind else {})
 
     def read_place(self, fields: Fields) -> None:
         """Read latitude, longitude, speed and course."""
@@ -118,26 +87,11 @@ class Record:
         if not is_live:
             self.attributes["archive"] = True
 
-    def report(self) -> PositionReport:
+    def report(self, receipt: bytes | None = None) -> PositionReport:
         """Return the report; at 0, 0 without a fix it has no location."""
-        located = self.has_place and bool(self.valid or self.latitude or self.longitude)
-        archived = bool(self.attributes.get("archive"))
-        network = network_of(self.towers)
-        if not located:
-            return PositionReport(
-                self.attributes, self.device_time, located=False, network=network, archived=archived
-            )
-        return PositionReport(
-            self.attributes,
-            self.device_time,
-            valid=self.valid,
-            latitude=self.latitude,
-            longitude=self.longitude,
-            speed=self.speed,
-            course=self.course,
-            network=network,
-            archived=archived,
-        )
+        self.archived = bool(self.attributes.get("archive"))
+        self.located = self.located and bool(self.valid or self.latitude or self.longitude)
+        return super().report(receipt) if self.located else self.report_without_place(receipt)
 
 
 def whole(text: str) -> int:

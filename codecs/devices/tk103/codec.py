@@ -1,7 +1,6 @@
 """The codec of TK103 trackers: text in parentheses, over TCP and UDP (docs/protocols/tk103.md)."""
 
 import re
-from typing import Any
 
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, Marked
@@ -13,7 +12,6 @@ from motorpool.codecs.reports import (
     DeviceCommand,
     EncodedCommand,
     Heartbeat,
-    PositionReport,
     Report,
     UnknownMessage,
 )
@@ -70,7 +68,7 @@ class Tk103(FramedCodec):
 
     def _decode(self, frame: bytes, kind: str, body: str, has_commas: bool, answer: bytes | None) -> Report:
         if "{" in body and "}" in body and "$" not in body:
-            return _report(states.read_cells(body), answer)
+            return states.read_cells(body).report_or_heartbeat(answer)
         body = body.strip()
         if location := find_location(body):
             return read_location(kind, location, self.options, has_date_first=has_commas, receipt=answer)
@@ -79,21 +77,7 @@ class Tk103(FramedCodec):
         if kind in _LOCATION_TYPES:
             raise CodecError(f"{kind} without a location")
         if _NETWORK_TYPE.fullmatch(kind):
-            return _report(states.read_network(kind, body), answer)
+            return states.read_network(kind, body).report_or_heartbeat(answer)
         if (reader := states.READERS.get(kind)) is not None:
-            return _report(reader(body.removeprefix(",")), answer)
+            return reader(body.removeprefix(",")).report_or_heartbeat(answer)
         return UnknownMessage(frame, kind)
-
-
-def _report(state: states.State, receipt: bytes | None) -> Report:
-    attributes: dict[str, Any] = state.attributes
-    if not attributes and state.network is None:
-        return Heartbeat(receipt)
-    return PositionReport(
-        attributes,
-        state.moment,
-        state.moment if state.is_fix else None,
-        located=False,
-        network=state.network,
-        receipt=receipt,
-    )

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final
 
-from motorpool.codecs.devices.network import access_point, cell_tower, network_of
+from motorpool.codecs.devices.draft import Draft
+from motorpool.codecs.devices.network import access_point, cell_tower
 from motorpool.codecs.devices.tk103.locations import add_event, moment_of
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reader import ByteReader
@@ -22,21 +21,7 @@ _BATTERY_PART = re.compile(r"(?:0[xX])?([0-9A-Fa-f]{1,8}):((?:[0-9A-Fa-f]{2})+)"
 MAX_ACCESS_POINTS = 64
 
 
-@dataclass(slots=True)
-class State:
-    """The content of a message without coordinates."""
-
-    attributes: dict[str, Any] = field(default_factory=dict)
-    moment: datetime | None = None
-    """Time of the device's clock. Default: it sent none."""
-    network: Mapping[str, Any] | None = None
-    """Default: it sent none."""
-    is_fix: bool = False
-    """Whether `moment` is the time at which the network was seen, so that it dates the location as well.
-    Default: false."""
-
-
-def read_network(kind: str, body: str) -> State:
+def read_network(kind: str, body: str) -> Draft:
     """Return the cell and the access points of a `DW5x` message."""
     fields = body.removeprefix(",").split(",")
     count = int(fields[4])
@@ -50,10 +35,10 @@ def read_network(kind: str, body: str) -> State:
     add_event(attributes, kind)
     tower = cell_tower(*(int(each) for each in fields[:4]))
     moment = moment_of(fields[5 + count], fields[6 + count])
-    return State(attributes, moment, network_of((tower,), points), is_fix=True)
+    return Draft(attributes, moment, moment, towers=[tower], points=points)
 
 
-def read_cells(body: str) -> State:
+def read_cells(body: str) -> Draft:
     """Return cells in braces, and the odometer beside them."""
     towers = [
         cell_tower(int(cell[1]), int(cell[2]), _cell_number(cell[3]), _cell_number(cell[4]))
@@ -64,10 +49,10 @@ def read_cells(body: str) -> State:
         raise CodecError("braces without cells")
     odometer = _ODOMETER.search(_BRACES.sub(",", body).replace("L", ","))
     attributes = {"odometer": int(odometer[1], 16)} if odometer else {}
-    return State(attributes, None, network_of(towers))
+    return Draft(attributes, towers=towers)
 
 
-def _read_battery(body: str) -> State:
+def _read_battery(body: str) -> Draft:
     date, time, *values = body.split(",")
     level, volts, power, installed = (int(value) for value in values[:4])
     attributes: dict[str, Any] = {}
@@ -79,34 +64,34 @@ def _read_battery(body: str) -> State:
         attributes["power"] = power / 10
     if installed in (0, 1):
         attributes["installed"] = installed == 1
-    return State(attributes, moment_of(date, time))
+    return Draft(attributes, moment_of(date, time))
 
 
-def _read_answer(body: str) -> State:
+def _read_answer(body: str) -> Draft:
     date, time, text = body.split(",", 2)
-    return State({"result": text.strip().strip("$")}, moment_of(date, time))
+    return Draft({"result": text.strip().strip("$")}, moment_of(date, time))
 
 
-def _read_cell(body: str) -> State:
+def _read_cell(body: str) -> Draft:
     country, network, area, cell = body.split(",")[:4]
     tower = cell_tower(int(country), int(network), int(area, 16), int(cell, 16))
-    return State(network=network_of((tower,)))
+    return Draft(towers=[tower])
 
 
-def _read_vin(body: str) -> State:
+def _read_vin(body: str) -> Draft:
     found = _VIN.search(body)
     if found is None:
         raise CodecError("a vehicle identification number that has not 17 characters")
-    return State({"vin": found[0]})
+    return Draft({"vin": found[0]})
 
 
-def _read_battery_data(body: str) -> State:
+def _read_battery_data(body: str) -> Draft:
     if not _HEX.fullmatch(body):
         raise CodecError("battery data that is not hexadecimal")
-    return State({"bms": body})
+    return Draft({"bms": body})
 
 
-def _read_battery_parts(body: str) -> State:
+def _read_battery_parts(body: str) -> Draft:
     attributes: dict[str, Any] = {}
     parts = _BATTERY_PART.findall(body)
     if not parts:
@@ -119,7 +104,7 @@ def _read_battery_parts(body: str) -> State:
             attributes |= _BATTERY_PARTS[number](ByteReader(data))
         else:
             attributes[f"bms{number:x}"] = digits
-    return State(attributes)
+    return Draft(attributes)
 
 
 def _pack(reader: ByteReader) -> dict[str, Any]:
@@ -146,7 +131,7 @@ _BATTERY_PARTS: Final[Mapping[int, Callable[[ByteReader], dict[str, Any]]]] = {
     0x92: _cell_temperatures,
 }
 
-READERS: Final[Mapping[str, Callable[[str], State]]] = {
+READERS: Final[Mapping[str, Callable[[str], Draft]]] = {
     "ZC20": _read_battery,
     "ZC03": _read_answer,
     "BZ00": _read_cell,
