@@ -1,4 +1,4 @@
-"""Conversion of records from JSON: names, times, and lenient parsing
+"""Conversion of records from JSON and to the structs of answers: names, times, and lenient parsing
 (docs/http-api.md#json-conventions). The other direction, `encode` and `format_time`, is in
 actors/words/record_json.py.
 """
@@ -16,6 +16,7 @@ import msgspec
 from motorpool.api.http.errors import BadRequest
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 _LATEST_MILLISECONDS = 253_402_300_799_999
 """The end of the year 9999."""
@@ -43,6 +44,12 @@ def parse_time(text: str) -> datetime:
         return datetime.fromisoformat(f"{day}T{minute}{second or ':00'}.{micro}{zone}").astimezone(UTC)
     except OverflowError:
         raise ValueError("out of the calendar's range") from None
+
+
+def extended(shape: type[S], record: msgspec.Struct, **fields: Any) -> S:  # noqa: ANN401 - of any type
+    """Return a struct with these fields, and all others of its type that the record has."""
+    taken = {name: getattr(record, name) for name in shape.__struct_fields__ if hasattr(record, name)}
+    return shape(**{**taken, **fields})
 
 
 def camel(name: str) -> str:

@@ -19,6 +19,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_json
+from motorpool.api.json import extended
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.runtime import ActorFailed, ActorStopped, AskTimedOut
 from motorpool.storage.video import captures
@@ -170,21 +171,6 @@ async def _shown(call: Call, records: Sequence[CaptureRecord]) -> list[Capture]:
     shown = []
     for record in records:
         is_there = record.status == "COMPLETE" and not record.removed
-        shown.append(
-            Capture(
-                id=record.id,
-                device_id=record.device_id,
-                channel=record.channel,
-                file_name=record.file_name,
-                url=media_url(found.record.unique_id, record.file_name) if found and is_there else None,
-                started_at=record.started_at,
-                completed_at=record.completed_at,
-                status=record.status,
-                size=record.size,
-                reason=record.reason,
-                live=record.live,
-                start_time=record.start_time,
-                end_time=record.end_time,
-            )
-        )
+        url = media_url(found.record.unique_id, record.file_name) if found and is_there else None
+        shown.append(extended(Capture, record, url=url))
     return shown

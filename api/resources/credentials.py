@@ -20,8 +20,9 @@ from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
+from motorpool.api.json import extended
 from motorpool.storage.accounts import sessions, tokens
-from motorpool.storage.accounts.tokens import IssuedToken, SharedToken
+from motorpool.storage.accounts.tokens import IssuedToken
 
 OPERATIONS = Operations("session")
 
@@ -133,16 +134,10 @@ def _whose(call: Call) -> int:
 async def _sessions(call: Call, user_id: int) -> list[SessionInfo]:
     own = call.caller.session
     return [
-        SessionInfo(
-            id=session.id,
-            user_id=session.user_id,
-            created=session.created,
-            last_used=session.last_used,
+        extended(
+            SessionInfo,
+            session,
             expires=min(session.expires, session.token_expires or session.expires),
-            address=session.address,
-            user_agent=session.user_agent,
-            token_id=session.token_id,
-            impersonator_id=session.impersonator_id,
             current=own is not None and own.id == session.id,
         )
         for session in await sessions.of_user(call.context.database, user_id, call.now)
@@ -153,21 +148,14 @@ async def _tokens(call: Call, user_id: int) -> list[TokenInfo]:
     account = await call.context.logins.accounts.by_id(user_id)
     since = account.tokens_since if account is not None else None
     return [
-        TokenInfo(
-            id=token.id,
-            user_id=token.user_id,
-            issued=token.issued,
-            expires=token.expires,
-            issuer_id=token.issuer_id,
-            current=call.caller.token_id == token.id,
-        )
+        extended(TokenInfo, token, current=call.caller.token_id == token.id)
         for token in await tokens.of_user(call.context.database, user_id, call.now, since=since)
     ]
 
 
 async def _shares(call: Call, user_id: int) -> list[ShareInfo]:
-    found: list[SharedToken] = await tokens.shared_by(call.context.database, user_id, call.now)
-    return [ShareInfo(**msgspec.structs.asdict(share)) for share in found]
+    found = await tokens.shared_by(call.context.database, user_id, call.now)
+    return [extended(ShareInfo, share) for share in found]
 
 
 _list_operation("sessions", SessionInfo, _sessions, "The sessions of a user, the one used last first.")

@@ -17,6 +17,7 @@ from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
+from motorpool.api.json import extended
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.video import footage_requests
@@ -113,15 +114,7 @@ async def create_footage_request(call: Call) -> Response:
         raise BadRequest("endTime: has not passed yet")
     if not call.now < until <= call.now + MAX_WAIT:
         raise BadRequest("until: within the next 30 days")
-    wanted = FootageRequest(
-        device_id=sent.device_id,
-        channel=sent.channel,
-        start_time=sent.start_time,
-        end_time=sent.end_time,
-        user_id=call.caller.id,
-        created=call.now,
-        until=until,
-    )
+    wanted = extended(FootageRequest, sent, user_id=call.caller.id, created=call.now, until=until)
     async with call.context.database.transaction() as transaction:
         stored = await footage_requests.add(transaction, wanted)
         if isinstance(stored, str):
@@ -186,21 +179,5 @@ async def _shown(call: Call, found: Sequence[FootageRequest]) -> list[Footage]:
         if request.status == "COMPLETE" and request.file_name and request.device_id in rows:
             unique_id = rows[request.device_id].record.unique_id
             url = f"/api/media/{quote(unique_id, safe='')}/{request.file_name}"
-        shown.append(
-            Footage(
-                id=request.id,
-                device_id=request.device_id,
-                channel=request.channel,
-                start_time=request.start_time,
-                end_time=request.end_time,
-                user_id=request.user_id,
-                created=request.created,
-                until=request.until,
-                status=request.status,
-                reason=request.reason,
-                capture_id=request.capture_id,
-                file_name=request.file_name,
-                url=url,
-            )
-        )
+        shown.append(extended(Footage, request, url=url))
     return shown

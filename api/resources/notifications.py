@@ -1,7 +1,5 @@
 """Notifications: who is notified of which events, and how (docs/events.md#notifications)."""
 
-from typing import Any
-
 import msgspec
 from quart import Response
 
@@ -15,6 +13,7 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
+from motorpool.api.json import extended
 from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
@@ -71,7 +70,7 @@ class NotificationPolicy(LinkedPolicy[Notification]):
     async def read(self, call: Call, shape: type[Notification]) -> Notification:
         """Record whether the list was sent at all; null counts as absent."""
         sent = await super().read(call, shape)
-        return SentNotification(**_fields(sent), listed="notificators" in await call.body_fields())
+        return extended(SentNotification, sent, listed="notificators" in await call.body_fields())
 
     async def validate(self, sent: Notification) -> Notification:
         """Refuse unknown types and notificators."""
@@ -97,17 +96,13 @@ class NotificationPolicy(LinkedPolicy[Notification]):
                 names = (*names, switch) if on else tuple(name for name in names if name != switch)
         if "command" in names and not new.command_id:
             raise BadRequest("commandId: needed for the notificator command")
-        fields = {**_fields(new), "notificators": ",".join(names)}
-        return Notification(**{**fields, **{switch: switch in names for switch in SWITCHES}})
+        switches = {switch: switch in names for switch in SWITCHES}
+        return extended(Notification, new, notificators=",".join(names), **switches)
 
 
 def _names(notificators: str) -> tuple[str, ...]:
     """Split a comma-separated list; duplicates are dropped."""
     return tuple(dict.fromkeys(name for part in notificators.split(",") if (name := part.strip())))
-
-
-def _fields(record: Notification) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in Notification.__struct_fields__}
 
 
 NOTIFICATIONS = Resource(

@@ -22,6 +22,7 @@ from motorpool.api.engine.resource_operations import add_resource_operations, fe
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json
+from motorpool.api.json import extended
 from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links
@@ -99,7 +100,6 @@ class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):
         return {f"{name}[{index}]": step for name, steps in lists.items() for index, step in enumerate(steps)}
 
 
-EDITABLE = EditableScheduledCommand.__struct_fields__
 READ_ONLY = ("device_ids", "group_ids", "last_run", "owner_id")
 
 
@@ -119,9 +119,7 @@ class ScheduledCommandPolicy(LinkedPolicy[ScheduledCommand]):
     async def read(self, call: Call, shape: type[ScheduledCommand]) -> ScheduledCommand:
         """Read a body; read-only fields are ignored, whatever their values."""
         sent = await call.body(EditableScheduledCommand)
-        return await self.validate(
-            self.texts.trimmed(shape(**{name: getattr(sent, name) for name in EDITABLE}))
-        )
+        return await self.validate(self.texts.trimmed(extended(shape, sent)))
 
     async def validate(self, sent: ScheduledCommand) -> ScheduledCommand:
         """Reject a body without calendar or steps, or with an invalid time in the queue."""
@@ -178,12 +176,11 @@ class ScheduledCommandPolicy(LinkedPolicy[ScheduledCommand]):
         if not records:
             return []
         found = await scheduled_commands.links_of(call.context.database, [record.id for record in records])
-        shown = []
-        for record in records:
-            fields = {name: getattr(record, name) for name in EDITABLE}
-            linked = found.get(record.id, scheduled_commands.ScheduleLinks())
-            shown.append(ScheduledCommand(**fields, **{name: getattr(linked, name) for name in READ_ONLY}))
-        return shown
+        nothing = scheduled_commands.ScheduleLinks()
+        return [
+            extended(ScheduledCommand, record, **msgspec.structs.asdict(found.get(record.id, nothing)))
+            for record in records
+        ]
 
 
 async def _accessible(call: Call, queries: Queries, command_ids: Iterable[int]) -> set[int]:

@@ -23,6 +23,7 @@ from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
 from motorpool.api.http.errors import BadRequest, HttpError
 from motorpool.api.http.responses import as_bytes, as_json, as_text
+from motorpool.api.json import extended
 from motorpool.api.logins.authentication import refuse_cross_site
 from motorpool.api.version import INTERFACE
 from motorpool.codecs.devices import CODECS
@@ -128,15 +129,15 @@ async def update_server(call: Call) -> Response:
 
 
 async def _present(call: Call, settings: ServerSettings, version: int) -> Response:
-    stored = {name: getattr(settings, name) for name in ServerSettings.__struct_fields__}
     space = None
     if call.optional_caller is not None and call.optional_caller.administrator:
         # With an external database the folder may not exist.
         with suppress(OSError):
             found = await trio.to_thread.run_sync(shutil.disk_usage, call.context.settings.data)
             space = [found.free, found.total]
-    shown = Server(
-        **stored,
+    shown = extended(
+        Server,
+        settings,
         open_id_enabled=call.context.logins.openid is not None,
         open_id_force=call.context.settings.openid.forced,
         email_enabled=call.context.outgoing.mail.enabled,

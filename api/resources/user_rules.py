@@ -20,7 +20,7 @@ from motorpool.api.auth.rights import (
 )
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest, TooManyRequests
-from motorpool.api.json import camel
+from motorpool.api.json import camel, extended
 from motorpool.api.logins.password_rules import require_acceptable, require_proof
 from motorpool.api.logins.setup import REFUSAL, may_set_up
 from motorpool.storage.accounts import server, users
@@ -42,8 +42,7 @@ class User(UserRow, frozen=True, rename="camel"):
 
 def show(user: UserRow) -> User:
     """Return the user without secrets; a PUT that leaves them out keeps them."""
-    fields = {name: getattr(user, name) for name in UserRow.__struct_fields__}
-    return User(**{**fields, "totp_key": None, "password": None})
+    return extended(User, user, totp_key=None, password=None, current_password=None)
 
 
 def check_webhook(sent: User) -> None:

@@ -8,6 +8,7 @@ import trio
 
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC, DeviceTraffic
 from motorpool.api.auth.caller import Caller
+from motorpool.api.json import extended
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import Lagged, Signal
 
@@ -97,11 +98,4 @@ class TrafficUpdates:
 def _shown(traffic: DeviceTraffic) -> TrafficRecord:
     data = traffic.data
     is_text = all(0x20 <= byte < 0x7F or byte in b"\t\r\n" for byte in data)
-    return TrafficRecord(
-        host=traffic.host,
-        protocol=traffic.protocol,
-        unique_id=traffic.unique_id,
-        device_id=traffic.device_id,
-        data=data.decode("ascii") if is_text else data.hex(),
-        problem=traffic.problem,
-    )
+    return extended(TrafficRecord, traffic, data=data.decode("ascii") if is_text else data.hex())
