@@ -1,8 +1,9 @@
 """Caches of what identifies a caller: users, sessions, revoked tokens, known addresses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from datetime import datetime
-from typing import assert_never
+from functools import partial
+from typing import TypeVar, assert_never
 
 from motorpool.actors.messages.changes import SessionEnded, TokenRevoked, UserChanged
 from motorpool.actors.work.row_cache import RowCache
@@ -10,6 +11,9 @@ from motorpool.storage.accounts import known_addresses, sessions, tokens, users
 from motorpool.storage.accounts.users import Account
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import Session
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 MAX_ROWS = 20_000
 """Most rows of each cache."""
@@ -21,37 +25,22 @@ class Accounts:
     """Answers what identifying a request asks, mostly without a query."""
 
     def __init__(self, database: Queries, monotonic: Callable[[], float]) -> None:
+        def cache(fetch: Callable[[tuple[K, ...]], Awaitable[Mapping[K, V]]]) -> RowCache[K, V]:
+            return RowCache(fetch, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic)
+
         async def fetch_ids(emails: tuple[str, ...]) -> dict[str, int]:
             found = {email: await users.id_by_email(database, email) for email in emails}
             return {email: user_id for email, user_id in found.items() if user_id is not None}
 
-        async def fetch_accounts(user_ids: tuple[int, ...]) -> dict[int, Account]:
-            return await users.accounts(database, user_ids)
-
-        async def fetch_sessions(session_ids: tuple[str, ...]) -> dict[str, Session]:
-            return await sessions.fetch(database, session_ids)
-
         async def fetch_revoked(token_ids: tuple[str, ...]) -> dict[str, bool]:
             return {token_id: await tokens.is_revoked(database, token_id) for token_id in token_ids}
 
-        async def fetch_networks(user_ids: tuple[int, ...]) -> dict[int, Mapping[str, datetime]]:
-            return await known_addresses.fetch(database, user_ids)
-
-        self._ids: RowCache[str, int] = RowCache(
-            fetch_ids, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
-        )
-        self._accounts: RowCache[int, Account] = RowCache(
-            fetch_accounts, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
-        )
-        self._sessions: RowCache[str, Session] = RowCache(
-            fetch_sessions, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
-        )
-        self._revoked: RowCache[str, bool] = RowCache(
-            fetch_revoked, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
-        )
-
-        self._networks: RowCache[int, Mapping[str, datetime]] = RowCache(
-            fetch_networks, max_rows=MAX_ROWS, max_age_seconds=MAX_AGE_SECONDS, monotonic=monotonic
+        self._ids: RowCache[str, int] = cache(fetch_ids)
+        self._accounts: RowCache[int, Account] = cache(partial(users.accounts, database))
+        self._sessions: RowCache[str, Session] = cache(partial(sessions.fetch, database))
+        self._revoked: RowCache[str, bool] = cache(fetch_revoked)
+        self._networks: RowCache[int, Mapping[str, datetime]] = cache(
+            partial(known_addresses.fetch, database)
         )
 
     async def by_id(self, user_id: int) -> Account | None:

@@ -160,32 +160,22 @@ class Call:
 
 
 @cache
-def _repeated(shape: type[msgspec.Struct]) -> Mapping[str, bool]:
-    """Return for each parameter whether it may be given more than once."""
+def _parameters(shape: type[msgspec.Struct]) -> Mapping[str, tuple[bool, bool]]:
+    """Return for each parameter whether it may be given more than once, and whether it takes any text."""
     hints = typing.get_type_hints(shape)
+    kinds = {field.encode_name: hints[field.name] for field in msgspec.structs.fields(shape)}
     return {
-        field.encode_name: typing.get_origin(hints[field.name]) is tuple
-        for field in msgspec.structs.fields(shape)
+        name: (typing.get_origin(kind) is tuple, kind is str or str in typing.get_args(kind))
+        for name, kind in kinds.items()
     }
-
-
-@cache
-def _texts(shape: type[msgspec.Struct]) -> frozenset[str]:
-    """Return the names of the parameters that take any text."""
-    hints = typing.get_type_hints(shape)
-    return frozenset(
-        field.encode_name
-        for field in msgspec.structs.fields(shape)
-        if hints[field.name] is str or str in typing.get_args(hints[field.name])
-    )
 
 
 def _gather(sent: Mapping[str, list[str]], shape: type[msgspec.Struct]) -> dict[str, Any]:
     """Take the parameters that are declared; unknown ones are ignored, empty ones count as absent."""
     found: dict[str, Any] = {}
-    for name, repeated in _repeated(shape).items():
+    for name, (repeated, is_text) in _parameters(shape).items():
         values = [value for value in sent.get(name, ()) if value != ""]
-        if not repeated and values and values[0].lower() == "null" and name not in _texts(shape):
+        if not repeated and values and values[0].lower() == "null" and not is_text:
             # msgspec reads this as a missing number, which no client means.
             raise BadRequest(f"{name}: null is no value here")
         if values:

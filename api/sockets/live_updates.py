@@ -5,8 +5,9 @@ client gets fewer and newer messages, and uses memory only in proportion to its 
 so far behind that events would be lost is asked to connect again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -92,21 +93,21 @@ class LiveUpdates:
         self._visible_ids = await visible_device_ids(self._context, self._caller)
         await self._load_positions(self._visible_ids)
 
-    async def follow_positions(
-        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        """Take each new position of a visible device."""
-        await self._follow(POSITIONS, self._add_positions, task_status)
+    def followers(self) -> tuple[Callable[..., Awaitable[None]], ...]:
+        """Return the tasks that take what is to be sent, and look after the rights of the user."""
+        return (
+            partial(self._follow, POSITIONS, self._add_positions),
+            partial(self._follow, LATEST_POSITIONS, self._add_positions),
+            partial(self._follow, DEVICES, self._add_devices),
+            self._follow_events,
+            self.tickets.follow,
+            self.traffic.follow,
+            self._follow_changes,
+            self._follow_expiry,
+            self._follow_closing,
+        )
 
-    async def follow_latest(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take each position that is a device's latest again, or that another server has stored."""
-        await self._follow(LATEST_POSITIONS, self._add_positions, task_status)
-
-    async def follow_devices(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Take each change of the state of a visible device."""
-        await self._follow(DEVICES, self._add_devices, task_status)
-
-    async def follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def _follow_events(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take the events for this user, in order."""
         async with self._context.system.topic(WEB_EVENTS).subscribe(MAX_PENDING_EVENTS) as subscription:
             task_status.started()
@@ -121,7 +122,7 @@ class LiveUpdates:
                     self._events_pending.set()
                     self._pending.set()
 
-    async def follow_changes(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def _follow_changes(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Follow committed changes: of this user, of what they may see, and of the rows of those devices."""
         async with self._context.system.topic(CHANGES).subscribe(CHANGES_QUEUE) as subscription:
             task_status.started()
@@ -136,7 +137,7 @@ class LiveUpdates:
                     else:
                         await self._apply(change for commit in commits for change in commit)
 
-    async def follow_expiry(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def _follow_expiry(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Check the credentials again when they are due to end."""
         task_status.started()
         clock = self._context.clock
@@ -154,7 +155,7 @@ class LiveUpdates:
             if self._caller.expires == expires:
                 await trio.sleep(PAUSE_SECONDS)
 
-    async def follow_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    async def _follow_closing(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Wake the sender when the server stops."""
         task_status.started()
         await self._context.lifetime.closing.wait()
@@ -263,7 +264,11 @@ class LiveUpdates:
         self._events_lost |= len(self._events) > MAX_PENDING_EVENTS
 
     async def _follow(
-        self, topic: TopicName[T], add: Callable[[T], None], task_status: trio.TaskStatus[None]
+        self,
+        topic: TopicName[T],
+        add: Callable[[T], None],
+        *,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         size = self._context.settings.http.socket_queue
         async with self._context.system.topic(topic).subscribe(size) as subscription:

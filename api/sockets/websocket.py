@@ -34,17 +34,7 @@ def add_socket(app: QuartTrio, context: ServerContext) -> None:
 async def _serve_socket(updates: LiveUpdates) -> None:
     """Follow all topics and send, until the socket ends."""
     async with trio.open_nursery() as nursery:
-        for follow in (
-            updates.follow_positions,
-            updates.follow_latest,
-            updates.follow_devices,
-            updates.follow_events,
-            updates.tickets.follow,
-            updates.traffic.follow,
-            updates.follow_changes,
-            updates.follow_expiry,
-            updates.follow_closing,
-        ):
+        for follow in updates.followers():
             await nursery.start(follow)
         # All topics are subscribed to: nothing that happens from here on is missed.
         await websocket.accept()
