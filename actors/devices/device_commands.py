@@ -72,13 +72,7 @@ class NotSent(msgspec.Struct, frozen=True):
 class DeviceCommands:
     """Validates, sends, queues and delivers the commands of one device."""
 
-    __slots__ = (
-        "_context",
-        "_expected",
-        "_options",
-        "_session",
-        "queue",
-    )
+    __slots__ = ("_context", "_expected", "_options", "_session", "queue")
 
     def __init__(
         self,

@@ -28,14 +28,7 @@ from motorpool.storage.records import Event, Position
 class DevicePositions:
     """Folds reports onto the state of a device, and sends what comes of them to the position writer."""
 
-    __slots__ = (
-        "_clock",
-        "_latest",
-        "_online_status",
-        "_session",
-        "_state",
-        "_writer",
-    )
+    __slots__ = ("_clock", "_latest", "_online_status", "_session", "_state", "_writer")
 
     def __init__(
         self,
@@ -83,12 +76,7 @@ class DevicePositions:
         self._online_status.note_position(now)
         return self._append(
             Append(
-                result.position,
-                result.events,
-                connection,
-                report.receipt,
-                result.point,
-                result.dated_back,
+                result.position, result.events, connection, report.receipt, result.point, result.dated_back
             )
         )
 

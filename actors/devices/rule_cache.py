@@ -176,7 +176,7 @@ class RuleCache:
 
 
 def _calendars_of(objects: RuleObjects) -> set[int]:
-    return {geofence.calendar_id for geofence in objects.geofences.values()} - {0}
+    return {geofence.calendar_id for geofence in objects["geofence"].values()} - {0}
 
 
 def _changed_ids(changes: Iterable[Change]) -> defaultdict[type, set[int]]:

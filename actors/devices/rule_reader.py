@@ -5,7 +5,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import msgspec
 import trio
 
 from motorpool.actors.rules.computed import CompiledAttribute
@@ -16,19 +15,13 @@ from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
 from motorpool.storage.database.database import Database
-from motorpool.storage.records import ComputedAttribute, Driver, Geofence, Maintenance
+from motorpool.storage.records import ComputedAttribute, Geofence
 
 PROPERTIES = ("geofence", "attribute", "maintenance", "driver")
 """Types of what devices and groups are linked to, in the names of storage/accounts/links.py."""
-
-
-class RuleObjects(msgspec.Struct, frozen=True):
-    """What devices and groups are linked to, by ids; what cannot be evaluated is missing."""
-
-    geofences: Mapping[int, IndexedGeofence]
-    computed: Mapping[int, CompiledAttribute]
-    maintenances: Mapping[int, Maintenance]
-    drivers: Mapping[int, Driver]
+RuleObjects = Mapping[str, Mapping[int, Any]]
+"""Type -> id -> linked object: IndexedGeofence, CompiledAttribute, Maintenance or Driver. What cannot be
+evaluated is missing."""
 
 
 class RuleReader:
@@ -45,12 +38,12 @@ class RuleReader:
         attributes = await plain_tables.COMPUTED_ATTRIBUTES.fetch_many(database, wanted["attribute"])
         maintenances = await plain_tables.MAINTENANCE.fetch_many(database, wanted["maintenance"])
         drivers = await plain_tables.DRIVERS.fetch_many(database, wanted["driver"])
-        return RuleObjects(
-            geofences=await trio.to_thread.run_sync(_index, geofences) if geofences else {},
-            computed=await trio.to_thread.run_sync(_compile, attributes) if attributes else {},
-            maintenances={row.id: row for row in maintenances},
-            drivers={row.id: row for row in drivers},
-        )
+        return {
+            "geofence": await trio.to_thread.run_sync(_index, geofences) if geofences else {},
+            "attribute": await trio.to_thread.run_sync(_compile, attributes) if attributes else {},
+            "maintenance": {row.id: row for row in maintenances},
+            "driver": {row.id: row for row in drivers},
+        }
 
     async def calendars(
         self, ids: Collection[int], server: Mapping[str, Any], now: datetime

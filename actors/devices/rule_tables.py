@@ -66,11 +66,9 @@ class RuleTables:
         for name, ids in removed.items():
             for number in ids:
                 self.objects[name].pop(number, None)
-        self.objects["geofence"].update(found.geofences)
-        self.objects["attribute"].update(found.computed)
-        self.objects["maintenance"].update(found.maintenances)
-        self.objects["driver"].update(found.drivers)
-        changed = frozenset(removed.get("geofence", ())) | found.geofences.keys()
+        for name, objects in found.items():
+            self.objects[name].update(objects)
+        changed = frozenset(removed.get("geofence", ())) | found["geofence"].keys()
         self._indexes = {ids: index for ids, index in self._indexes.items() if ids.isdisjoint(changed)}
 
     def forget_rules(self) -> None:

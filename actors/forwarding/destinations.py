@@ -1,7 +1,7 @@
 """The server that the settings name, and the URLs that devices name where that is allowed."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -33,15 +33,27 @@ class Destination(Protocol):
         """Send until cancelled."""
 
 
-class _DeviceUrl:
-    """A URL that devices name, with its queue and the task that serves it."""
+class _Target:
+    """A destination with its queue."""
 
-    def __init__(self, queue: ForwardQueue, log: DeliveryLog, used: float) -> None:
+    def __init__(self, queue: ForwardQueue, log: DeliveryLog, destination: Destination) -> None:
         self.queue = queue
-        self.log = log
-        self.used = used
+        self._log = log
+        self._destination = destination
+        self.used = 0.0
         """Monotonic time of the last message."""
         self.scope = trio.CancelScope()
+
+    def append(self, message: ForwardMessage, now: float) -> None:
+        """Queue a message."""
+        self.used = now
+        if dropped := self.queue.append(message):
+            self._log.dropped("full", dropped)
+
+    async def run(self) -> None:
+        """Send until `scope` is cancelled."""
+        with self.scope:
+            await self._destination.run()
 
 
 class Destinations:
@@ -58,40 +70,36 @@ class Destinations:
         self._settings = settings
         self._log = log
         self._monotonic = monotonic
-        self._device_urls: dict[str, _DeviceUrl] = {}
+        self._device_urls: dict[str, _Target] = {}
         self._nursery: trio.Nursery | None = None
-        self._main: tuple[ForwardQueue, DeliveryLog, Destination] | None = None
-        if settings.url is not None:
-            self._main = self._main_destination(settings.url)
+        self._main = None if settings.url is None else self._main_target(settings.url)
         self._refusals = DeliveryLog("URLs of devices", log, monotonic)
 
     @property
     def waiting(self) -> int:
         """Messages that are not delivered yet."""
         waiting = sum(len(each.queue) for each in self._device_urls.values())
-        return waiting + (len(self._main[0]) if self._main is not None else 0)
+        return waiting + (len(self._main.queue) if self._main is not None else 0)
 
     def append(self, message: ForwardMessage, device: Device) -> None:
         """Queue a message of a device; never waits."""
         if self._main is not None:
-            queue, log, _ = self._main
-            if dropped := queue.append(message):
-                log.dropped("full", dropped)
+            self._main.append(message, self._monotonic())
         if self._settings.device_urls:
             url = device.attributes.get(DEVICE_URL)
-            if isinstance(url, str) and url.strip():
-                self._append_to_url(url.strip(), message)
+            if isinstance(url, str) and (target := self._target_of(url.strip())) is not None:
+                target.append(message, self._monotonic())
 
     async def run(self) -> None:
         """Send until cancelled."""
         async with trio.open_nursery() as self._nursery:
             if self._main is not None:
-                self._nursery.start_soon(self._main[2].run)
+                self._nursery.start_soon(self._main.run)
             while True:
                 await trio.sleep(IDLE_SECONDS / 4)
                 self._end_idle()
 
-    def _main_destination(self, url: str) -> tuple[ForwardQueue, DeliveryLog, Destination]:
+    def _main_target(self, url: str) -> _Target:
         settings = self._settings
         parts = urlsplit(url)
         is_mqtt = parts.scheme in MQTT_PORTS
@@ -102,46 +110,34 @@ class Destinations:
             max_bytes=settings.queue_bytes,
         )
         if not is_mqtt:
-            session = self._http.session(trusted=True)
-            return (
-                queue,
-                log,
-                HttpDestination(
-                    session, url, _headers(settings), queue, log, self._monotonic, seconds=settings.seconds
-                ),
-            )
+            return self._http_target(url, _headers(settings), queue, log, trusted=True)
         # paho is imported where it is needed: most servers forward nothing.
         from motorpool.actors.forwarding.mqtt_destination import MqttDestination  # noqa: PLC0415
 
         tls = self._http.tls if parts.scheme == "mqtts" else None
-        return queue, log, MqttDestination(settings, queue, log, self._monotonic, tls)
+        return _Target(queue, log, MqttDestination(settings, queue, log, self._monotonic, tls))
 
-    def _append_to_url(self, url: str, message: ForwardMessage) -> None:
+    def _http_target(
+        self, url: str, headers: Mapping[str, str], queue: ForwardQueue, log: DeliveryLog, *, trusted: bool
+    ) -> _Target:
+        session, seconds = self._http.session(trusted=trusted), self._settings.seconds
+        destination = HttpDestination(session, url, headers, queue, log, self._monotonic, seconds=seconds)
+        return _Target(queue, log, destination)
+
+    def _target_of(self, url: str) -> _Target | None:
+        """Return the destination of a URL that a device names; None if it is empty or too many are in use."""
         found = self._device_urls.get(url)
-        if found is None:
-            if len(self._device_urls) >= MAX_DEVICE_URLS or self._nursery is None:
-                self._refusals.dropped("full", error=f"more than {MAX_DEVICE_URLS} URLs are in use")
-                return
-            queue = ForwardQueue(parts=1, max_messages=DEVICE_QUEUE, max_bytes=DEVICE_QUEUE_BYTES)
-            log = DeliveryLog(one_line(_host(url)), self._log, self._monotonic)
-            found = self._device_urls[url] = _DeviceUrl(queue, log, self._monotonic())
-            self._nursery.start_soon(self._serve_url, url, found)
-        found.used = self._monotonic()
-        if dropped := found.queue.append(message):
-            found.log.dropped("full", dropped)
-
-    async def _serve_url(self, url: str, served: _DeviceUrl) -> None:
-        destination = HttpDestination(
-            self._http.session(),
-            url,
-            {"Content-Type": "application/json"},
-            served.queue,
-            served.log,
-            self._monotonic,
-            seconds=self._settings.seconds,
-        )
-        with served.scope:
-            await destination.run()
+        if found is not None or not url:
+            return found
+        if len(self._device_urls) >= MAX_DEVICE_URLS or self._nursery is None:
+            self._refusals.dropped("full", error=f"more than {MAX_DEVICE_URLS} URLs are in use")
+            return None
+        queue = ForwardQueue(parts=1, max_messages=DEVICE_QUEUE, max_bytes=DEVICE_QUEUE_BYTES)
+        log = DeliveryLog(one_line(_host(url)), self._log, self._monotonic)
+        headers = {"Content-Type": "application/json"}
+        made = self._device_urls[url] = self._http_target(url, headers, queue, log, trusted=False)
+        self._nursery.start_soon(made.run)
+        return made
 
     def _end_idle(self) -> None:
         for url, each in list(self._device_urls.items()):
