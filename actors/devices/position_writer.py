@@ -74,12 +74,8 @@ POSITION_WRITER: Kind[None, WriterMessage] = Kind("position_writer")
 class PositionWriter(Actor[WriterMessage]):
     """Commits rows in batches, then acknowledges them, then publishes them."""
 
-    def __init__(
-        self, database: Database, *, queue_rows: int = QUEUE_ROWS, queue_bytes: int = QUEUE_BYTES
-    ) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._queue_rows = queue_rows
-        self._queue_bytes = queue_bytes
         self._encoded: dict[int, bytes] = {}
         """Attributes of rows that the next flush does not take, as JSON, by the identity of the message."""
         self._encoded_bytes = 0
@@ -107,7 +103,7 @@ class PositionWriter(Actor[WriterMessage]):
     def handle(self, message: WriterMessage) -> object:
         """Queue the row; while the queue is full this waits, and so do later senders."""
         queued = len(self._queue)
-        if queued >= self._queue_rows or self._encoded_bytes >= self._queue_bytes:
+        if queued >= QUEUE_ROWS or self._encoded_bytes >= QUEUE_BYTES:
             return self._append_when_room(message)
         if not queued:
             self._wake.set()
@@ -118,7 +114,7 @@ class PositionWriter(Actor[WriterMessage]):
         return None
 
     async def _append_when_room(self, message: WriterMessage) -> None:
-        while len(self._queue) >= self._queue_rows or self._encoded_bytes >= self._queue_bytes:
+        while len(self._queue) >= QUEUE_ROWS or self._encoded_bytes >= QUEUE_BYTES:
             await self._room.wait()
         if not self._queue:
             self._wake.set()

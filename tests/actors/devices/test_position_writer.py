@@ -36,11 +36,11 @@ def writing(database, neighbours, tree):
     """`async with writing() as (system, writer, built):` the writer, and a place for connections."""
 
     @asynccontextmanager
-    async def running(*, mailbox_size=1000, **arguments):
+    async def running(*, mailbox_size=1000):
         built = []
 
         def build():
-            built.append(PositionWriter(database, **arguments))
+            built.append(PositionWriter(database))
             return built[-1]
 
         spec = ChildSpec(kind=POSITION_WRITER, factory=build, mailbox_size=mailbox_size)
@@ -244,9 +244,10 @@ async def test_a_row_that_the_database_refuses_is_dropped_alone(database, writin
 
 
 async def test_a_full_queue_makes_the_mailbox_fill_and_then_the_tellers_wait(
-    database, writing, neighbours, until_full
+    database, writing, neighbours, until_full, monkeypatch
 ):
-    async with writing(mailbox_size=3, queue_rows=10) as (system, writer, _):
+    monkeypatch.setattr(position_writer, "QUEUE_ROWS", 10)
+    async with writing(mailbox_size=3) as (system, writer, _):
         connection, probe = await neighbours.connect(system, 1)
         async with trio.open_nursery() as nursery:
             async with locked_table(database):
@@ -264,8 +265,9 @@ async def test_a_full_queue_makes_the_mailbox_fill_and_then_the_tellers_wait(
 
 async def test_a_few_large_rows_fill_the_queue_too(database, writing, neighbours, until_full, monkeypatch):
     monkeypatch.setattr(position_writer, "FLUSH_ROWS", 2)
+    monkeypatch.setattr(position_writer, "QUEUE_BYTES", 50_000)
     large = {"text": "x" * 5_000, "list": ["y" * 5_000], "speed": 1.0}
-    async with writing(mailbox_size=3, queue_bytes=50_000) as (_, writer, built):
+    async with writing(mailbox_size=3) as (_, writer, built):
         async with locked_table(database):
             accepted = until_full(lambda number: writer.tell_nowait(Append(at(number, attributes=large))))
             # Two that the next flush takes, five in the queue, the one that waits for it, the mailbox.
@@ -278,8 +280,9 @@ async def test_a_few_large_rows_fill_the_queue_too(database, writing, neighbours
         assert (built[0]._encoded_bytes, built[0]._encoded) == (0, {})
 
 
-async def test_stop_writes_what_was_accepted(database, writing, neighbours):
-    async with writing(mailbox_size=500, queue_rows=20) as (_, writer, _):
+async def test_stop_writes_what_was_accepted(database, writing, neighbours, monkeypatch):
+    monkeypatch.setattr(position_writer, "QUEUE_ROWS", 20)
+    async with writing(mailbox_size=500) as (_, writer, _):
         for number in range(400):
             writer.tell_nowait(Append(at(number)))
     assert await stored(database) == list(range(400))
