@@ -15,7 +15,6 @@ from motorpool.actors.gateway.datagram_peer import Address, DatagramPeer
 from motorpool.actors.gateway.listener import DevicePort, start_connection
 from motorpool.actors.messages.counters import CONNECTIONS_REFUSED, DATAGRAMS_DROPPED, FRAMES_REJECTED
 from motorpool.actors.messages.downlink import NOT_KNOWN
-from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.codecs.devices import DeviceCodec
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import Login
@@ -24,8 +23,6 @@ from motorpool.runtime import Actor
 MAX_DATAGRAM_BYTES = 65_535
 TURN_DATAGRAMS = 128
 """Datagrams received before other tasks run."""
-RECEIVE_BUFFER_BYTES = 4 << 20
-"""Asked of the system, which may grant less: what a fleet sends at once after an outage."""
 IGNORED_SECONDS = 10.0
 """How long an address is ignored whose device is not known: each look-up costs a query."""
 MAX_IGNORED = 10_000
@@ -44,26 +41,8 @@ class DatagramListener(Actor[Never]):
         """Addresses of unknown devices, with the time until which they are ignored."""
 
     async def start(self) -> None:
-        """Bind the port.
-
-        Raises:
-            OSError: the port cannot be bound; the message names it.
-        """
-        port = self._port
-        listening = socket.socket(port.family, socket.SOCK_DGRAM)
-        try:
-            listening.setblocking(False)
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
-            listening.bind((port.host, port.number))
-        except OSError as error:
-            listening.close()
-            raise OSError(
-                error.errno,
-                f"cannot listen for {port.name} on UDP {port.host}:{port.number}: {error.strerror}",
-            ) from error
-        self._port.guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
-        self._socket = listening
-        self.context.log.info("listening for %s on UDP %s:%d", port.name, port.host, port.number)
+        """Bind the port. Raises OSError."""
+        self._socket = self._port.open(self.context, socket.SOCK_DGRAM)
 
     async def run(self) -> None:
         """Receive until stopped; the peers end then too, since answers leave through the same socket."""

@@ -22,10 +22,12 @@ from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.actors.work.networks import Networks
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
-from motorpool.runtime import Actor, System
+from motorpool.runtime import Actor, Context, System
 
 BACKLOG = 4096
 """Connections that wait in the kernel to be accepted: after an outage a whole fleet reconnects at once."""
+RECEIVE_BUFFER_BYTES = 4 << 20
+"""Asked of the system for datagrams, which may grant less: what a fleet sends at once after an outage."""
 PAUSE_SECONDS = 0.1
 MAX_PAUSE_SECONDS = 5.0
 """Delay before accepting again after a failure; doubled with each that follows."""
@@ -60,10 +62,29 @@ class DevicePort:
     proxies: Networks = field(default_factory=Networks)
     """Connections from there begin with a PROXY header."""
 
-    @property
-    def family(self) -> socket.AddressFamily:
-        """That of the host."""
-        return socket.AF_INET6 if ":" in self.host else socket.AF_INET
+    def open(self, context: Context[Never], kind: socket.SocketKind) -> socket.socket:
+        """Return a socket of this kind that is bound to the port, and does not block.
+
+        Raises:
+            OSError: the port cannot be bound; the message names it.
+        """
+        is_stream = kind is socket.SOCK_STREAM
+        option = (socket.SO_REUSEADDR, 1) if is_stream else (socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+        address = f"{'' if is_stream else 'UDP '}{self.host}"
+        bound = socket.socket(socket.AF_INET6 if ":" in self.host else socket.AF_INET, kind)
+        try:
+            bound.setblocking(False)
+            bound.setsockopt(socket.SOL_SOCKET, *option)
+            bound.bind((self.host, self.number))
+            if is_stream:
+                bound.listen(BACKLOG)
+        except OSError as error:
+            bound.close()
+            text = f"cannot listen for {self.name} on {address}:{self.number}: {error.strerror}"
+            raise OSError(error.errno, text) from error
+        self.guard.traffic.topic = context.system.topic(DEVICE_TRAFFIC)
+        context.log.info("listening for %s on %s:%d", self.name, address, bound.getsockname()[1])
+        return bound
 
 
 async def start_connection(system: System, port: DevicePort, peer_socket: PeerSocket) -> None:
@@ -89,26 +110,8 @@ class Listener(Actor[Never]):
         self._on_close = self._release
 
     async def start(self) -> None:
-        """Bind the port.
-
-        Raises:
-            OSError: the port cannot be bound; the message names it.
-        """
-        port = self._port
-        listening = trio.socket.socket(port.family, socket.SOCK_STREAM)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            await listening.bind((port.host, port.number))
-            listening.listen(BACKLOG)
-        except OSError as error:
-            listening.close()
-            raise OSError(
-                error.errno, f"cannot listen for {port.name} on {port.host}:{port.number}: {error.strerror}"
-            ) from error
-        port.guard.traffic.topic = self.context.system.topic(DEVICE_TRAFFIC)
-        self._socket = listening
-        number = listening.getsockname()[1]
-        self.context.log.info("listening for %s on %s:%d", port.name, port.host, number)
+        """Bind the port. Raises OSError."""
+        self._socket = trio.socket.from_stdlib_socket(self._port.open(self.context, socket.SOCK_STREAM))
 
     async def run(self) -> None:
         """Accept connections until stopped, then close the port; open connections stay."""
