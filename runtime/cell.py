@@ -423,7 +423,9 @@ class Cell(Generic[M]):
         if isinstance(item, Envelope):
             item.fail(ActorStopped(self.path))
         else:
-            self.group.runtime.dead_letters.add(self.path, item)
+            # Its content may be large, or secret.
+            log.debug("%s has not handled a %s", self.path, type(item).__name__)
+            self.group.runtime.dead_letters += 1
 
     async def _run_actor(self, actor: Behaviour[M], scope: trio.CancelScope) -> None:
         returned = False

@@ -23,7 +23,7 @@ class SystemCollector(Collector):
         yield CounterMetricFamily(
             f"{self._prefix}_dead_letters",
             "Messages accepted and never handled",
-            value=self._system.dead_letters.count,
+            value=self._system.dead_letters,
         )
 
     def _kinds(self) -> Iterator[Metric]:

@@ -7,7 +7,6 @@ from typing import Final, TypeVarTuple
 import trio
 
 from motorpool.runtime.clock import Clock
-from motorpool.runtime.dead_letters import DeadLetters
 from motorpool.runtime.timers import Timers
 
 Ts = TypeVarTuple("Ts")
@@ -21,7 +20,8 @@ class RuntimeContext:
     def __init__(self, clock: Clock, nursery: trio.Nursery) -> None:
         self.clock: Final = clock
         self.timers: Final = Timers(clock)
-        self.dead_letters: Final = DeadLetters(clock)
+        self.dead_letters = 0
+        """Messages that were accepted and never handled."""
         self.depth = 0
         """Handlers that are nested in one another at this moment."""
         self._nursery = nursery

@@ -7,7 +7,6 @@ import trio
 
 from motorpool.runtime.cell import Behaviour, Group
 from motorpool.runtime.clock import Clock
-from motorpool.runtime.dead_letters import DeadLetters
 from motorpool.runtime.errors import UnknownKind
 from motorpool.runtime.kind import K, Kind, M, T
 from motorpool.runtime.node import Node
@@ -53,8 +52,8 @@ class System:
         return self.runtime.timers
 
     @property
-    def dead_letters(self) -> DeadLetters:
-        """Messages that were accepted and never handled: `count`, and the last few."""
+    def dead_letters(self) -> int:
+        """How many messages were accepted and never handled; the log names them at level DEBUG."""
         return self.runtime.dead_letters
 
     @overload

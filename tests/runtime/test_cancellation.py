@@ -137,7 +137,7 @@ async def test_a_stop_goes_on_when_its_caller_is_cancelled(stage: str) -> None:
         await ref.wait_stopped()
         assert system.count(SLOW) == 0
         assert picture(system).handled == 1
-        assert system.dead_letters.count == 0
+        assert system.dead_letters == 0
 
 
 async def test_a_cancelled_wait_stopped_leaves_the_actor_alone() -> None:

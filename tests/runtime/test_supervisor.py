@@ -319,9 +319,8 @@ async def test_stopping_does_not_wait_for_a_restart_that_is_still_to_come(autoju
         await system.ref(A).tell("never handled")
         await trio.testing.wait_all_tasks_blocked()
         begin = trio.current_time()
-        letters = system.dead_letters
     assert trio.current_time() - begin < 0.1
-    assert letters.count == 1
+    assert system.dead_letters == 1
 
 
 async def test_a_start_in_progress_is_not_waited_for_at_the_end(autojump_clock: MockClock) -> None:
