@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.notificators import NOTIFICATORS
-from motorpool.actors.geocoding.geocoder import GeocoderService
 from motorpool.actors.http.address_guard import OwnServer
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
