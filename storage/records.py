@@ -449,10 +449,3 @@ class Statistics(msgspec.Struct, frozen=True, rename="camel"):
     protocols: dict[str, int] | None = None
     """Number of active devices by protocol."""
     attributes: dict[str, Any] = {}
-
-
-class StreamMark(msgspec.Struct, frozen=True):
-    """The numbers with which the playlist of a stream continues after a pause or restart."""
-
-    next_index: int = 0
-    next_discontinuity: int = 0

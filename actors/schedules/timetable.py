@@ -266,7 +266,7 @@ class Timetable(Actor[TimetableMessage]):
         for first in range(0, len(schedule_ids), SCHEDULES_PER_MESSAGE):
             some = tuple(schedule_ids[first : first + SCHEDULES_PER_MESSAGE])
             # Waits while the receiver has too much to do.
-            await receiver.tell(self._kind.message(calendar_id, edge, some))
+            await receiver.tell(self._kind.message(calendar_id, edge.at, edge.detail, some))
             await trio.lowlevel.checkpoint()
 
     async def _compute(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any, Literal, Protocol
+from typing import Any, NamedTuple
 
 from motorpool.actors.messages.changes import RowChanged, ScheduleChanged, ScheduledReportChanged
 from motorpool.actors.messages.scheduling import (
@@ -15,21 +15,20 @@ from motorpool.actors.messages.scheduling import (
     EventsEnded,
     TimetableMessage,
 )
-from motorpool.codecs.calendars.calendar import Calendar, Edge
-from motorpool.codecs.calendars.recurrence_sets import Window
+from motorpool.codecs.calendars.calendar import Calendar
 from motorpool.runtime import Kind
 from motorpool.storage.reports import scheduled_reports
 from motorpool.storage.schedules import scheduled_commands
 from motorpool.storage.schedules.watched_rows import WatchedRows
 
 
-class Occasion(Protocol):
+class Occasion(NamedTuple):
     """What happens in a calendar at an instant."""
 
-    @property
-    def at(self) -> datetime:
-        """The instant, UTC."""
-        ...
+    at: datetime
+    """The instant, UTC."""
+    detail: Any
+    """What the message says of it besides."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +44,13 @@ class TimetableKind:
     find: Callable[[Calendar, datetime, tzinfo], Occasion | None]
     """Returns the next occasion after an instant."""
     receiver: Kind[None, Any]
-    message: Callable[[int, Any, tuple[int, ...]], object]
+    message: Callable[[int, datetime, Any, tuple[int, ...]], object]
     """Makes the message to the receiver of the calendar, the occasion, and the rows that follow it."""
 
 
-def _edge(calendar: Calendar, after: datetime, zone: tzinfo) -> Edge | None:
-    return calendar.next_edge(after, zone=zone)
-
-
-def _edge_reached(calendar_id: int, edge: Edge, ids: tuple[int, ...]) -> EdgeReached:
-    phase: Literal["start", "end"] = "start" if edge.opens else "end"
-    return EdgeReached(calendar_id, edge.at, phase, ids)
+def _edge(calendar: Calendar, after: datetime, zone: tzinfo) -> Occasion | None:
+    edge = calendar.next_edge(after, zone=zone)
+    return None if edge is None else Occasion(edge.at, "start" if edge.opens else "end")
 
 
 SCHEDULED_COMMANDS = TimetableKind(
@@ -65,28 +60,13 @@ SCHEDULED_COMMANDS = TimetableKind(
     scheduled_commands.WATCHED,
     _edge,
     DISPATCHER,
-    _edge_reached,
+    EdgeReached,
 )
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """Events that end at the same instant."""
-
-    windows: tuple[Window, ...]
-
-    @property
-    def at(self) -> datetime:
-        return self.windows[0][1]
-
-
-def _ended(calendar: Calendar, after: datetime, zone: tzinfo) -> _Ended | None:
+def _ended(calendar: Calendar, after: datetime, zone: tzinfo) -> Occasion | None:
     windows = calendar.next_ended(after, zone=zone)
-    return _Ended(windows) if windows else None
-
-
-def _events_ended(calendar_id: int, ended: _Ended, ids: tuple[int, ...]) -> EventsEnded:
-    return EventsEnded(calendar_id, ended.at, tuple(begin for begin, _ in ended.windows), ids)
+    return Occasion(windows[0][1], tuple(begin for begin, _ in windows)) if windows else None
 
 
 SCHEDULED_REPORTS = TimetableKind(
@@ -96,5 +76,5 @@ SCHEDULED_REPORTS = TimetableKind(
     scheduled_reports.WATCHED,
     _ended,
     SCHEDULED_REPORT_MAILS,
-    _events_ended,
+    EventsEnded,
 )

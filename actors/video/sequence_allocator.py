@@ -40,10 +40,10 @@ class SequenceAllocator:
         Raises:
             StorageError: they cannot be known.
         """
-        mark = await stream_marks.reserve(self._database, *self._key, RESERVED_INDICES)
-        self._reserved = mark.next_index + RESERVED_INDICES
+        first = await stream_marks.reserve(self._database, *self._key, RESERVED_INDICES)
+        self._reserved = first[0] + RESERVED_INDICES
         self._stored = (self._reserved,)
-        return mark.next_index, mark.next_discontinuity
+        return first
 
     async def are_latest(self) -> bool:
         """Whether no other server has reserved numbers since; True while the database cannot be asked."""

@@ -33,104 +33,75 @@ class WorkerFailedError(Exception):
     """A process could not be started, ended, or sent an invalid reply."""
 
 
-class WorkerProcess:
-    """One process, which serves one request at a time."""
-
-    def __init__(self, process: trio.Process) -> None:
-        self._process = process
-
-    @classmethod
-    async def start(cls, command: Sequence[str]) -> "WorkerProcess":
-        """Start a process.
-
-        Raises:
-            WorkerFailedError: the system does not start it.
-        """
-        try:
-            process = await trio.lowlevel.open_process(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={name: os.environ[name] for name in INHERITED if name in os.environ},
-                # Ctrl+C must reach only the server, which ends its processes itself.
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise WorkerFailedError(f"cannot be started: {error}") from error
-        return cls(process)
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the process has ended; its exit status is collected then."""
-        return self._process.returncode is not None
-
-    async def wait(self) -> None:
-        """Wait until the process has ended, and collect its exit status."""
-        await self._process.wait()
-
-    async def _exchange(self, request: bytes) -> bytes:
-        process = self._process
-        assert process.stdin is not None
-        assert process.stdout is not None
-        received = bytearray()
-        expected = LENGTH_BYTES
-        try:
-            await process.stdin.send_all(len(request).to_bytes(LENGTH_BYTES) + request)
-            while len(received) < expected:
-                chunk = await process.stdout.receive_some(READ_BYTES)
-                if not chunk:
-                    raise WorkerFailedError("closed its output")
-                received += chunk
-                if expected == LENGTH_BYTES <= len(received):
-                    expected += int.from_bytes(received[:LENGTH_BYTES])
-                    if expected > REPLY_BYTES:
-                        raise WorkerFailedError(f"sent a reply of {expected} bytes")
-        except trio.BrokenResourceError as error:
-            raise WorkerFailedError("closed its input") from error
-        if len(received) > expected:
-            raise WorkerFailedError("sent more than a reply")
-        return bytes(received[LENGTH_BYTES:])
-
-    async def request(self, request: msgspec.Struct, result_type: type) -> WorkerReply:
-        """Send a request of `media_worker.py` and return the reply, whose result is of `result_type`.
-
-        Raises:
-            WorkerFailedError: the process ended, or sent something else; it is of no further use.
-        """
-        try:
-            reply: WorkerReply = _decode_reply(await self._exchange(msgspec.msgpack.encode(request)))
-        except msgspec.DecodeError as error:
-            raise WorkerFailedError(f"sent no reply: {error}") from error
-        if isinstance(reply, Done) and not isinstance(reply.result, result_type):
-            raise WorkerFailedError("sent the reply to another request")
-        return reply
-
-    async def explain(self, error: WorkerFailedError) -> str:
-        """Return what became of a process that failed: its exit status if it ends soon, else the error."""
-        with trio.move_on_after(EXIT_SECONDS, shield=True):
-            await self._process.wait()
-        code = self._process.returncode
-        if code is None:
-            return str(error)
-        return f"ended with {signal.Signals(-code).name if code < 0 else f'code {code}'}"
-
-    async def end(self) -> None:
-        """Kill the process and wait until it has ended; it holds nothing that could be lost."""
-        self._process.kill()
-        with trio.CancelScope(shield=True):
-            await self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    await pipe.aclose()
-
-
 _decode_reply = msgspec.msgpack.Decoder(WorkerReply).decode
+
+
+async def _start(command: Sequence[str]) -> trio.Process:
+    """Start a process.
+
+    Raises:
+        WorkerFailedError: the system does not start it.
+    """
+    try:
+        return await trio.lowlevel.open_process(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in INHERITED if name in os.environ},
+            # Ctrl+C must reach only the server, which ends its processes itself.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise WorkerFailedError(f"cannot be started: {error}") from error
+
+
+async def _exchange(process: trio.Process, request: bytes) -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    received = bytearray()
+    expected = LENGTH_BYTES
+    try:
+        await process.stdin.send_all(len(request).to_bytes(LENGTH_BYTES) + request)
+        while len(received) < expected:
+            chunk = await process.stdout.receive_some(READ_BYTES)
+            if not chunk:
+                raise WorkerFailedError("closed its output")
+            received += chunk
+            if expected == LENGTH_BYTES <= len(received):
+                expected += int.from_bytes(received[:LENGTH_BYTES])
+                if expected > REPLY_BYTES:
+                    raise WorkerFailedError(f"sent a reply of {expected} bytes")
+    except trio.BrokenResourceError as error:
+        raise WorkerFailedError("closed its input") from error
+    if len(received) > expected:
+        raise WorkerFailedError("sent more than a reply")
+    return bytes(received[LENGTH_BYTES:])
+
+
+async def _request(process: trio.Process, request: msgspec.Struct, result_type: type) -> WorkerReply:
+    """Send a request of `media_worker.py` and return the reply, whose result is of `result_type`.
+
+    Raises:
+        WorkerFailedError: the process ended, or sent something else; it is of no further use.
+    """
+    try:
+        reply: WorkerReply = _decode_reply(await _exchange(process, msgspec.msgpack.encode(request)))
+    except msgspec.DecodeError as error:
+        raise WorkerFailedError(f"sent no reply: {error}") from error
+    if isinstance(reply, Done) and not isinstance(reply.result, result_type):
+        raise WorkerFailedError("sent the reply to another request")
+    return reply
+
+
+async def _explain(process: trio.Process, error: WorkerFailedError) -> str:
+    """Return what became of a process that failed: its exit status if it ends soon, else the error."""
+    with trio.move_on_after(EXIT_SECONDS, shield=True):
+        await process.wait()
+    code = process.returncode
+    if code is None:
+        return str(error)
+    return f"ended with {signal.Signals(-code).name if code < 0 else f'code {code}'}"
 
 
 class WorkerPool:
@@ -154,14 +125,14 @@ class WorkerPool:
         `seconds` is the limit of one request, the start of its process included. `on_failure` is told what
         became of a process that failed, and returns the error of its request.
         """
-        self.processes: dict[int, WorkerProcess] = {}
+        self.processes: dict[int, trio.Process] = {}
         """Running processes, by process id."""
         self._command = command
         self._seconds = seconds
         self._on_failure = on_failure
         self._send, self._receive = trio.open_memory_channel[_Waiting](waiting)
         self._slots = trio.Semaphore(size)
-        self._idle: list[tuple[WorkerProcess, float]] = []
+        self._idle: list[tuple[trio.Process, float]] = []
         """Each with the time since when; the one used last at the end."""
 
     def put(self, request: msgspec.Struct, result_type: type) -> Deferred[Any] | None:
@@ -192,11 +163,11 @@ class WorkerPool:
         result_type: type,
         reply: Deferred[Any],
     ) -> None:
-        process: WorkerProcess | None = None
+        process: trio.Process | None = None
         try:
             with trio.fail_after(self._seconds):
                 process = await self._take(nursery)
-                found = await process.request(request, result_type)
+                found = await _request(process, request, result_type)
         except (WorkerFailedError, trio.TooSlowError) as error:
             reply.answer(Failure(self._on_failure(await self._end_failed(process, error))))
         else:
@@ -205,18 +176,18 @@ class WorkerPool:
         finally:
             self._slots.release()
 
-    async def _take(self, nursery: trio.Nursery) -> WorkerProcess:
+    async def _take(self, nursery: trio.Nursery) -> trio.Process:
         """Return an idle process, or a new one; raises WorkerFailedError where the system starts none."""
         while self._idle:
             process, _ = self._idle.pop()
-            if not process.has_ended:
+            if process.returncode is None:
                 return process
-        process = await WorkerProcess.start(self._command)
+        process = await _start(self._command)
         self.processes[process.pid] = process
         nursery.start_soon(self._collect, process)
         return process
 
-    async def _collect(self, process: WorkerProcess) -> None:
+    async def _collect(self, process: trio.Process) -> None:
         """Collect the exit status of a process as soon as it has ended."""
         await process.wait()
         self.processes.pop(process.pid, None)
@@ -229,18 +200,23 @@ class WorkerPool:
                 await self._end(process)
 
     async def _end_failed(
-        self, process: WorkerProcess | None, error: WorkerFailedError | trio.TooSlowError
+        self, process: trio.Process | None, error: WorkerFailedError | trio.TooSlowError
     ) -> str:
         """End a process that failed; return what became of it. None: it could not be started."""
         if isinstance(error, trio.TooSlowError):
             reason = f"was stopped after {self._seconds:g} s"
         else:
-            reason = str(error) if process is None else await process.explain(error)
+            reason = str(error) if process is None else await _explain(process, error)
         if process is not None:
             await self._end(process)
         return reason
 
-    async def _end(self, process: WorkerProcess) -> None:
-        """Kill a process and wait until it has ended."""
-        await process.end()
+    async def _end(self, process: trio.Process) -> None:
+        """Kill a process and wait until it has ended; it holds nothing that could be lost."""
+        process.kill()
+        with trio.CancelScope(shield=True):
+            await process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    await pipe.aclose()
         self.processes.pop(process.pid, None)

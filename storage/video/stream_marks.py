@@ -7,7 +7,6 @@ the same number of a stream.
 from collections.abc import Collection
 
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.records import StreamMark
 
 _RESERVE = """
     insert into stream_marks as mark (device_id, channel, kind, next_index, next_discontinuity)
@@ -27,13 +26,13 @@ _REPLACE = """
 """
 
 
-async def reserve(q: Queries, device_id: int, channel: int, kind: str, count: int) -> StreamMark:
-    """Reserve `count` indices and discontinuities; return the first ones. `kind` is "live" or "playback".
+async def reserve(q: Queries, device_id: int, channel: int, kind: str, count: int) -> tuple[int, int]:
+    """Reserve `count` indices and discontinuities; return the first of each. `kind`: "live" or "playback".
 
     Of a device that has been deleted they are zeros.
     """
     row = await q.fetch_row(_RESERVE, device_id, channel, kind, count)
-    return StreamMark() if row is None else StreamMark(row[0], row[1])
+    return (0, 0) if row is None else (row[0], row[1])
 
 
 async def replace(
