@@ -18,9 +18,6 @@ class DelayedSteps:
         self.next_due = inf
         """When the first step is due, in seconds of the monotonic clock; infinite when none waits."""
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def add(self, due: float, run_id: int) -> None:
         """Add the step of a run record, due at `due` in monotonic seconds."""
         heapq.heappush(self._entries, (due, run_id))

@@ -183,7 +183,8 @@ class SegmentStore(Actor[SegmentStoreMessage]):
     async def _drop(self, name: str, session: _Session) -> None:
         del self._sessions[name]
         self._bytes -= session.bytes
-        await _remove(self._data / FOLDER / _PROCESS_FOLDER / name)
+        folder = self._data / FOLDER / _PROCESS_FOLDER / name
+        await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def _write(path: Path, content: bytes, reserve_bytes: int) -> None:
@@ -200,10 +201,6 @@ def _write(path: Path, content: bytes, reserve_bytes: int) -> None:
 def _unlink(paths: list[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
-
-
-async def _remove(folder: Path) -> None:
-    await trio.to_thread.run_sync(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def segment_store_spec(

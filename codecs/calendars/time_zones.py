@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from icalendar.timezone.windows_to_olson import WINDOWS_TO_OLSON
 
-from motorpool.codecs.calendars.content_lines import CalendarError, Component, ContentLine
+from motorpool.codecs.calendars.content_lines import CalendarError, Component
 from motorpool.codecs.calendars.recurrence import expand, last_counted
 from motorpool.codecs.calendars.recurrence_rules import read_rule
 
@@ -125,9 +125,10 @@ def _changes(
             rule = read_rule(line.parse()[1]).with_defaults(first)
             until = last_counted(rule, first, spend=spend)
             if rule.until:
-                until = until_to_local(line, rule.until, UTC) + (
-                    old if rule.until.endswith("Z") else timedelta(0)
-                )
+                moment = line.parse_date_or_time(rule.until)
+                until = local_time(moment, UTC) + (old if rule.until.endswith("Z") else timedelta(0))
+                if not isinstance(moment, datetime):  # a date includes the whole day
+                    until = until.replace(hour=23, minute=59, second=59)
             times.update(expand(rule, first, max(first, FROM), min(until or TO, TO), spend=spend))
         except ValueError as error:
             raise line.error(str(error)) from None
@@ -140,10 +141,3 @@ def local_time(moment: date | datetime, zone: tzinfo) -> datetime:
     if not isinstance(moment, datetime):
         return datetime(moment.year, moment.month, moment.day)  # noqa: DTZ001 - local
     return moment.astimezone(zone).replace(tzinfo=None) if moment.tzinfo else moment
-
-
-def until_to_local(line: ContentLine, text: str, zone: tzinfo) -> datetime:
-    """Return the naive local time of an UNTIL; a date includes the whole day."""
-    moment = line.parse_date_or_time(text)
-    last = local_time(moment, zone)
-    return last if isinstance(moment, datetime) else last.replace(hour=23, minute=59, second=59)

@@ -49,6 +49,7 @@ class LeasedRows(Generic[RowT]):
         self._added = [name for name in names if name != "id"]
         places = ", ".join(f"${place}" for place in range(1, len(self._added) + 1))
         self._add = f"insert into {table} ({', '.join(self._added)}) values ({places}) returning {columns}"  # noqa: S608
+        self._change = f"update {table} set {{}} where id = $1 and {self._taken} and holder = $2"  # noqa: S608
         self._begin = (
             f"update {table} set status = '{taken}', holder = $2, leased_until = $3,"  # noqa: S608
             f" attempts = attempts + 1 where id = $1 and {self._waiting}"
@@ -104,6 +105,28 @@ class LeasedRows(Generic[RowT]):
     async def begin(self, q: Queries, row_id: int, holder: str, *, until: datetime) -> bool:
         """Take a waiting row; False if another server was first, or it is gone."""
         return await has_changed(q, self._begin, row_id, holder, until)
+
+    async def change(
+        self, q: Queries, row_id: int, holder: str, assignments: str, *arguments: object
+    ) -> bool:
+        """Change a row that a server has taken; False if it is no longer this server's.
+
+        `arguments` are the parameters of `assignments` from `$3` on.
+        """
+        return await has_changed(q, self._change.format(assignments), row_id, holder, *arguments)
+
+    async def put_back(
+        self,
+        q: Queries,
+        row_id: int,
+        holder: str,
+        not_before: datetime,
+        assignments: str,
+        *arguments: object,
+    ) -> bool:
+        """Have a row that a server has taken wait again; as `change`, but `arguments` begin with `$4`."""
+        freed = f"{self._waiting}, holder = '', leased_until = null, not_before = $3"
+        return await self.change(q, row_id, holder, f"{freed}, {assignments}", not_before, *arguments)
 
     async def renew(self, q: Queries, holder: str, *, until: datetime) -> None:
         """Say that a server still holds its rows."""

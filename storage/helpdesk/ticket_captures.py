@@ -98,29 +98,13 @@ async def is_any(q: Queries) -> bool:
 
 async def name_file(q: Queries, row_id: int, holder: str, *, capture_id: str, file_name: str) -> bool:
     """Store which capture runs; False if it is no longer this server's."""
-    return await has_changed(
-        q,
-        "update ticket_captures set capture_id = $3, file_name = $4"
-        " where id = $1 and status = 'recording' and holder = $2",
-        row_id,
-        holder,
-        capture_id,
-        file_name,
-    )
+    return await ROWS.change(q, row_id, holder, "capture_id = $3, file_name = $4", capture_id, file_name)
 
 
 async def put_back(q: Queries, row_id: int, holder: str, *, not_before: datetime, refusal: str) -> bool:
     """Have a capture wait again, and note why; False if it is no longer this server's."""
-    return await has_changed(
-        q,
-        "update ticket_captures set status = 'waiting', holder = '', leased_until = null, not_before = $3,"
-        " refusal = $4, capture_id = '', file_name = ''"
-        " where id = $1 and status = 'recording' and holder = $2",
-        row_id,
-        holder,
-        not_before,
-        refusal,
-    )
+    assignments = "refusal = $4, capture_id = '', file_name = ''"
+    return await ROWS.put_back(q, row_id, holder, not_before, assignments, refusal)
 
 
 async def end(q: Queries, capture: TicketCapture) -> bool:

@@ -112,15 +112,8 @@ async def is_any_open(q: Queries) -> bool:
 
 async def name_capture(q: Queries, request_id: int, holder: str, *, capture_id: str, file_name: str) -> bool:
     """Store which capture fetches it; False if it is no longer this server's."""
-    return await has_changed(
-        q,
-        "update footage_requests set capture_id = $3, file_name = $4, reason = null"
-        " where id = $1 and status = 'FETCHING' and holder = $2",
-        request_id,
-        holder,
-        capture_id,
-        file_name,
-    )
+    assignments = "capture_id = $3, file_name = $4, reason = null"
+    return await ROWS.change(q, request_id, holder, assignments, capture_id, file_name)
 
 
 async def put_back(
@@ -130,17 +123,9 @@ async def put_back(
 
     Unless it `counts`, the attempt is taken back.
     """
-    return await has_changed(
-        q,
-        "update footage_requests set status = 'WAITING', holder = '', leased_until = null, not_before = $3,"
-        " reason = $4, capture_id = null, file_name = null, attempts = attempts - $5"
-        " where id = $1 and status = 'FETCHING' and holder = $2",
-        request.id,
-        request.holder,
-        not_before,
-        reason,
-        0 if counts else 1,
-    )
+    assignments = "reason = $4, capture_id = null, file_name = null, attempts = attempts - $5"
+    back = 0 if counts else 1
+    return await ROWS.put_back(q, request.id, request.holder, not_before, assignments, reason, back)
 
 
 async def end(q: Queries, request: FootageRequest, status: Status, reason: str, *, now: datetime) -> bool:
