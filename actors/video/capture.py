@@ -207,8 +207,10 @@ class Capture(Actor[CaptureMessage]):
         self, reason: str, rest: MediaFragment | None = None, *, interrupted: bool = False
     ) -> None:
         self._has_ended = True
-        writer = self._writer if rest is None else await self._open()
+        writer = self._writer
         try:
+            if rest is not None:
+                writer = await self._open(rest.size)
             if writer is not None:
                 await self._in_thread(writer, () if rest is None else (rest,), last=True)
         except OSError as error:
@@ -249,12 +251,12 @@ class Capture(Actor[CaptureMessage]):
 
     async def _write(self, fragments: Sequence[MediaFragment]) -> None:
         """Write fragments; further ones wait in the mailbox meanwhile."""
-        writer = await self._open()
-        if writer is None:
-            self._source.offer(Unsubscribe(self.context.ref, "the device is gone"))
-            await self._end("the device is gone")
-            return
         try:
+            writer = await self._open(fragments[0].size)
+            if writer is None:
+                self._source.offer(Unsubscribe(self.context.ref, "the device is gone"))
+                await self._end("the device is gone")
+                return
             await self._in_thread(writer, fragments)
         except OSError as error:
             reason = _disk_reason(error)
@@ -276,7 +278,7 @@ class Capture(Actor[CaptureMessage]):
                 first, last = self._span or (fragment.recorded_at, ends)
                 self._span = min(first, fragment.recorded_at), max(last, ends)
 
-    async def _open(self) -> CaptureWriter | None:
+    async def _open(self, size: int) -> CaptureWriter | None:
         """Return the file, in the folder of its device's present name; None where the device is gone."""
         if self._writer is None:
             record, unique_id = self._opened.record, self._opened.wanted.unique_id
@@ -288,7 +290,8 @@ class Capture(Actor[CaptureMessage]):
                 if device is None:
                     return None
                 unique_id = device.unique_id
-            self._writer = CaptureWriter(self._store, media_key(unique_id, record.file_name), self._formats)
+            key = media_key(unique_id, record.file_name)
+            self._writer = await trio.to_thread.run_sync(CaptureWriter, self._store, key, self._formats, size)
         return self._writer
 
     async def _transcode(self, fragments: Sequence[MediaFragment]) -> list[MediaFragment]:
@@ -323,8 +326,6 @@ class Capture(Actor[CaptureMessage]):
         if any(self._sound.is_needed(fragment) for fragment in fragments):
             fragments = await self._transcode(fragments)
         await self._probe(fragments)
-        if fragments and not writer.is_created:
-            await trio.to_thread.run_sync(writer.create, fragments[0].size)
         encoded = writer.encode(fragments)
 
         def work() -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
-from motorpool.actors.files.media_store import GrowingFile, MediaKey, MediaStore
+from motorpool.actors.files.media_store import MediaKey, MediaStore
 from motorpool.codecs.media.fragments import MediaFragment
 from motorpool.codecs.media.mp4.capture_file import HEADER_BYTES, CaptureFile, EncodedFragment, repair
 from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
@@ -27,41 +27,30 @@ def new_file_name(now: datetime) -> str:
 class CaptureWriter:
     """Writes one file, for one thread at a time."""
 
-    def __init__(self, store: MediaStore, key: MediaKey, formats: Mapping[VideoCodec, PictureFormat]) -> None:
-        """`formats` are of the first pictures of each coding, set before they are encoded."""
-        self._store = store
-        self._key = key
-        self._formats = formats
-        self.size = 0
-        """Bytes written so far."""
-        self.duration = 0.0
-        """Seconds."""
-        self._file: GrowingFile | None = None
-        self._capture_file: CaptureFile | None = None
-
-    @property
-    def is_created(self) -> bool:
-        """Whether the file was created."""
-        return self._capture_file is not None
-
-    def create(self, size: int) -> None:
+    def __init__(
+        self, store: MediaStore, key: MediaKey, formats: Mapping[VideoCodec, PictureFormat], size: int
+    ) -> None:
         """Create the file; `size` is about the number of bytes that are written first.
+
+        `formats` are of the first pictures of each coding, set before they are encoded.
 
         Raises:
             OSError: there is such a file, or the disk is full or fails.
         """
-        self._file = self._store.create(self._key, size)
-        self._capture_file = CaptureFile(self._file.file, self._formats)
+        self.size = 0
+        """Bytes written so far."""
+        self.duration = 0.0
+        """Seconds."""
+        self._file = store.create(key, size)
+        self._capture_file = CaptureFile(self._file.file, formats)
 
     def encode(self, fragments: Iterable[MediaFragment]) -> list[EncodedFragment]:
-        """Return what `write` takes, once the file is created; the fragments' audio is AAC.
+        """Return what `write` takes; the fragments' audio is AAC.
 
         Not blocking. Cheaper right after a segment was made: the pictures are in the processor's cache.
         """
-        file = self._capture_file
-        if file is None:
-            return []
-        return [encoded for fragment in fragments if (encoded := file.encode(fragment)) is not None]
+        encoded = (self._capture_file.encode(fragment) for fragment in fragments)
+        return [each for each in encoded if each is not None]
 
     def write(self, encoded: Iterable[EncodedFragment]) -> None:
         """Write what `encode` returned.
@@ -70,8 +59,6 @@ class CaptureWriter:
             OSError: the disk is full or fails. What was written before stays, and is closed.
         """
         for each in encoded:
-            assert self._file is not None
-            assert self._capture_file is not None
             try:
                 self._file.require(len(each.content))
                 self._capture_file.write(each)
@@ -85,8 +72,9 @@ class CaptureWriter:
             self.duration = self._capture_file.duration
 
     def finish(self) -> None:
-        """Bring all of it onto the disk; raises OSError as `write` does."""
-        if self._capture_file is None or self._file is None:
+        """Bring all of it onto the disk, or remove it if that is nothing; raises OSError as `write` does."""
+        if not self.size:
+            self.discard()
             return
         try:
             # The samples first: should the machine fail here, an old header with all samples plays.
@@ -98,18 +86,11 @@ class CaptureWriter:
 
     def close(self) -> None:
         """Leave the file as it is."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._file.close()
 
     def discard(self) -> None:
         """Remove the file, so that another one can have its name."""
-        if self._file is not None:
-            self._file.discard()
-            self._file = None
-        elif self._capture_file is not None:
-            with suppress(OSError):
-                self._store.delete(self._key)
+        self._file.discard()
 
 
 class RepairedFile(NamedTuple):

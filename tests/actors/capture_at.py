@@ -8,11 +8,9 @@ class CaptureAt(CaptureWriter):
     """Writes the file `path` in the folder of a device."""
 
     def __init__(self, path):
-        super().__init__(MediaStore(path.parent.parent), MediaKey(path.parent.name, path.name), {})
+        super().__init__(MediaStore(path.parent.parent), MediaKey(path.parent.name, path.name), {}, 1000)
         self.path = path
 
     def add(self, fragments):
         """Encode and write fragments."""
-        if fragments and not self.is_created:
-            self.create(fragments[0].size)
         self.write(self.encode(fragments))
