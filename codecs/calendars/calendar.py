@@ -6,10 +6,10 @@ zone that the caller passes.
 """
 
 import bisect
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache, partial
 
 from motorpool.codecs.calendars.events import Event, read_events
 from motorpool.codecs.calendars.recurrence_sets import Window, ZonedCalendar, merge
@@ -38,10 +38,10 @@ class Calendar:
 
     def __init__(self, events: list[Event]) -> None:
         self._events = tuple(events)
-        self._zoned: OrderedDict[tzinfo, ZonedCalendar] = OrderedDict()
+        self._zoned_calendar = lru_cache(MAX_CACHED_ZONES)(partial(ZonedCalendar, self._events))
+        self._month = lru_cache(MAX_CACHED_MONTHS)(partial(_month_windows, self._zoned_calendar))
         self._answered: tuple[datetime, datetime, bool, tzinfo] = (_NEVER, _NEVER, False, UTC)
         """The last answer of `covers`, and from when until when it is the same."""
-        self._months: OrderedDict[tuple[tzinfo, int], tuple[Window, ...]] = OrderedDict()
 
     @property
     def size(self) -> int:
@@ -135,26 +135,14 @@ class Calendar:
         if pending is not None:
             yield pending
 
-    def _month(self, number: int, zone: tzinfo) -> tuple[Window, ...]:
-        """Return the windows of a month of UTC, clipped to it."""
-        key = zone, number
-        if key in self._months:
-            self._months.move_to_end(key)
-            return self._months[key]
-        start, end = _month_start(number), _month_start(number + 1)
-        windows = self._zoned_calendar(zone).windows(start, end)
-        clipped = tuple((max(begin, start), min(finish, end)) for begin, finish in windows)
-        self._months[key] = clipped
-        while len(self._months) > MAX_CACHED_MONTHS:
-            self._months.popitem(last=False)
-        return clipped
 
-    def _zoned_calendar(self, zone: tzinfo) -> ZonedCalendar:
-        if zone not in self._zoned:
-            self._zoned[zone] = ZonedCalendar(self._events, zone)
-            while len(self._zoned) > MAX_CACHED_ZONES:
-                self._zoned.popitem(last=False)
-        return self._zoned[zone]
+def _month_windows(
+    zoned_calendar: Callable[[tzinfo], ZonedCalendar], number: int, zone: tzinfo
+) -> tuple[Window, ...]:
+    """Return the windows of a month of UTC, clipped to it."""
+    start, end = _month_start(number), _month_start(number + 1)
+    windows = zoned_calendar(zone).windows(start, end)
+    return tuple((max(begin, start), min(finish, end)) for begin, finish in windows)
 
 
 def _first_ended(windows: list[Window]) -> tuple[Window, ...]:
