@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
@@ -115,8 +114,9 @@ def create(
     if status.kind in DONE_KINDS or (author.is_agent and ticket.attributes.get(RESPONDED) is True):
         draft.set(first_response_at=began)
     _start_clocks(draft, status)
+    initial = {json_name(name): getattr(draft.ticket, name) for name in _INITIAL}
     attributes = {
-        "initial": _initial(draft.ticket),
+        "initial": {name: value for name, value in initial.items() if value not in ("", 0, {})},
         "statusKind": status.kind,
         **_names(draft),
         "firstResponse": {"targetMinutes": draft.first_response.target_minutes},
@@ -160,12 +160,6 @@ def _start_clocks(draft: Draft, status: TicketStatus) -> None:
         first, resolution = draft.clocks
         draft.first_response = service_levels.move(draft.first_response, first, began)
         draft.resolution = service_levels.move(draft.resolution, resolution, began)
-
-
-def _initial(ticket: Ticket) -> dict[str, Any]:
-    """Return the fields that are set, as in JSON."""
-    found = {name: getattr(ticket, name) for name in _INITIAL}
-    return {json_name(name): value for name, value in found.items() if value not in ("", 0, {})}
 
 
 def _names(draft: Draft) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from motorpool.actors.helpdesk.facts import FieldChange, TicketMessage
+from motorpool.actors.helpdesk.facts import TicketMessage
 from motorpool.actors.helpdesk.times import format_seconds
 from motorpool.actors.helpdesk.webhook_settings import TEST, WebhookSettings
 from motorpool.actors.words.masking import mask_secrets
@@ -72,7 +72,7 @@ def _body(message: TicketMessage, sequence: int, *, thin: bool, now: datetime) -
         return encode({"eventId": event.id} if event is not None and event.id else {})
     data = {
         "event": None if event is None else _plain(event),
-        "changes": [_change(change) for change in message.changes],
+        "changes": _plain(message.changes),
         "ticket": _plain(mask_secrets(ticket)),
     }
     body = encode(data)
@@ -105,10 +105,6 @@ def _cut(value: Any, length: int) -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, list):
         return [_cut(each, length) for each in value]
     return value
-
-
-def _change(change: FieldChange) -> dict[str, Any]:
-    return {"field": change.field, "from": _plain(change.before), "to": _plain(change.after)}
 
 
 def _plain(record: object) -> Any:  # noqa: ANN401 - JSON

@@ -47,16 +47,11 @@ class LeasedReceiver(msgspec.Struct, frozen=True):
     """Since when no messages are made, or the webhook of a company is disabled, until `reopen`."""
 
 
-def _owners(lane: str) -> str:
-    """Return the table of the users or companies that are receivers of a lane."""
-    return "companies" if lane == TICKETS else "users"
-
-
 async def acquire(
     q: Queries, lane: str, receiver: int, holder: str, *, now: datetime, until: datetime
 ) -> LeasedReceiver | None:
     """Take or renew the lease of a receiver; None if another server has it, or there is no such receiver."""
-    owners = _owners(lane)
+    owners = "companies" if lane == TICKETS else "users"
     row = await q.fetch_row(
         f"""
         with lease as (

@@ -7,15 +7,7 @@ import msgspec
 from motorpool.storage.accounts import links
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.tables import Table
-from motorpool.storage.helpdesk.helpdesk_records import (
-    Branch,
-    Company,
-    Contact,
-    Team,
-    TicketCategory,
-    TicketPriority,
-    TicketStatus,
-)
+from motorpool.storage.helpdesk import helpdesk_records as records
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -27,7 +19,7 @@ def access_by_company(user_id: int) -> Condition:
 
 COMPANIES = Table(
     "companies",
-    Company,
+    records.Company,
     keywords=("name", "unique_id"),
     access=links.access_by_link(links.USER_COMPANY),
 )
@@ -41,11 +33,11 @@ def _table(
     return Table(name, record, sort, keywords, access=access_by_company, immutable=immutable)
 
 
-BRANCHES = _table("branches", Branch, keywords=("name", "unique_id"))
-TEAMS = _table("teams", Team, keywords=("name", "unique_id"))
-CONTACTS = _table("contacts", Contact, keywords=("name", "email", "phone", "unique_id"))
-CATEGORIES = _table("ticket_categories", TicketCategory)
-PRIORITIES = _table("ticket_priorities", TicketPriority, sort="level")
-STATUSES = _table("ticket_statuses", TicketStatus, sort="sort_order")
+BRANCHES = _table("branches", records.Branch, keywords=("name", "unique_id"))
+TEAMS = _table("teams", records.Team, keywords=("name", "unique_id"))
+CONTACTS = _table("contacts", records.Contact, keywords=("name", "email", "phone", "unique_id"))
+CATEGORIES = _table("ticket_categories", records.TicketCategory)
+PRIORITIES = _table("ticket_priorities", records.TicketPriority, sort="level")
+STATUSES = _table("ticket_statuses", records.TicketStatus, sort="sort_order")
 CONFIGURED: tuple[Table[Any], ...] = (CATEGORIES, STATUSES, PRIORITIES, CONTACTS, TEAMS, BRANCHES)
 """All that companies configure; a table comes before those that its rows refer to."""

@@ -1,7 +1,7 @@
 """Statistics of tickets (docs/tickets.md#statistics)."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 
 import trio
 from quart import Response
@@ -55,7 +55,9 @@ async def get_ticket_statistics(call: Call) -> Response:
     end = now if sent.end is None else sent.end
     if end < start:
         raise BadRequest("to: lies before from")
-    zone = _zone(sent.timezone)
+    zone = find_zone(sent.timezone)
+    if zone is None:
+        raise BadRequest("timezone: not a known time zone, see GET /server/timezones")
     try:
         starts = cut_periods(start, end, sent.period, zone)
     except ValueError as error:
@@ -124,10 +126,3 @@ async def _require_agent(call: Call, sent: StatisticsQuery) -> None:
     require_linked(membership)
     if not membership.handles_tickets:
         raise BadRequest("only agents and managers of the company may see its statistics")
-
-
-def _zone(name: str) -> tzinfo:
-    zone = find_zone(name)
-    if zone is None:
-        raise BadRequest("timezone: not a known time zone, see GET /server/timezones")
-    return zone
