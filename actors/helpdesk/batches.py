@@ -1,8 +1,7 @@
 """Decides about many tickets in one transaction; those that fail are kept apart."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple
 
 import trio
@@ -53,10 +52,23 @@ class TicketBatches:
         Raises:
             StorageUnavailable: the transaction cannot go on.
         """
-        return await _work_apart(transaction, ticket_ids, partial(self._decide, rule, now))
+        if not ticket_ids:
+            return BatchOutcome([], {})
+        try:
+            async with transaction.transaction() as savepoint:
+                return BatchOutcome(await self._decide(savepoint, ticket_ids, rule, now), {})
+        except StorageUnavailable:
+            raise
+        except Exception as error:
+            if len(ticket_ids) == 1:
+                return BatchOutcome([], {ticket_ids[0]: error})
+        half = len(ticket_ids) // 2
+        first = await self.decide(transaction, ticket_ids[:half], rule, now=now)
+        second = await self.decide(transaction, ticket_ids[half:], rule, now=now)
+        return BatchOutcome(first.changes + second.changes, first.failed | second.failed)
 
     async def _decide(
-        self, rule: Decide, now: datetime, transaction: Queries, ticket_ids: Sequence[int]
+        self, transaction: Queries, ticket_ids: Sequence[int], rule: Decide, now: datetime
     ) -> list[Change]:
         facts = await lock_facts(transaction, ticket_ids, self._calendars, now=now)
         changes = []
@@ -67,24 +79,3 @@ class TicketBatches:
             if number % TICKETS_AT_A_TIME == 0:
                 await trio.lowlevel.checkpoint()
         return await write(transaction, changes, now, self._mails)
-
-
-async def _work_apart(
-    transaction: Queries,
-    ticket_ids: Sequence[int],
-    work: Callable[[Queries, Sequence[int]], Awaitable[list[Change]]],
-) -> BatchOutcome:
-    if not ticket_ids:
-        return BatchOutcome([], {})
-    try:
-        async with transaction.transaction() as savepoint:
-            return BatchOutcome(await work(savepoint, ticket_ids), {})
-    except StorageUnavailable:
-        raise
-    except Exception as error:
-        if len(ticket_ids) == 1:
-            return BatchOutcome([], {ticket_ids[0]: error})
-    half = len(ticket_ids) // 2
-    first = await _work_apart(transaction, ticket_ids[:half], work)
-    second = await _work_apart(transaction, ticket_ids[half:], work)
-    return BatchOutcome(first.changes + second.changes, first.failed | second.failed)

@@ -8,7 +8,7 @@ are examined when their company changes that, at the start and once a day.
 
 from functools import partial
 
-from motorpool.actors.helpdesk.batches import BatchOutcome, TicketBatches
+from motorpool.actors.helpdesk.batches import TicketBatches
 from motorpool.actors.helpdesk.settle import settle
 from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.messages.changes import ApplyChanges, CompanyChanged
@@ -54,14 +54,6 @@ class TicketRecalculations(PollingActor[ApplyChanges]):
 
     async def look(self) -> float:
         """Compare and compute."""
-        await self._follow_changes()
-        monotonic = self.context.clock.monotonic
-        if monotonic() >= self._daily_at:
-            await self._look_at_resolved(None)
-            self._daily_at = monotonic() + DAY_SECONDS
-        return await self._pause()
-
-    async def _follow_changes(self) -> None:
         now = self.context.clock.now()
         await ticket_recalculations.note_changes(self._database, tz_version=tz_database_version(), now=now)
         while await self._compute_batch():
@@ -70,6 +62,11 @@ class TicketRecalculations(PollingActor[ApplyChanges]):
             company_id = next(iter(self._closing))
             await self._look_at_resolved([company_id])
             self._closing.discard(company_id)
+        monotonic = self.context.clock.monotonic
+        if monotonic() >= self._daily_at:
+            await self._look_at_resolved(None)
+            self._daily_at = monotonic() + DAY_SECONDS
+        return await self._pause()
 
     async def _compute_batch(self) -> bool:
         """Compute the next tickets of a priority; return whether there may be others."""
@@ -82,7 +79,11 @@ class TicketRecalculations(PollingActor[ApplyChanges]):
             rule = partial(settle, reason=job.reason)
             outcome = await self._batches.decide(transaction, ids, rule, now=now)
             await ticket_recalculations.advance(transaction, job, ids, more=len(ids) == BATCH)
-        await self._report(outcome)
+        TICKETS_RECALCULATED.inc(len(outcome.changes))
+        TICKETS_FAILED.inc(len(outcome.failed))
+        for ticket_id, error in outcome.failed.items():
+            self.context.log.error("the due times of ticket %d cannot be computed", ticket_id, exc_info=error)
+        await announce(self.context.system, outcome.changes)
         return True
 
     async def _look_at_resolved(self, company_ids: list[int] | None) -> None:
@@ -101,10 +102,3 @@ class TicketRecalculations(PollingActor[ApplyChanges]):
             return COMPARE_SECONDS
         seconds = (following - self.context.clock.now()).total_seconds()
         return min(COMPARE_SECONDS, max(LOCKED_SECONDS, seconds))
-
-    async def _report(self, outcome: BatchOutcome) -> None:
-        TICKETS_RECALCULATED.inc(len(outcome.changes))
-        TICKETS_FAILED.inc(len(outcome.failed))
-        for ticket_id, error in outcome.failed.items():
-            self.context.log.error("the due times of ticket %d cannot be computed", ticket_id, exc_info=error)
-        await announce(self.context.system, outcome.changes)

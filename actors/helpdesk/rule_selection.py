@@ -67,14 +67,10 @@ async def select(
     found = await _of_agents(transaction, found)
     found = await _within_calendars(transaction, found, calendars)
     maintenance_ids = {event.maintenance_id for _, _, event in found if event.maintenance_id}
-    maintenances = {
-        row.id: row
-        for row in (
-            await plain_tables.MAINTENANCE.fetch_many(transaction, sorted(maintenance_ids))
-            if maintenance_ids
-            else ()
-        )
-    }
+    maintenances: dict[int, Maintenance] = {}
+    if maintenance_ids:
+        rows = await plain_tables.MAINTENANCE.fetch_many(transaction, sorted(maintenance_ids))
+        maintenances = {row.id: row for row in rows}
     groups: dict[TicketKey, RuleEvents] = {}
     for company_id, rule, event in found:
         key = TicketKey(company_id, rule.id, event.device_id, occurrence_of(event, maintenances))

@@ -11,6 +11,7 @@ passed for one that was breached.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -127,21 +128,14 @@ def clocks_of(
     most = timedelta(minutes=_number(attributes, "maxPauseMinutes", 0))
     percent = _number(attributes, "warnPercent", DEFAULT_WARN_PERCENT)
     responding = pending if attributes.get("pauseFirstResponse") is True else []
-    first_response = TargetClock(
-        start=created_at,
-        minutes=priority.first_response_minutes,
-        hours=hours,
-        pauses=_limited(hours, created_at, stops, responding, most),
-        warn_percent=percent,
+    clock = partial(TargetClock, start=created_at, hours=hours, warn_percent=percent)
+    return (
+        clock(
+            minutes=priority.first_response_minutes,
+            pauses=_limited(hours, created_at, stops, responding, most),
+        ),
+        clock(minutes=priority.resolution_minutes, pauses=_limited(hours, created_at, stops, others, most)),
     )
-    resolution = TargetClock(
-        start=created_at,
-        minutes=priority.resolution_minutes,
-        hours=hours,
-        pauses=_limited(hours, created_at, stops, others, most),
-        warn_percent=percent,
-    )
-    return first_response, resolution
 
 
 def _number(attributes: Mapping[str, Any], key: str, default: int) -> int:

@@ -6,7 +6,7 @@ whose business hours have to be computed. These are created by a second worker, 
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import trio
@@ -163,7 +163,7 @@ class TicketCreator(Actor[CreateTicket]):
                 without_waiting=not apart,
                 most_per_hour=self._most_per_hour,
             )
-        await announce(self.context.system, list(_changes(results)))
+        await announce(self.context.system, [each for each in results if isinstance(each, Change)])
         return results
 
     def _put_aside(self, batch: Sequence[_Waiting]) -> None:
@@ -174,7 +174,3 @@ class TicketCreator(Actor[CreateTicket]):
     def _answer(self, waiting: _Waiting, answer: Change | Failure | None) -> None:
         self._waiting -= 1
         waiting.reply.answer(answer)
-
-
-def _changes(results: Sequence[Change | TicketRefused | None]) -> Iterator[Change]:
-    return (result for result in results if isinstance(result, Change))
