@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import trio
 
-from motorpool.actors.helpdesk.business_time import ALWAYS, HORIZON, BusinessTime, WindowSource, business_time
+from motorpool.actors.helpdesk.business_time import ALWAYS, HORIZON, BusinessTime, WindowSource
 from motorpool.actors.work.stored_calendars import TIME_ZONE, read_leniently, zone_of
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
@@ -134,7 +134,7 @@ class BusinessCalendars:
         now: datetime,
     ) -> _Kept:
         opened, shut = (None if each is None else _source(each, rows) for each in (hours, holidays))
-        computed = business_time(opened and opened.windows, shut and shut.windows, self._horizon)
+        computed = BusinessTime(opened and opened.windows, shut and shut.windows, self._horizon)
         computed.expand(now - PAST, now + self._horizon)
         events = sum(each.events for each in (opened, shut) if each is not None)
         return _Kept(computed, computed.size + WINDOWS_OF_EVENT * (1 + events))

@@ -32,8 +32,12 @@ class BusinessTime:
     """
 
     def __init__(
-        self, source: WindowSource | None, holidays: WindowSource | None, horizon: timedelta = HORIZON
+        self,
+        source: WindowSource | None,
+        holidays: WindowSource | None = None,
+        horizon: timedelta = HORIZON,
     ) -> None:
+        """Take the windows without the holidays; without a source every minute counts."""
         self._source = source
         self._holidays = holidays
         self._horizon = horizon
@@ -204,13 +208,6 @@ class BusinessTime:
         return windows
 
 
-def business_time(
-    source: WindowSource | None, holidays: WindowSource | None = None, horizon: timedelta = HORIZON
-) -> BusinessTime:
-    """Return the business time of windows without the holidays; without a source every minute counts."""
-    return ALWAYS if source is None and holidays is None else BusinessTime(source, holidays, horizon)
-
-
 def merge_pauses(pauses: Iterable[Pause]) -> list[Pause]:
     """Return pauses in order, merged where they touch or overlap, without empty ones."""
     merged: list[Pause] = []
@@ -254,5 +251,5 @@ def _to_datetime(milliseconds: int) -> datetime:
     return EPOCH + milliseconds * MILLISECOND
 
 
-ALWAYS = BusinessTime(None, None)
+ALWAYS = BusinessTime(None)
 """Every minute counts."""

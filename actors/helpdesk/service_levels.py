@@ -260,7 +260,10 @@ def settle(
     settled: list[Level] = []
     for target, each, clock in zip((FIRST_RESPONSE, RESOLUTION), levels, clocks, strict=True):
         overdue = each.is_open and each.due is not None and each.due < now
-        level = each if overdue else _refreshed(each, clock, now)
+        # Edited terms reach a ticket with what happens to it next, if it was not computed again before: so no
+        # edit breaches it, however long that takes.
+        is_kept = overdue or _is_current(each, clock, now)
+        level = each if is_kept else change_terms(each, clock, now)
         warning = warning_at(level, clock)
         if warning is not None and warning <= now:
             found.append(Occurrence(warning, target, is_breach=False))
@@ -271,15 +274,6 @@ def settle(
         settled.append(level)
     found.sort(key=lambda occurrence: occurrence.at)
     return (settled[0], settled[1]), tuple(found)
-
-
-def _refreshed(level: Level, clock: TargetClock, now: datetime) -> Level:
-    """Return the level by the present terms.
-
-    Terms that were edited reach a ticket with what happens to it next, if it has not been computed again
-    before; so no edit breaches it, however long that takes.
-    """
-    return level if _is_current(level, clock, now) else change_terms(level, clock, now)
 
 
 def _is_current(level: Level, clock: TargetClock, now: datetime) -> bool:

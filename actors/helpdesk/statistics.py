@@ -26,25 +26,21 @@ def cut_periods(start: datetime, end: datetime, period: Period, zone: tzinfo) ->
     Raises:
         ValueError: There are more than `MAX_PERIODS`, or one lies outside of the years 1 to 9999.
     """
-    try:
-        return _cut(start, end, period, zone)
-    except OverflowError:
-        raise ValueError("the span leaves the calendar") from None
-
-
-def _cut(start: datetime, end: datetime, period: Period, zone: tzinfo) -> list[datetime]:
     found = [start]
     if period == "none":
         return found
-    for day in _first_days(start.astimezone(zone).date(), period):
-        midnight = datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(start.tzinfo)
-        if midnight >= end:
-            break
-        # A zone that crosses the date line skips a whole day.
-        if midnight > found[-1]:
-            found.append(midnight)
-        if len(found) > MAX_PERIODS:
-            raise ValueError(f"the span has more than {MAX_PERIODS} periods")
+    try:
+        for day in _first_days(start.astimezone(zone).date(), period):
+            midnight = datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(start.tzinfo)
+            if midnight >= end:
+                break
+            # A zone that crosses the date line skips a whole day.
+            if midnight > found[-1]:
+                found.append(midnight)
+            if len(found) > MAX_PERIODS:
+                raise ValueError(f"the span has more than {MAX_PERIODS} periods")
+    except OverflowError:
+        raise ValueError("the span leaves the calendar") from None
     return found
 
 

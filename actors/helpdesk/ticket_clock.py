@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import trio
 
-from motorpool.actors.helpdesk.batches import BatchOutcome, TicketBatches
+from motorpool.actors.helpdesk.batches import TicketBatches
 from motorpool.actors.helpdesk.facts import Outcome, TicketFacts
 from motorpool.actors.helpdesk.settle import settle
 from motorpool.actors.helpdesk.ticket_writer import announce
@@ -97,11 +97,6 @@ class TicketClock(PollingActor[WakeTicketClock]):
             recovered = [ticket.id for ticket in due if ticket.failures and ticket.id not in outcome.failed]
             if recovered:
                 await ticket_clock.reset_failures(transaction, recovered)
-        self._report(outcome, delayed)
-        await announce(self.context.system, outcome.changes)
-        return len(due) == BATCH
-
-    def _report(self, outcome: BatchOutcome, delayed: list[int]) -> None:
         TICKETS_SETTLED.inc(len(outcome.changes))
         TICKETS_FAILED.inc(len(outcome.failed))
         for ticket_id, error in outcome.failed.items():
@@ -109,6 +104,8 @@ class TicketClock(PollingActor[WakeTicketClock]):
             self.context.log.error(
                 "ticket %d cannot be settled, another attempt follows in %s", ticket_id, delay, exc_info=error
             )
+        await announce(self.context.system, outcome.changes)
+        return len(due) == BATCH
 
 
 def settle_in_full(facts: TicketFacts, now: datetime) -> Outcome:

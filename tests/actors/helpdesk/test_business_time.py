@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.actors.helpdesk.business_time import ALWAYS, business_time, merge_pauses
+from motorpool.actors.helpdesk.business_time import ALWAYS, BusinessTime, merge_pauses
 from motorpool.codecs.calendars.calendar import read_calendar
 
 MONDAY = datetime(2026, 10, 12, tzinfo=UTC)
@@ -23,7 +23,7 @@ VECTORS = [each for each in map(json.loads, LINES) if "text" not in each]
 
 def hours_of(name):
     """The business time of a calendar of the vectors."""
-    return ALWAYS if name == "none" else business_time(partial(read_calendar(TEXTS[name]).windows))
+    return ALWAYS if name == "none" else BusinessTime(partial(read_calendar(TEXTS[name]).windows))
 
 
 def source(windows):
@@ -78,7 +78,7 @@ def test_local_times_that_are_skipped_repeated_or_floating(start, end, begins, e
 
 
 def test_a_budget_is_used_up_at_closing_and_not_at_the_next_opening():
-    hours = business_time(source([(MONDAY, MONDAY + HOUR), (MONDAY + DAY, MONDAY + DAY + HOUR)]))
+    hours = BusinessTime(source([(MONDAY, MONDAY + HOUR), (MONDAY + DAY, MONDAY + DAY + HOUR)]))
     assert hours.due(MONDAY, HOUR) == MONDAY + HOUR
     assert hours.due(MONDAY, HOUR + timedelta(milliseconds=1)) == MONDAY + DAY + timedelta(milliseconds=1)
     assert hours.due(MONDAY - DAY, MINUTE) == MONDAY + MINUTE
@@ -95,7 +95,7 @@ def test_a_pause_that_lasts_leaves_no_due_time_unless_the_budget_was_used_before
 
 def test_hours_that_come_later_than_the_horizon_do_not_count():
     far = MONDAY + 100 * DAY
-    hours = business_time(source([(MONDAY, MONDAY + HOUR), (far, far + HOUR)]), None, 50 * DAY)
+    hours = BusinessTime(source([(MONDAY, MONDAY + HOUR), (far, far + HOUR)]), None, 50 * DAY)
     assert hours.due(MONDAY, 2 * HOUR) is None
     assert hours.window_at(MONDAY + DAY) == (None, None)
     # The search goes on with the clock, and from where a pause ends.
@@ -106,10 +106,10 @@ def test_hours_that_come_later_than_the_horizon_do_not_count():
 
 def test_holidays_are_subtracted_from_hours_and_from_every_minute():
     holiday = source([(MONDAY + 10 * HOUR, MONDAY + 12 * HOUR), (MONDAY + DAY, MONDAY + 2 * DAY)])
-    hours = business_time(source([(MONDAY + 9 * HOUR, MONDAY + 17 * HOUR)]), holiday)
+    hours = BusinessTime(source([(MONDAY + 9 * HOUR, MONDAY + 17 * HOUR)]), holiday)
     assert hours.seconds_between(MONDAY, MONDAY + DAY) == 6 * HOUR
     assert hours.due(MONDAY, 2 * HOUR) == MONDAY + 13 * HOUR
-    every = business_time(None, holiday)
+    every = BusinessTime(None, holiday)
     assert every.due(MONDAY + DAY, MINUTE) == MONDAY + 2 * DAY + MINUTE
 
 
@@ -122,7 +122,7 @@ def test_the_window_of_an_instant():
     assert ALWAYS.window_at(MONDAY) == (None, None)
     assert ALWAYS.is_open(MONDAY)
     # A window longer than what is expanded at a time.
-    long = business_time(source([(MONDAY, MONDAY + 400 * DAY)]))
+    long = BusinessTime(source([(MONDAY, MONDAY + 400 * DAY)]))
     assert long.window_at(MONDAY + DAY) == (MONDAY + 400 * DAY, None)
 
 
@@ -158,7 +158,7 @@ def instants(some):
 def hours_from(windows, holidays):
     """Merged as calendars merge."""
     merged = merge_pauses(instants(windows)), merge_pauses(instants(holidays))
-    return business_time(source(merged[0]), source(merged[1]) if holidays else None, 30 * DAY)
+    return BusinessTime(source(merged[0]), source(merged[1]) if holidays else None, 30 * DAY)
 
 
 @given(spans, spans, spans, minutes, minutes, st.integers(1, 1500))

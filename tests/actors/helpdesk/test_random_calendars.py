@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.actors.helpdesk.business_time import business_time
+from motorpool.actors.helpdesk.business_time import BusinessTime
 from motorpool.codecs.calendars.calendar import read_calendar
 
 QUARTER = timedelta(minutes=15)
@@ -80,7 +80,7 @@ def test_business_time_of_random_calendars(change, some, shut, free, start, paus
     closed, holidays = ({monday + timedelta(each) for each in days} for days in (shut, free))
     hours = read_calendar(text_of(shift_event(*each, sorted(closed)) for each in some))
     days_off = read_calendar(text_of([f"DTSTART;VALUE=DATE:{each:%Y%m%d}"] for each in sorted(holidays)))
-    business = business_time(
+    business = BusinessTime(
         partial(hours.windows, zone=zone), partial(days_off.windows, zone=zone), timedelta(30)
     )
     origin = datetime(monday.year, monday.month, monday.day, tzinfo=UTC)

@@ -5,7 +5,7 @@ from itertools import count
 
 import msgspec
 
-from motorpool.actors.helpdesk.business_time import ALWAYS, business_time
+from motorpool.actors.helpdesk.business_time import ALWAYS, BusinessTime
 from motorpool.actors.helpdesk.create import create
 from motorpool.actors.helpdesk.facts import Author, CompanySetup, Person, TicketFacts
 from motorpool.storage.helpdesk.helpdesk_records import Company, Team, Ticket, TicketPriority, TicketStatus
@@ -80,7 +80,7 @@ def make_setup(**attributes):
 
 
 def hours():
-    return {OFFICE: business_time(office_windows), URGENT: ALWAYS, SLOW: ALWAYS}
+    return {OFFICE: BusinessTime(office_windows), URGENT: ALWAYS, SLOW: ALWAYS}
 
 
 class Desk:
