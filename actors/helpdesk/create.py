@@ -26,28 +26,9 @@ from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketCategory, 
 NO_STARTING_STATUS = "company has no starting status; call POST /tickets/defaults"
 RESPONDED = "firstResponse"
 """The attribute that says that an agent answered while the ticket was made."""
-_INITIAL = (
-    "number",
-    "unique_id",
-    "branch_id",
-    "contact_id",
-    "device_id",
-    "category_id",
-    "priority_id",
-    "status_id",
-    "team_id",
-    "assignee_id",
-    "reporter_id",
-    "channel",
-    "event_id",
-    "position_id",
-    "maintenance_id",
-    "geofence_id",
-    "parent_id",
-    "subject",
-    "description",
-    "attributes",
-)
+_FIELDS = Ticket.__struct_fields__
+_DERIVED = frozenset({"id", "company_id", "status_kind"})
+_INITIAL = (*(name for name in _FIELDS[: _FIELDS.index("created_at")] if name not in _DERIVED), "attributes")
 """Fields whose first values the history holds."""
 
 

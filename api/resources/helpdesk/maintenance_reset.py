@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from motorpool.actors.messages.changes import MaintenanceChanged
+from motorpool.actors.helpdesk.status_moves import DONE_KINDS
 from motorpool.actors.rules.position_event import read_number
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.rights import CHANGE
@@ -15,9 +15,6 @@ from motorpool.api.resources.linked_policy import may_see
 from motorpool.storage import plain_tables
 from motorpool.storage.devices import positions
 from motorpool.storage.records import Maintenance
-
-DONE = frozenset({"resolved", "closed"})
-"""Kinds of statuses with which maintenance is reset."""
 
 
 class MaintenanceReset(NamedTuple):
@@ -35,10 +32,6 @@ class MaintenanceReset(NamedTuple):
             "start": self.start,
         }
 
-    def change(self) -> MaintenanceChanged:
-        """Return what is published after the commit."""
-        return MaintenanceChanged(self.before.id, "updated", ("start",))
-
 
 async def find_reset(context: TicketContext, status_id: int) -> MaintenanceReset:
     """Return the reset that goes with the move of a ticket to a status.
@@ -50,7 +43,7 @@ async def find_reset(context: TicketContext, status_id: int) -> MaintenanceReset
     """
     call, transaction, ticket = context.call, context.transaction, context.ticket
     status = context.facts.setup.statuses.get(status_id)
-    if status is None or status.kind not in DONE:
+    if status is None or status.kind not in DONE_KINDS:
         raise BadRequest("resetMaintenance: only with a status of kind resolved or closed")
     if not ticket.maintenance_id or not ticket.device_id:
         raise BadRequest("resetMaintenance: the ticket is not about the maintenance of a device")
@@ -68,7 +61,7 @@ async def find_reset(context: TicketContext, status_id: int) -> MaintenanceReset
 
 
 async def store_reset(context: TicketContext, reset: MaintenanceReset) -> None:
-    """Store the beginning of the next period, with an audit row; publish `change` after the commit."""
+    """Store the beginning of the next period, with an audit row; publish the change after the commit."""
     after = msgspec.structs.replace(reset.before, start=reset.start)
     await plain_tables.MAINTENANCE.update(context.transaction, after)
     attributes = {

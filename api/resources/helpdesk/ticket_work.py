@@ -178,7 +178,7 @@ async def transition_ticket(call: Call) -> Response:
         )
         if reset is not None:
             await store_reset(context, reset)
-            published.append(reset.change())
+            published.append(MaintenanceChanged(reset.before.id, "updated", ("start",)))
         return outcome
 
     response = await change_ticket(call, decide, version=body.version)
