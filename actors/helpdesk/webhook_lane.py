@@ -8,7 +8,6 @@ import msgspec
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.deliveries.lane import WebhookLane
-from motorpool.actors.deliveries.webhook import Webhooks
 from motorpool.actors.helpdesk.webhook_settings import disabling, read_settings
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError
 from motorpool.actors.messages.changes import CompanyChanged
@@ -18,15 +17,9 @@ from motorpool.storage.accounts import audit
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import receivers, ticket_log
 from motorpool.storage.deliveries.attempts import Failure
-from motorpool.storage.deliveries.outbox import TICKETS
 from motorpool.storage.deliveries.queue import QueuedMessage
 from motorpool.storage.deliveries.receivers import LeasedReceiver
 from motorpool.storage.records import AuditAction
-
-MAX_SENDING = 64
-"""Most messages that are sent at the same time."""
-MAX_PER_COMPANY = 4
-"""Of these, to one company, about different tickets."""
 
 
 class TicketWebhookLane(WebhookLane):
@@ -34,11 +27,8 @@ class TicketWebhookLane(WebhookLane):
 
     is_logged = True
     reopens = True
-    max_per_receiver = MAX_PER_COMPANY
-
-    def __init__(self, webhooks: Webhooks) -> None:
-        super().__init__(TICKETS, webhooks)
-        self.max_sending = MAX_SENDING
+    max_per_receiver = 4
+    """To one company, about different tickets."""
 
     def target(self, attributes: Mapping[str, Any], now: datetime) -> tuple[str, Sequence[str]]:
         """Return URL and secrets of the company."""

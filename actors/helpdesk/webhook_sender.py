@@ -11,6 +11,7 @@ from motorpool.actors.messages.tickets import TicketMessagesWaiting
 from motorpool.runtime import Actor
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import ticket_log
+from motorpool.storage.deliveries.outbox import TICKETS
 from motorpool.storage.errors import StorageError
 
 CLEAN_SECONDS = 300.0
@@ -28,7 +29,7 @@ class WebhookSender(Actor[TicketMessagesWaiting]):
     def __init__(self, database: Database, outgoing: OutgoingServices, holder: str, log_days: int) -> None:
         """`holder` tells this server from others; `log_days` is how long attempts are kept."""
         self._database = database
-        self._lane = TicketWebhookLane(outgoing.ticket_webhooks)
+        self._lane = TicketWebhookLane(TICKETS, outgoing.ticket_webhooks)
         self._log_kept = timedelta(days=log_days)
         self._holder = holder
         self._sender: LaneSender

@@ -74,12 +74,6 @@ def with_role(role: str) -> Condition:
     return Condition(_ROLES, (role,))
 
 
-async def created_by(q: Queries, user_id: int) -> int:
-    """Return how many companies there are that a user has created."""
-    found: int = await q.fetch_value("select count(*) from companies where creator_id = $1", user_id)
-    return found
-
-
 async def add_creator(q: Queries, user_id: int, company_id: int) -> None:
     """Record the creator of a company, and link them to it as its manager."""
     await q.execute("update companies set creator_id = $1 where id = $2", user_id, company_id)

@@ -31,8 +31,7 @@ async def add(q: Queries, company_id: int, ticket_id: int, file: FileFacts) -> N
 
 async def count(q: Queries, ticket_id: int) -> int:
     """Return the number of files that a ticket refers to."""
-    found: int = await q.fetch_value("select count(*) from ticket_files where ticket_id = $1", ticket_id)
-    return found
+    return int(await q.fetch_value("select count(*) from ticket_files where ticket_id = $1", ticket_id))
 
 
 async def held(q: Queries) -> dict[str, int]:

@@ -215,11 +215,6 @@ async def list_page(
     return Page([TABLE.from_row(values) for values in found], totals[0] if totals else None)
 
 
-async def count(q: Queries, condition: Condition) -> int:
-    """Return how many tickets meet a condition."""
-    return await TABLE.count(q, condition)
-
-
 _ENTRIES = f"select {', '.join(ENTRY_COLUMNS)} from ticket_events where "  # noqa: S608 - constant names
 _HISTORY = _ENTRIES + "{} order by event_time, id limit ${} offset ${}"
 

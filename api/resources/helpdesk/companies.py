@@ -150,7 +150,8 @@ async def _require_room(call: Call, transaction: Queries) -> None:
         return
     most = call.context.settings.tickets.companies_per_user
     await users.TABLE.fetch(transaction, call.caller.id, lock=True)
-    if await companies.created_by(transaction, call.caller.id) >= most:
+    created = Condition("creator_id = {0}", (call.caller.id,))
+    if await company_tables.COMPANIES.count(transaction, created) >= most:
         raise BadRequest(f"you have created {most} companies, which are the most a user may have")
 
 

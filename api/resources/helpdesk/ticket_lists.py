@@ -20,7 +20,7 @@ from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.storage.accounts import users
 from motorpool.storage.database.conditions import ALWAYS, Condition, all_of
 from motorpool.storage.errors import TookTooLong
-from motorpool.storage.helpdesk import ticket_lists
+from motorpool.storage.helpdesk import ticket_lists, tickets
 from motorpool.storage.helpdesk.helpdesk_records import TARGETS, StatusKind, Target, Ticket
 
 OPERATIONS = Operations("tickets")
@@ -176,7 +176,7 @@ async def _answer(call: Call, sent: TicketQuery, condition: Condition, *, second
         if total is None:
             total = sent.offset + len(page)
             if len(page) == sent.limit or (sent.offset and not page):
-                total = await ticket_lists.count(queries, condition)
+                total = await tickets.TABLE.count(queries, condition)
     answer = as_json([whole_seconds(ticket) for ticket in page])
     answer.headers[TOTAL] = str(total)
     return answer

@@ -479,7 +479,7 @@ async def test_four_messages_of_a_company_are_sent_at_the_same_time(
 async def test_a_receiver_that_does_not_answer_takes_no_turn_from_others(
     database, tree, make_company, put, states, nursery, monkeypatch
 ):
-    monkeypatch.setattr(webhook_lane, "MAX_SENDING", 5)
+    monkeypatch.setattr(webhook_lane.TicketWebhookLane, "max_sending", 5)
     asked = Counter()
 
     async def serve(stream):
