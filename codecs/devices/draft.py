@@ -1,19 +1,19 @@
 """A position whose parts are read one after the other, from fields or blocks that may be missing."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from motorpool.codecs.devices.network import network_of
 from motorpool.codecs.reports import Heartbeat, PositionReport
 from motorpool.codecs.units import KNOTS_PER_KMH, checked_coordinates
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(msgspec.Struct):
     """What has been read of a position; its fields are those of `PositionReport`."""
 
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = {}
     device_time: datetime | None = None
     fix_time: datetime | None = None
     located: bool = False
@@ -26,8 +26,8 @@ class Draft:
     course: float = 0.0
     accuracy: float = 0.0
     archived: bool = False
-    towers: list[dict[str, Any] | None] = field(default_factory=list)
-    points: list[dict[str, Any]] = field(default_factory=list)
+    towers: list[dict[str, Any] | None] = []
+    points: list[dict[str, Any]] = []
 
     @property
     def network(self) -> dict[str, Any] | None:

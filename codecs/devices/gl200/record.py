@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.draft import Draft
@@ -32,8 +33,7 @@ _COUNTRY_CODE_DIGITS = (3, 4)
 _HAS_SATELLITES, _HAS_TRIGGER = 1, 2
 
 
-@dataclass(slots=True)
-class Message:
+class Message(msgspec.Struct):
     """A message that is not read yet."""
 
     kind: str
@@ -45,7 +45,7 @@ class Message:
     is_archived: bool
     ignores_fix_time: bool
     receipt: bytes | None
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = {}
 
     def report(self, places: Sequence[Draft], reports: list[Report]) -> None:
         """Append a report for each place, the last with the attributes of the message; one without a location

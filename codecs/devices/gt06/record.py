@@ -1,7 +1,8 @@
 """A record while its blocks are read one after the other."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+
+import msgspec
 
 from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.network import cell_tower
@@ -14,8 +15,7 @@ _LONG_MNC = 1 << 15
 _CELL_BYTES = 8
 
 
-@dataclass(slots=True)
-class Message:
+class Message(msgspec.Struct):
     """A message that is not read yet."""
 
     kind: int
@@ -26,7 +26,6 @@ class Message:
     """Its content."""
 
 
-@dataclass(slots=True)
 class Record(Draft):
     """The part of a record that has been read."""
 

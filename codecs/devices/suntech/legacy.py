@@ -41,7 +41,7 @@ def read_legacy(family: str, kind: str, fields: Fields, options: Mapping[str, An
         fields: from the model, or the firmware.
         options: attributes of the device, without `suntech.`.
     """
-    record = Record(kind)
+    record = Record({"type": kind})
     attributes = record.attributes
     if family.startswith("ST3") or family in ("ST500", "ST600"):
         fields.skip(1)
@@ -118,7 +118,7 @@ def _read_addition(record: Record, fields: Fields, addition: int, options: Mappi
 
 def read_travel(kind: str, fields: Fields) -> Record:
     """Read the report of a journey, of which the driver is kept: the last field."""
-    record = Record(kind)
+    record = Record({"type": kind})
     if (values := fields.rest()) and values[-1]:
         record.attributes["driverUniqueId"] = values[-1]
     return record
@@ -126,7 +126,7 @@ def read_travel(kind: str, fields: Fields) -> Record:
 
 def read_st9(kind: str, fields: Fields, options: Mapping[str, Any]) -> Record:
     """Read a message of an ST9xx after its id; the attribute `protocolType` decides about some fields."""
-    record = Record(kind)
+    record = Record({"type": kind})
     is_type_1 = whole_number(options.get("protocolType")) == 1
     if kind != "Location":
         record.add_alarm("general")
@@ -144,7 +144,7 @@ def read_st9(kind: str, fields: Fields, options: Mapping[str, Any]) -> Record:
 
 def read_st4(kind: str, fields: Fields) -> Record:
     """Read a message of an ST4xx after its id."""
-    record = Record(kind)
+    record = Record({"type": kind})
     attributes = record.attributes
     attributes["versionFw"] = fields.take()
     is_model_41 = fields.take() == _MODEL_41

@@ -15,7 +15,7 @@ _INPUTS: Final = ("ignition", "in1", "in2", "in3", "out1", "out2")
 
 def read_packed(reader: ByteReader, options: Mapping[str, Any]) -> Record:
     """Read a message after its id."""
-    record = Record("")
+    record = Record()
     attributes = record.attributes
     reader.skip(1)  # model
     attributes["versionFw"] = str(reader.uint16())

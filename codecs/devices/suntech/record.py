@@ -3,12 +3,13 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Final
 
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.errors import CodecError, Truncated
-from motorpool.codecs.numbers import parse_finite, parse_whole
+from motorpool.codecs.numbers import parse_real, parse_whole
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.text_fields import TextFields
@@ -67,11 +68,6 @@ class Fields(TextFields):
 class Record(Draft):
     """The part of a message that has been read."""
 
-    __slots__ = ()
-
-    def __init__(self, kind: str) -> None:
-        super().__init__({"type": kind} if kind else {})
-
     def read_place(self, fields: Fields) -> None:
         """Read latitude, longitude, speed and course."""
         self.set_place(real(fields.take()), real(fields.take()))
@@ -112,8 +108,8 @@ def real(text: str) -> float:
     Raises:
         CodecError: it is none.
     """
-    value = parse_finite(text)
-    if value is None:
+    value = parse_real(text)
+    if value is None or not isfinite(value):
         raise CodecError(f"{text[:20]!r} is no number")
     return value
 

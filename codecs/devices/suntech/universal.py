@@ -25,7 +25,7 @@ _SIGN: Final = 1 << 31
 
 def read_universal(kind: str, fields: Fields) -> Record:
     """Read a text after its id: the mask and what it says."""
-    record = Record(kind)
+    record = Record({"type": kind})
     attributes = record.attributes
     mask = hexadecimal(fields.take())
     _read_fields(record, mask, fields)
@@ -57,7 +57,7 @@ def read_universal(kind: str, fields: Fields) -> Record:
 
 def read_tags(kind: str, fields: Fields) -> Record:
     """Read the tags near a device, which have no mask: after their number seven values of each."""
-    record = Record(kind)
+    record = Record({"type": kind})
     _read_fields(record, _TAGS_MASK, fields)
     record.valid = bool(record.latitude or record.longitude)
     for number in range(1, whole(fields.take()) + 1):
@@ -105,7 +105,7 @@ def _add_input(record: Record, bits: int) -> None:
 
 def read_binary(kind: int, mask: int, reader: ByteReader) -> Record:
     """Read a status or an alert after its mask."""
-    record = Record("STT" if kind == STATUS else "ALT")
+    record = Record({"type": "STT" if kind == STATUS else "ALT"})
     attributes = record.attributes
 
     def has(bit: int) -> bool:

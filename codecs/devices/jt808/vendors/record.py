@@ -1,8 +1,9 @@
 """Values from the items of one location that are more than numbers under a key."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 
@@ -15,12 +16,11 @@ _NO_AREA = frozenset((0xFF_FFFF, 0xFFFF_FFFF))
 _NO_ADDRESS = frozenset((bytes(6), b"\xff" * 6))
 
 
-@dataclass(slots=True)
-class ItemRecord:
+class ItemRecord(msgspec.Struct):
     """Where readers of items put what they read."""
 
     attributes: dict[str, Any]
-    alarms: list[str] = field(default_factory=list)
+    alarms: list[str] = []
     alarm_word: int = 0
     """The alarm bits of the location."""
     keeps_unknown: bool = False
@@ -28,8 +28,8 @@ class ItemRecord:
     """Metres, where an item has them."""
     is_holloo: bool = False
     """Whether a block in the form of Holloo was among the items."""
-    towers: list[dict[str, Any]] = field(default_factory=list)
-    points: list[dict[str, Any]] = field(default_factory=list)
+    towers: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
 
     @property
     def network(self) -> dict[str, Any] | None:
