@@ -11,8 +11,7 @@ from motorpool.codecs.reports import FrameRejected, Login, Receipt, Report
 
 MALFORMED = (CodecError, ValueError, LookupError, ArithmeticError)
 """What reading a malformed field raises: a number that is none, a field that is not there, a date that does
-not
-exist. The frame is rejected then."""
+not exist. The frame is rejected then."""
 
 
 class FramedCodec(DeviceCodec, abc.ABC):

@@ -44,24 +44,21 @@ _ACCESSORY_ITEMS: Final[tuple[tuple[str, Callable[[str], Any]], ...]] = (
 )
 
 
-def _read_located(message: Message, start: int) -> list[Draft]:
+def _read_located(message: Message, start: int, *, has_mask: bool = False) -> list[Draft]:
     """Go to the first location from a field on, and read it; return nothing where there is none."""
     fields = message.fields
     at = find_location(fields.values, fields.at + start)
     if at < 0:
         return []
     fields.at = at
-    return [read_location(message)]
+    return [read_location(message, has_mask=has_mask)]
 
 
 def _read_ignition(message: Message, reports: list[Report]) -> None:
     fields = message.fields
-    at = find_location(fields.values, fields.at + 1)
     message.attributes["ignition"] = message.kind.endswith("N")
-    places = []
-    if at >= 0:
-        fields.at = at
-        places.append(read_location(message, has_mask=True))
+    places = _read_located(message, 1, has_mask=True)
+    if places:
         for text in (fields.peek(), fields.peek(1)):
             if ":" in text:
                 put(message.attributes, "hours", working_time(text))

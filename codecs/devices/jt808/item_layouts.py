@@ -16,7 +16,7 @@ from motorpool.codecs.devices.jt808.items import (
     Attributes,
     Reader,
 )
-from motorpool.codecs.devices.jt808.vendors.items import VENDOR_NUMBERS, is_read_late, vendor_reader
+from motorpool.codecs.devices.jt808.vendors.items import READ_LATE, VENDOR_NUMBERS, vendor_reader
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model
 from motorpool.codecs.devices.jt808.vendors.record import ItemReader, ItemRecord
 
@@ -59,7 +59,7 @@ class _Layout:
         self.unpack_from: Final = Struct(">" + "".join(f"H{form}" for form in forms)).unpack_from
         self.items: Final = items
         self.steps: Final = tuple(steps)
-        self.record_steps: Final = sorted(record_steps, key=lambda step: is_read_late(items[step[0] // 2]))
+        self.record_steps: Final = sorted(record_steps, key=lambda step: items[step[0] // 2] == READ_LATE)
         """Items of makers, and unknown ones: place of the value, and reader."""
         self.misses = 0
 

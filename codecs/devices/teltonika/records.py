@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.draft import Draft
 from motorpool.codecs.devices.network import cell_tower, network_of
 from motorpool.codecs.devices.teltonika.elements import Family, add_elements, take_card, take_cell
 from motorpool.codecs.reader import ByteReader
@@ -110,44 +111,37 @@ def read_record_of_codec_7(reader: ByteReader) -> PositionReport:
     """Read a record of GH3000."""
     word = reader.uint32()
     moment = _EPOCH_OF_CODEC_7 + timedelta(seconds=word & 0x3FFF_FFFF)
-    attributes: dict[str, Any] = {"priority": word >> 30}
-    report = PositionReport(attributes, moment, located=False)
+    draft = Draft({"priority": word >> 30}, moment)
     mask = reader.uint8()
     if mask & 1:
-        report = _read_place_of_codec_7(reader, report)
+        _read_place_of_codec_7(reader, draft)
     for bit, size in ((2, 1), (4, 2), (8, 4)):
         if mask & bit:
             for _ in range(reader.uint8()):
-                _add_value_of_codec_7(attributes, reader.uint8(), reader.uint(size))
-    return report
+                _add_value_of_codec_7(draft.attributes, reader.uint8(), reader.uint(size))
+    return draft.report()
 
 
-def _read_place_of_codec_7(reader: ByteReader, report: PositionReport) -> PositionReport:
-    attributes, mask = report.attributes, reader.uint8()
-    located = bool(mask & 1)
-    latitude, longitude = (reader.float32(), reader.float32()) if located else (0.0, 0.0)
-    altitude = float(reader.sint(2)) if mask & 2 else 0.0
-    course = reader.uint8() * 360 / 256 if mask & 4 else 0.0
-    speed = reader.uint8() * KNOTS_PER_KMH if mask & 8 else 0.0
+def _read_place_of_codec_7(reader: ByteReader, draft: Draft) -> None:
+    attributes, mask = draft.attributes, reader.uint8()
+    latitude, longitude = (reader.float32(), reader.float32()) if mask & 1 else (0.0, 0.0)
+    if mask & 2:
+        draft.altitude = float(reader.sint(2))
+    if mask & 4:
+        draft.course = reader.uint8() * 360 / 256
+    if mask & 8:
+        draft.speed = reader.uint8() * KNOTS_PER_KMH
     if mask & 16:
         attributes["sat"] = reader.uint8()
-    tower = cell_tower(None, None, reader.uint16(), reader.uint16()) if mask & 32 else None
+    if mask & 32:
+        draft.towers.append(cell_tower(None, None, reader.uint16(), reader.uint16()))
     if mask & 64:
         attributes["rssi"] = reader.uint8()
     if mask & 128:
         attributes["operator"] = str(reader.uint32())
-    checked_coordinates(latitude, longitude)
-    return msgspec.structs.replace(
-        report,
-        located=located,
-        valid=located and attributes.get("sat") != 0,
-        latitude=latitude,
-        longitude=longitude,
-        altitude=altitude,
-        course=course,
-        speed=speed,
-        network=network_of((tower,)),
-    )
+    draft.set_place(latitude, longitude)
+    draft.located = bool(mask & 1)
+    draft.valid = draft.located and attributes.get("sat") != 0
 
 
 def _add_value_of_codec_7(attributes: dict[str, Any], number: int, value: int) -> None:

@@ -27,6 +27,13 @@ _HARSH_F4 = {
 _HARSH_7C = {0: "hardAcceleration", 1: "hardBraking", 2: "hardCornering", 3: "accident", 4: "tampering"}
 _ALARMS_E7 = {0: "vibration", 1: "sos", 2: "sos", 3: "sos"}
 _KNOWN_DRUM_STATES = 3
+_HUB_ALARMS = 0x11
+_HUB_QUANTITIES = {
+    0x13: Quantity("externalIlluminance"),
+    0x14: Quantity("externalAirPressure"),
+    0x15: Quantity("externalHumidity", -10),
+    0x16: Quantity("externalTemp", -10, -50),
+}
 
 
 def _temperatures(value: bytes, record: ItemRecord) -> None:
@@ -153,6 +160,24 @@ def inputs_of_recorder(value: bytes, record: ItemRecord) -> None:
     """Read item 0x2A of video recorders: the states of sleep, and eight inputs in the upper byte."""
     record.attributes["sleep"] = value[1]
     record.attributes.update((f"in{number}", value[0] >> number - 1 & 1 == 1) for number in range(1, 9))
+
+
+def hub(value: bytes, record: ItemRecord) -> bool:
+    """Read item 0xEA of hubs that collect sensors: a kind, then id, length and value of each
+    (docs/protocols/jt808-vendors.md#sensor-hubs).
+    """
+    fields = walk(value[1:], 1)
+    if fields is None:
+        return False
+    for number, content in fields:
+        quantity = _HUB_QUANTITIES.get(number)
+        if quantity is not None and len(content) in (1, 2, 4):
+            quantity.read(content, record)
+        elif number == _HUB_ALARMS and len(content) in (2, 15):
+            record.attributes["externalAlarms"] = int.from_bytes(content[:2], "big")
+        else:
+            record.keep_unknown(f"0xEA{number:02X}", content)
+    return True
 
 
 def _nothing(_: bytes, __: ItemRecord) -> bool:
