@@ -232,10 +232,7 @@ Report = (
     | PositionReport
     | CommandResult
     | MediaFile
-    | AlarmFilesAnnounced
-    | FileUploadStarted
-    | FileChunk
-    | FileUploadCompleted
+    | UploadReport
     | RecordingList
     | DeviceInformation
     | UnknownMessage

@@ -10,7 +10,7 @@ from motorpool.bench.vehicles.jt808.platform_messages import AttachmentRequest, 
 from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.codecs.devices.jt808.attachments import ATTACHMENT_LIST, FILE_BEGIN, FILE_END
 from motorpool.codecs.devices.jt808.times import TerminalClock
-from motorpool.codecs.devices.jt808.upload_framer import CHUNK_PART_BYTES, encode_chunk
+from motorpool.codecs.devices.jt808.upload_framer import CHUNK_HEADER, CHUNK_MAGIC, CHUNK_PART_BYTES
 
 ADAS, DSM = 0x64, 0x65
 """Item ids of driver assistance alarms and of driver state alarms."""
@@ -48,6 +48,11 @@ def encode_attachment_list(
 def encode_file_begin(terminal: Terminal, name: bytes, kind: int, size: int) -> bytes:
     """Return 0x1211; kind 0 image, 1 audio, 2 video, 3 text."""
     return terminal.message(FILE_BEGIN, bytes((len(name),)) + name + pack(">BI", kind, size))
+
+
+def encode_chunk(name: bytes, offset: int, content: bytes) -> bytes:
+    """Return a chunk as it is sent; a name has at most 50 bytes."""
+    return CHUNK_HEADER.pack(CHUNK_MAGIC, name, offset, len(content)) + content
 
 
 def encode_file_chunks(name: bytes, content: bytes, response: FileEndResponse | None = None) -> list[bytes]:

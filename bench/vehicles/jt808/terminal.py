@@ -18,7 +18,6 @@ from motorpool.codecs.devices.jt808.frames import (
     Identity,
     decode_frame,
     encode_frame,
-    encode_packets,
     new_framer,
 )
 from motorpool.codecs.devices.jt808.parameters import write_parameters
@@ -54,6 +53,26 @@ _STANDARD_CLOCK = TerminalClock()
 
 IGNITION, POSITIONED, SOUTH, WEST = 1, 2, 4, 8
 """Status bits."""
+
+
+def encode_packets(
+    identity: Identity, message_id: int, first_serial: int, body: bytes, packet_bytes: int = MAX_BODY_BYTES
+) -> list[bytes]:
+    """Return a message as frames with at most `packet_bytes` of body each and consecutive serials."""
+    if len(body) <= packet_bytes:
+        return [encode_frame(identity, message_id, first_serial, body)]
+    total = -(-len(body) // packet_bytes)
+    return [
+        encode_frame(
+            identity,
+            message_id,
+            (first_serial + index) & 0xFFFF,
+            body[index * packet_bytes : (index + 1) * packet_bytes],
+            total,
+            index + 1,
+        )
+        for index in range(total)
+    ]
 
 
 def encode_items(

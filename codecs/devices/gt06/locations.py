@@ -4,6 +4,7 @@ Layouts are distinguished by the type, by the length that the frame says, and by
 """
 
 from motorpool.codecs.devices.attributes import add_alarms
+from motorpool.codecs.devices.gt06 import states
 from motorpool.codecs.devices.gt06.record import (
     Message,
     Record,
@@ -11,13 +12,6 @@ from motorpool.codecs.devices.gt06.record import (
     read_gps,
     read_sized_cell,
     read_time,
-)
-from motorpool.codecs.devices.gt06.states import (
-    add_alarm,
-    add_battery,
-    add_states,
-    read_modules,
-    read_status,
 )
 from motorpool.codecs.reader import ByteReader
 
@@ -97,16 +91,16 @@ def _read_with_states(record: Record, kind: int, reader: ByteReader) -> None:
         read_sized_cell(record, reader)
     if not reader.remaining:
         return
-    read_status(record, reader)
+    states.read_status(record, reader)
     if not reader.remaining:
         return
     alarm = reader.uint8()
     page = reader.uint8() >> 4 if reader.remaining else 0
-    add_alarm(record, page << 8 | alarm if kind in PAGED else alarm)
+    states.add_alarm(record, page << 8 | alarm if kind in PAGED else alarm)
     if kind in (0x27, 0xA4) and reader.remaining:
         record.attributes["geofence"] = str(reader.uint8())
     elif kind == 0x39:
-        read_modules(record, reader)
+        states.read_modules(record, reader)
 
 
 def _read_with_tail(record: Record, kind: int, length: int, reader: ByteReader) -> None:
@@ -130,7 +124,7 @@ def _read_with_tail(record: Record, kind: int, length: int, reader: ByteReader) 
         record.archived = bool(reader.uint8())
         attributes["archive"] = record.archived
         if kind == 0x37:
-            read_modules(record, reader)
+            states.read_modules(record, reader)
     elif reader.remaining in (3, 7):
         attributes["ignition"] = bool(reader.uint8())
         reader.skip(1)
@@ -161,23 +155,23 @@ def _read_benway(record: Record, reader: ByteReader) -> None:
 def _read_vxt01(record: Record, kind: int, reader: ByteReader) -> None:
     record.model = "VXT01"
     read_cell(record, reader)
-    add_states(record.attributes, reader.uint8(), record.model)
+    states.add_states(record.attributes, reader.uint8(), record.model)
     if kind == 0x12:
         record.attributes["power"] = reader.uint16() / 100
         record.attributes["rssi"] = reader.uint8()
         return
     if reader.remaining:
-        add_battery(record.attributes, reader.uint8())
+        states.add_battery(record.attributes, reader.uint8())
     if reader.remaining:
         record.attributes["rssi"] = reader.uint8()
 
 
 def _read_s5(record: Record, reader: ByteReader) -> None:
     attributes = record.attributes
-    add_states(attributes, reader.uint8(), record.model)
+    states.add_states(attributes, reader.uint8(), record.model)
     attributes["power"] = reader.uint16() / 100
     attributes["rssi"] = reader.uint8()
-    add_alarm(record, reader.uint8())
+    states.add_alarm(record, reader.uint8())
     attributes["oil"] = reader.uint16()
     temperature = reader.uint8()
     attributes["temp1"] = -(temperature & 0x7F) if temperature & 0x80 else temperature
@@ -220,11 +214,11 @@ def _read_lw4g(record: Record, reader: ByteReader) -> None:
     attributes = record.attributes
     read_cell(record, reader, area_size=4, cell_size=8)
     reader.skip(1)
-    add_states(attributes, reader.uint8(), record.model)
+    states.add_states(attributes, reader.uint8(), record.model)
     attributes["power"] = reader.uint16() / 100
-    add_battery(attributes, reader.uint8())
+    states.add_battery(attributes, reader.uint8())
     attributes["rssi"] = reader.uint8()
-    add_alarm(record, reader.uint8())
+    states.add_alarm(record, reader.uint8())
     reader.skip(1)
     attributes["odometer"] = reader.uint32()
     attributes["hours"] = reader.uint32() * 1000
@@ -268,11 +262,11 @@ def _read_nt(record: Record, kind: int, reader: ByteReader) -> None:
     record.fix_time, record.device_time = record.device_time, device_time
     attributes["type"] = kind
     read_cell(record, reader, cell_size=4 if kind == 0x25 else 3)
-    add_states(attributes, reader.uint8(), record.model)
+    states.add_states(attributes, reader.uint8(), record.model)
     attributes["power"] = reader.uint16() / 100
     attributes["battery"] = reader.uint8() / 10
     attributes["rssi"] = reader.uint8()
-    add_alarm(record, reader.uint8())
+    states.add_alarm(record, reader.uint8())
     reader.skip(1)
     attributes["odometer"] = reader.uint(3)
     attributes["hours"] = reader.uint(3) * 60_000

@@ -40,23 +40,14 @@ _NAME = re.compile(r"[^_]*_([0-9]{1,3})_")
 """kind_channel_alarm type_sequence_alarm number.extension"""
 
 
-class ListedFile(msgspec.Struct, frozen=True, gc=False):
-    """One file in an attachment list."""
-
-    name: bytes
-    """As sent, perhaps padded."""
-    size: int
-    """Bytes."""
-
-
 class AttachmentList(msgspec.Struct, frozen=True, gc=False):
     """0x1210: the files of one alarm."""
 
     label: AlarmLabel
     number: str
     """The platform's alarm number, as the terminal repeats it."""
-    files: tuple[ListedFile, ...]
-    """In the order in which they are sent."""
+    files: tuple[tuple[bytes, int], ...]
+    """Names as sent, perhaps padded, and bytes, in the order in which the files are sent."""
 
 
 class FileDescription(msgspec.Struct, frozen=True, gc=False):
@@ -106,9 +97,7 @@ def parse_attachment_list(body: bytes) -> AttachmentList:
             content = fields.take(label)
             number = text(fields.take(NUMBER_BYTES))
             fields.uint8()  # 0 new, 1 sent again
-            files = tuple(
-                ListedFile(fields.take(fields.uint8()), fields.uint32()) for _ in range(fields.uint8())
-            )
+            files = tuple((fields.take(fields.uint8()), fields.uint32()) for _ in range(fields.uint8()))
         except Truncated:
             continue
         if not fields.remaining:

@@ -10,6 +10,7 @@ from typing import Any
 
 from motorpool.codecs.devices.base import DeviceCodec
 from motorpool.codecs.devices.framing import rejected
+from motorpool.codecs.devices.jt808 import responses
 from motorpool.codecs.devices.jt808.attachment_uploads import AttachmentUploads
 from motorpool.codecs.devices.jt808.attachments import ATTACHMENT_REQUEST, UPLOAD_MESSAGES, attachment_request
 from motorpool.codecs.devices.jt808.commands import COMMANDS, custom_bytes, encode_command
@@ -23,13 +24,6 @@ from motorpool.codecs.devices.jt808.frames import (
 from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, item_decoder
 from motorpool.codecs.devices.jt808.location import decode_location
 from motorpool.codecs.devices.jt808.reassembly import PacketReassembler
-from motorpool.codecs.devices.jt808.responses import (
-    BAD,
-    IDENTITY_SHIFT,
-    UNSUPPORTED,
-    ResponseEncoder,
-    make_receipt,
-)
 from motorpool.codecs.devices.jt808.sent_commands import SentCommands
 from motorpool.codecs.devices.jt808.terminal_message import TerminalMessage
 from motorpool.codecs.devices.jt808.terminal_messages import AUTHENTICATE, LOCATION, REGISTER, read_message
@@ -77,7 +71,7 @@ class Jt808(DeviceCodec):
         # Made when first needed: most connections carry neither subpackaged messages nor files.
         self._reassembler: PacketReassembler | None = None
         self._uploads: AttachmentUploads | None = None
-        self._responses = ResponseEncoder()
+        self._responses = responses.ResponseEncoder()
         self._sent_commands = SentCommands()
         self._clock = TerminalClock(zone)
         self._known_model = STANDARD
@@ -129,7 +123,7 @@ class Jt808(DeviceCodec):
                     self._read_message(frame, reports)
             except CodecError as error:
                 reports.append(rejected(error, frame.content))
-                reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), BAD)))
+                reports.append(ImmediateReply(self._responses.refuse(self._receipt(frame), responses.BAD)))
         return reports
 
     def receive_datagram(self, data: bytes) -> list[Report]:
@@ -227,8 +221,8 @@ class Jt808(DeviceCodec):
         self._choose_items()
         key = identity.key
         self._responses.expect(identity, key)
-        self._identity_bits = key << IDENTITY_SHIFT
-        self._location_receipts = make_receipt(self._identity_bits, LOCATION, 0)
+        self._identity_bits = key << responses.IDENTITY_SHIFT
+        self._location_receipts = responses.make_receipt(self._identity_bits, LOCATION, 0)
         if frame.message_id in UPLOAD_MESSAGES:
             self._phone = b""
             return
@@ -302,7 +296,7 @@ class Jt808(DeviceCodec):
             answer = encode_frame(identity, response[0], self._responses.next_serial(), response[1])
             reports.append(ImmediateReply(answer))
         elif message_reports is None:
-            reports.append(ImmediateReply(self._responses.refuse(message.receipt, UNSUPPORTED)))
+            reports.append(ImmediateReply(self._responses.refuse(message.receipt, responses.UNSUPPORTED)))
 
     def _open_uploads(self) -> AttachmentUploads:
         if self._uploads is None:
@@ -310,7 +304,7 @@ class Jt808(DeviceCodec):
         return self._uploads
 
     def _receipt(self, frame: Frame) -> int:
-        return make_receipt(self._identity_bits, frame.message_id, frame.serial)
+        return responses.make_receipt(self._identity_bits, frame.message_id, frame.serial)
 
 
 def _identity_of(command: DeviceCommand, other: Identity | None) -> Identity:

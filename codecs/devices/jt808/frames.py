@@ -231,26 +231,6 @@ def encode_lock_frame(identity: Identity, message_id: int, serial: int, body: by
     return add_framing(_HEAD_LOCK.pack(message_id, len(body), identity.phone, serial) + body)
 
 
-def encode_packets(
-    identity: Identity, message_id: int, first_serial: int, body: bytes, packet_bytes: int = MAX_BODY_BYTES
-) -> list[bytes]:
-    """Return a message as frames with at most `packet_bytes` of body each and consecutive serials."""
-    if len(body) <= packet_bytes:
-        return [encode_frame(identity, message_id, first_serial, body)]
-    total = -(-len(body) // packet_bytes)
-    return [
-        encode_frame(
-            identity,
-            message_id,
-            (first_serial + index) & 0xFFFF,
-            body[index * packet_bytes : (index + 1) * packet_bytes],
-            total,
-            index + 1,
-        )
-        for index in range(total)
-    ]
-
-
 def add_framing(content: bytes) -> bytes:
     """Return header and body with check byte, escaped, between delimiters."""
     content += xor8(content).to_bytes(1, "big")

@@ -28,7 +28,7 @@ MAX_CHUNK_BYTES = 1 << 20
 """Longest chunk that is accepted; a greater length is noise, or media on the wrong port."""
 
 _OTHER_FIRST_BYTES = b"".join(OTHER_MARKS)
-_CHUNK_HEADER = Struct(">4s50sII")
+CHUNK_HEADER = Struct(">4s50sII")
 _EMPTY = bytearray()
 """Shared by the connections that receive no file; never changed."""
 
@@ -45,11 +45,6 @@ class UploadChunk(msgspec.Struct, frozen=True, gc=False):
 
 UploadItem = bytes | FrameRejected | UploadChunk | E7Frame | TextFrame
 """A frame, bytes that are neither frame nor chunk, a chunk, or a frame of another form."""
-
-
-def encode_chunk(name: bytes, offset: int, content: bytes) -> bytes:
-    """Return a chunk as it is sent; a name has position most 50 bytes."""
-    return _CHUNK_HEADER.pack(CHUNK_MAGIC, name, offset, len(content)) + content
 
 
 def normalized_name(field: bytes) -> bytes:
@@ -147,7 +142,7 @@ class UploadFramer:
             elif not self._framer.at_boundary:
                 position = self._pass_to_framer(data, position, items)
             elif data.startswith(CHUNK_MAGIC, position):
-                if len(data) - position < _CHUNK_HEADER.size:
+                if len(data) - position < CHUNK_HEADER.size:
                     self._header_start = data[position:]
                     break
                 position = self._begin_chunk(data, position, items)
@@ -165,13 +160,13 @@ class UploadFramer:
         return end
 
     def _begin_chunk(self, data: bytes, position: int, items: list[UploadItem]) -> int:
-        _, name, offset, length = _CHUNK_HEADER.unpack_from(data, position)
+        _, name, offset, length = CHUNK_HEADER.unpack_from(data, position)
         if length > MAX_CHUNK_BYTES:
             items.append(rejected(f"a chunk of {length} bytes", data[position:]))
             items += self._framer.receive(CHUNK_MAGIC)  # so that no chunk may begin before the next delimiter
             return position + len(CHUNK_MAGIC)
         self._name, self._offset, self._missing = normalized_name(name), offset, length
-        return position + _CHUNK_HEADER.size
+        return position + CHUNK_HEADER.size
 
     def _append_content(self, data: bytes, position: int, items: list[UploadItem]) -> int:
         end = min(len(data), position + self._missing, position + CHUNK_PART_BYTES - len(self._content))

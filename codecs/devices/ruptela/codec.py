@@ -4,16 +4,8 @@ import msgspec
 
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
 from motorpool.codecs.devices.framing import Framing, rejected
+from motorpool.codecs.devices.ruptela import frames
 from motorpool.codecs.devices.ruptela.commands import COMMANDS, command_frame
-from motorpool.codecs.devices.ruptela.frames import (
-    CRC_BYTES,
-    IMEI_BYTES,
-    LENGTH_BYTES,
-    MAX_FRAME_BYTES,
-    BodyWithCrc,
-    has_right_crc,
-    server_frame,
-)
 from motorpool.codecs.devices.ruptela.photos import FILES, PART, Photo, read_part
 from motorpool.codecs.devices.ruptela.records import RawRecord, read_records, read_trouble_code, report_of
 from motorpool.codecs.errors import CodecError
@@ -32,8 +24,8 @@ PACKETS = frozenset((RECORDS, EXTENDED_RECORDS, TROUBLE_CODES))
 """Commands that are answered when all of their positions are stored."""
 IDENTIFICATION, HEARTBEAT, OUTPUT = 15, 16, 17
 TEXT_ANSWERS = frozenset((2, 3, 4, 7))
-_RECORDS_STORED = server_frame(0, b"\x01")
-_CODES_STORED = server_frame(TROUBLE_CODES, b"\x01")
+_RECORDS_STORED = frames.server_frame(0, b"\x01")
+_CODES_STORED = frames.server_frame(TROUBLE_CODES, b"\x01")
 
 
 class Ruptela(FramedCodec):
@@ -42,7 +34,7 @@ class Ruptela(FramedCodec):
     name = "ruptela"
     port = 5046
     commands = COMMANDS
-    framing = Framing(BodyWithCrc(), max_frame_bytes=MAX_FRAME_BYTES)
+    framing = Framing(frames.BodyWithCrc(), max_frame_bytes=frames.MAX_FRAME_BYTES)
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,19 +42,20 @@ class Ruptela(FramedCodec):
 
     def read_frame(self, frame: bytes, reports: list[Report]) -> None:
         """Read one frame."""
-        is_right = has_right_crc(frame, 0, len(frame))
+        is_right = frames.has_right_crc(frame, 0, len(frame))
         if not is_right:
-            if len(frame) != LENGTH_BYTES + int.from_bytes(frame[:LENGTH_BYTES], "big") + CRC_BYTES:
+            size = int.from_bytes(frame[: frames.LENGTH_BYTES], "big")
+            if len(frame) != frames.LENGTH_BYTES + size + frames.CRC_BYTES:
                 raise CodecError("a frame that was cut off")
             self.accept_checksum_error()
-        reader = ByteReader(frame[LENGTH_BYTES:-CRC_BYTES])
-        imei = reader.uint(IMEI_BYTES)
+        reader = ByteReader(frame[frames.LENGTH_BYTES : -frames.CRC_BYTES])
+        imei = reader.uint(frames.IMEI_BYTES)
         self.identify(f"{imei:015}" if imei else "", reports)
         command = reader.uint8()
         if command in PACKETS:
             self._add_packet(command, reader, frame, reports, is_right=is_right)
         elif command in (IDENTIFICATION, HEARTBEAT):
-            reports.append(Heartbeat(server_frame(command, b"\x01")))
+            reports.append(Heartbeat(frames.server_frame(command, b"\x01")))
         elif command in TEXT_ANSWERS:
             text = reader.rest().decode("ascii", "replace").strip("\0\r\n ")
             attributes = {"result": text, "type": command}

@@ -8,18 +8,11 @@ from typing import Final
 from motorpool.codecs.devices.command_values import integer
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import Framing, length_field
+from motorpool.codecs.devices.suntech import universal
 from motorpool.codecs.devices.suntech.legacy import LEGACY_TYPES, read_legacy, read_st4, read_st9, read_travel
 from motorpool.codecs.devices.suntech.packed import PACKED_TYPE, read_packed
 from motorpool.codecs.devices.suntech.record import Fields
 from motorpool.codecs.devices.suntech.text_shape import Text
-from motorpool.codecs.devices.suntech.universal import (
-    ALERT,
-    STATUS,
-    UNIVERSAL_TYPES,
-    read_binary,
-    read_tags,
-    read_universal,
-)
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reader import ByteReader
@@ -154,9 +147,9 @@ class Suntech(FramedCodec):
         if kind == "RES":
             reports.append(_result(values[2:]))
         elif kind == "BLE":
-            reports.append(read_tags(kind, fields).report())
-        elif kind in UNIVERSAL_TYPES:
-            reports.append(read_universal(kind, fields).report())
+            reports.append(universal.read_tags(kind, fields).report())
+        elif kind in universal.UNIVERSAL_TYPES:
+            reports.append(universal.read_universal(kind, fields).report())
         else:
             reports.append(UnknownMessage(frame, kind))
 
@@ -167,8 +160,8 @@ class Suntech(FramedCodec):
             raise CodecError("an id that is not decimal")
         self.identify(identity, reports)
         self._is_universal = True
-        if frame[0] in (STATUS, ALERT):
-            reports.append(read_binary(frame[0], reader.uint(3), reader).report())
+        if frame[0] in (universal.STATUS, universal.ALERT):
+            reports.append(universal.read_binary(frame[0], reader.uint(3), reader).report())
         else:
             reports.append(UnknownMessage(frame, f"{frame[0]:02x}"))
 

@@ -8,20 +8,8 @@ import msgspec
 from motorpool.codecs.checksums import crc16_arc
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
 from motorpool.codecs.devices.framing import Fixed, Framing, length_field, rejected
+from motorpool.codecs.devices.teltonika import messages, records
 from motorpool.codecs.devices.teltonika.elements import family_of
-from motorpool.codecs.devices.teltonika.messages import (
-    COMMANDS,
-    MESSAGE_CODECS,
-    Photo,
-    command_frame,
-    read_message,
-)
-from motorpool.codecs.devices.teltonika.records import (
-    CODEC_7,
-    RECORD_CODECS,
-    read_record,
-    read_record_of_codec_7,
-)
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reader import ByteReader
 from motorpool.codecs.reports import (
@@ -51,7 +39,7 @@ class Teltonika(FramedCodec):
     name = "teltonika"
     port = 5027
     udp = True
-    commands = frozenset(("custom", *COMMANDS))
+    commands = frozenset(("custom", *messages.COMMANDS))
     framing = Framing(
         Fixed(_PING, 1),
         length_field(_PREAMBLE, offset=4, size=4, adjustment=4),
@@ -63,7 +51,7 @@ class Teltonika(FramedCodec):
         super().__init__()
         self._family = family_of("")
         self._has_long_values = False
-        self._photo: Photo | None = None
+        self._photo: messages.Photo | None = None
 
     def read_frame(self, frame: bytes, reports: list[Report]) -> None:
         """Read an identification or a packet."""
@@ -111,7 +99,7 @@ class Teltonika(FramedCodec):
 
     def encode(self, command: DeviceCommand) -> EncodedCommand:
         """Return a packet of codec 12; `data` of `custom` is a text, or bytes in hexadecimal digits."""
-        return EncodedCommand(command_frame(command))
+        return EncodedCommand(messages.command_frame(command))
 
     @property
     def buffered(self) -> int:
@@ -121,11 +109,11 @@ class Teltonika(FramedCodec):
     def _read_data(self, frame: bytes, reader: ByteReader, answer: bytes, reports: list[Report]) -> None:
         """Append the reports of a packet's or datagram's content; `answer` acknowledges records."""
         codec, count = reader.uint8(), reader.uint8()
-        if codec in MESSAGE_CODECS:
+        if codec in messages.MESSAGE_CODECS:
             for _ in range(count):
-                self._photo = read_message(codec, reader, self._photo, reports)
+                self._photo = messages.read_message(codec, reader, self._photo, reports)
             return
-        if codec not in RECORD_CODECS:
+        if codec not in records.RECORD_CODECS:
             raise CodecError(f"an unknown codec {codec}")
         found: list[PositionReport] = []
         try:
@@ -142,6 +130,6 @@ class Teltonika(FramedCodec):
             reports.append(Heartbeat(answer))
 
     def _read_record(self, codec: int, reader: ByteReader) -> PositionReport:
-        if codec == CODEC_7:
-            return read_record_of_codec_7(reader)
-        return read_record(codec, reader, self._family, has_long_values=self._has_long_values)
+        if codec == records.CODEC_7:
+            return records.read_record_of_codec_7(reader)
+        return records.read_record(codec, reader, self._family, has_long_values=self._has_long_values)

@@ -15,6 +15,7 @@ from motorpool.bench.vehicles.jt808.attachment_sender import (
     alarm_item,
     alarm_label,
     encode_attachment_list,
+    encode_chunk,
     encode_file_begin,
     encode_file_chunks,
     encode_file_end,
@@ -27,7 +28,6 @@ from motorpool.bench.vehicles.jt808.platform_messages import (
 from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_items, encode_location
 from motorpool.codecs.devices.jt808.attachment_uploads import MAX_FILES, MAX_RANGES, ReceivedRanges
 from motorpool.codecs.devices.jt808.codec import Jt808
-from motorpool.codecs.devices.jt808.upload_framer import encode_chunk
 from motorpool.codecs.reports import (
     REQUEST_ALARM_FILES,
     AlarmFilesAnnounced,

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
 from motorpool.codecs.devices.jt808.attachments import (
     FileDescription,
-    ListedFile,
     attachment_request,
     encode_file_end_response,
     parse_attachment_list,
@@ -62,7 +61,7 @@ def test_an_attachment_list_is_parsed_in_both_variants(terminal, label):
     attachment_list = parse_attachment_list(terminal + label + NUMBER + b"\0" + FILES)
     assert attachment_list.label.content == label
     assert attachment_list.number == NUMBER.decode()
-    assert attachment_list.files == (ListedFile(b"a.jpg", 1024), ListedFile(b"b.mp4", 2 << 20))
+    assert attachment_list.files == ((b"a.jpg", 1024), (b"b.mp4", 2 << 20))
 
 
 @pytest.mark.parametrize("end", [0, 20, 57, 70, -1])

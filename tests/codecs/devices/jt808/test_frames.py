@@ -2,14 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from motorpool.bench.vehicles.jt808.terminal import encode_packets
 from motorpool.codecs.checksums import xor8
-from motorpool.codecs.devices.jt808.frames import (
-    Identity,
-    decode_frame,
-    encode_frame,
-    encode_packets,
-    new_framer,
-)
+from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, encode_frame, new_framer
 from motorpool.codecs.errors import ChecksumError, FrameError
 
 OLD = Identity.from_digits("13912345678", is_2019=False)

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, encode_packets, new_framer
+from motorpool.bench.vehicles.jt808.terminal import encode_packets
+from motorpool.codecs.devices.jt808.frames import Identity, decode_frame, new_framer
 from motorpool.codecs.devices.jt808.reassembly import MAX_BYTES, MAX_MESSAGES, PacketReassembler
 from motorpool.codecs.errors import FrameError
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from motorpool.bench.vehicles.jt808.attachment_sender import encode_chunk
 from motorpool.codecs.checksums import xor8
 from motorpool.codecs.devices.jt808.frames import add_framing, new_framer
 from motorpool.codecs.devices.jt808.upload_framer import (
@@ -11,7 +12,6 @@ from motorpool.codecs.devices.jt808.upload_framer import (
     CHUNK_PART_BYTES,
     UploadChunk,
     UploadFramer,
-    encode_chunk,
     normalized_name,
 )
 from motorpool.codecs.devices.jt808.vendors.port_framing import is_other_mark_after
