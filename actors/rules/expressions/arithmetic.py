@@ -7,7 +7,7 @@ bits and division by zero are errors. Bitwise operators act on signed 64-bit int
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
@@ -41,31 +41,26 @@ def negate(value: object) -> int | float:
     return -number if isinstance(number, float) else in_64_bits(-number)
 
 
+def _arithmetic(operate: Callable[[Any, Any], int | float]) -> Binary:
+    """Return an operator on numbers, of which two integers give an integer."""
+
+    def operator_of_numbers(state: EvaluationState, left: object, right: object) -> int | float:
+        del state
+        found = operate(to_number(left), to_number(right))
+        return in_64_bits(found) if found.__class__ is int else found
+
+    return operator_of_numbers
+
+
+_add_numbers: Final = _arithmetic(operator.add)
+
+
 def _add(state: EvaluationState, left: object, right: object) -> object:
     if isinstance(left, str) or isinstance(right, str):
         first, second = text(left), text(right)
         state.will_write(len(first) + len(second))
         return first + second
-    first_number, second_number = to_number(left), to_number(right)
-    if isinstance(first_number, int) and isinstance(second_number, int):
-        return in_64_bits(first_number + second_number)
-    return first_number + second_number
-
-
-def _subtract(state: EvaluationState, left: object, right: object) -> object:
-    del state
-    first, second = to_number(left), to_number(right)
-    if isinstance(first, int) and isinstance(second, int):
-        return in_64_bits(first - second)
-    return first - second
-
-
-def _multiply(state: EvaluationState, left: object, right: object) -> object:
-    del state
-    first, second = to_number(left), to_number(right)
-    if isinstance(first, int) and isinstance(second, int):
-        return in_64_bits(first * second)
-    return first * second
+    return _add_numbers(state, left, right)
 
 
 def _divide(state: EvaluationState, left: object, right: object) -> object:
@@ -78,16 +73,12 @@ def _divide(state: EvaluationState, left: object, right: object) -> object:
     return first / second
 
 
-def _remainder(state: EvaluationState, left: object, right: object) -> object:
-    del state
-    first, second = to_number(left), to_number(right)
+def _remainder(first: int | float, second: int | float) -> int | float:
     if second == 0:
         raise ExpressionError("division by zero")
     if isinstance(first, int) and isinstance(second, int):
         return first - second * _truncated_quotient(first, second)
-    if math.isinf(first):
-        return math.nan
-    return math.fmod(first, second)
+    return math.nan if math.isinf(first) else math.fmod(first, second)
 
 
 def _truncated_quotient(first: int, second: int) -> int:
@@ -124,20 +115,15 @@ def _equal(state: EvaluationState, left: object, right: object) -> object:
     return equal(left, right)
 
 
-def _starts_with(state: EvaluationState, left: object, right: object) -> bool:
-    if left is None or right is None:
-        return left is right
-    first, second = text(left), text(right)
-    state.read(second)
-    return first.startswith(second)
+def _affix(is_there: Callable[[str, str], bool]) -> Binary:
+    def operate(state: EvaluationState, left: object, right: object) -> bool:
+        if left is None or right is None:
+            return left is right
+        first, second = text(left), text(right)
+        state.read(second)
+        return is_there(first, second)
 
-
-def _ends_with(state: EvaluationState, left: object, right: object) -> bool:
-    if left is None or right is None:
-        return left is right
-    first, second = text(left), text(right)
-    state.read(second)
-    return first.endswith(second)
+    return operate
 
 
 def _not(operate: Binary) -> Binary:
@@ -146,36 +132,39 @@ def _not(operate: Binary) -> Binary:
 
 BINARY: dict[str, Binary] = {
     "+": _add,
-    "-": _subtract,
-    "*": _multiply,
+    "-": _arithmetic(operator.sub),
+    "*": _arithmetic(operator.mul),
     "/": _divide,
-    "div": _divide,
-    "%": _remainder,
-    "mod": _remainder,
-    "&": _bits(lambda first, second: first & second),
-    "|": _bits(lambda first, second: first | second),
-    "^": _bits(lambda first, second: first ^ second),
+    "%": _arithmetic(_remainder),
+    "&": _bits(operator.and_),
+    "|": _bits(operator.or_),
+    "^": _bits(operator.xor),
     # As in Java, only the lowest six bits of the right side count.
     "<<": _bits(lambda first, second: first << (second & 63)),
     ">>": _bits(lambda first, second: first >> (second & 63)),
     ">>>": _bits(lambda first, second: (first & _MASK) >> (second & 63)),
     "==": _equal,
-    "eq": _equal,
     "!=": _not(_equal),
-    "ne": _not(_equal),
     "<": _ordered(operator.lt, -1),
-    "lt": _ordered(operator.lt, -1),
     "<=": _ordered(operator.le, -1, 0),
-    "le": _ordered(operator.le, -1, 0),
     ">": _ordered(operator.gt, 1),
-    "gt": _ordered(operator.gt, 1),
     ">=": _ordered(operator.ge, 1, 0),
-    "ge": _ordered(operator.ge, 1, 0),
     "=~": matches,
     "!~": _not(matches),
-    "=^": _starts_with,
-    "!^": _not(_starts_with),
-    "=$": _ends_with,
-    "!$": _not(_ends_with),
+    "=^": _affix(str.startswith),
+    "!^": _not(_affix(str.startswith)),
+    "=$": _affix(str.endswith),
+    "!$": _not(_affix(str.endswith)),
 }
-"""Operators by their symbol or word."""
+"""Operators by their symbol."""
+SYMBOLS: dict[str, str] = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "div": "/",
+    "mod": "%",
+}
+"""Operators that may be written as a word."""

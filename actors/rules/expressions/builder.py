@@ -3,13 +3,13 @@
 A method gets the results of the parts of its rule, which lark leaves untyped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import nan
 from typing import Any
 
 import lark
 
-from motorpool.actors.rules.expressions.arithmetic import BINARY, negate, signed
+from motorpool.actors.rules.expressions.arithmetic import BINARY, SYMBOLS, negate, signed
 from motorpool.actors.rules.expressions.constant_operands import with_constant
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
@@ -41,23 +41,62 @@ Mixed = Sequence[Any]
 """Nodes and tokens of a rule."""
 
 
+Rule = Callable[[object, Nodes], Node]
+
+
+def _literal(value: object) -> Rule:
+    """Return the rule of a word that stands for a value."""
+
+    def rule(self: object, parts: Nodes) -> Node:
+        del self, parts
+        return constant(value)
+
+    return rule
+
+
+def _unary(operate: Callable[[object], object], *, takes_absent: bool = False) -> Rule:
+    """Return the rule of an operator on one value; with `takes_absent`, what is undefined counts as null."""
+
+    def rule(self: object, parts: Nodes) -> Node:
+        del self
+        step = or_null(parts[0]) if takes_absent else parts[0].step
+        return new_node(lambda state: operate(step(state)), *parts)
+
+    return rule
+
+
+def _short_circuit(*, decisive: bool) -> Rule:
+    """Return the rule of `||` or `&&`: the first value that is `decisive` as a boolean is the result."""
+    other = not decisive
+
+    def rule(self: object, parts: Nodes) -> Node:
+        del self
+        steps = [part.step for part in parts]
+
+        def step(state: EvaluationState) -> object:
+            for each in steps:
+                value = each(state)
+                if value is decisive or (value is not other and truth(value) is decisive):
+                    return decisive
+            return other
+
+        return new_node(step, *parts)
+
+    return rule
+
+
 class Builder(lark.Transformer[lark.Token, object]):
     """Builds the nodes of scripts; `parse` parses the expressions in templates."""
 
     parse: Parser
 
     def start(self, parts: Nodes) -> Node:
-        """The whole script."""
+        """The whole script, or a block: statements in braces."""
         return sequence(parts) if parts else constant(None)
 
-    def block(self, parts: Nodes) -> Node:
-        """A block: statements in braces."""
-        return sequence(parts) if parts else constant(None)
-
-    def nothing(self, parts: Nodes) -> Node:
-        """`null`, or an empty statement."""
-        del parts
-        return constant(None)
+    block = start
+    nothing = _literal(None)
+    """`null`, or an empty statement."""
 
     def give(self, parts: Nodes) -> Node:
         """`return a`."""
@@ -108,31 +147,10 @@ class Builder(lark.Transformer[lark.Token, object]):
 
         return new_node(step, *parts)
 
-    def either(self, parts: Nodes) -> Node:
-        """`a || b`, short-circuiting."""
-        steps = [part.step for part in parts]
-
-        def step(state: EvaluationState) -> object:
-            for each in steps:
-                value = each(state)
-                if value is True or (value is not False and truth(value)):
-                    return True
-            return False
-
-        return new_node(step, *parts)
-
-    def both(self, parts: Nodes) -> Node:
-        """`a && b`, short-circuiting."""
-        steps = [part.step for part in parts]
-
-        def step(state: EvaluationState) -> object:
-            for each in steps:
-                value = each(state)
-                if value is False or (value is not True and not truth(value)):
-                    return False
-            return True
-
-        return new_node(step, *parts)
+    either = _short_circuit(decisive=True)
+    """`a || b`."""
+    both = _short_circuit(decisive=False)
+    """`a && b`."""
 
     def chain(self, parts: Mixed) -> Node:
         """Binary operators of one precedence, from left to right."""
@@ -157,7 +175,7 @@ class Builder(lark.Transformer[lark.Token, object]):
 
     def same(self, parts: Mixed) -> str:
         """Return the symbol of an operator."""
-        return str(parts[0])
+        return SYMBOLS.get(parts[0], str(parts[0]))
 
     related = times = same
 
@@ -169,25 +187,14 @@ class Builder(lark.Transformer[lark.Token, object]):
             return new_node(lambda state: negate(step(state)), operand)
         return new_node(lambda state: to_number(step(state)), operand)
 
-    def complement(self, parts: Nodes) -> Node:
-        """`~a`: bitwise complement."""
-        step = parts[0].step
-        return new_node(lambda state: signed(~to_integer(step(state))), *parts)
-
-    def negation(self, parts: Nodes) -> Node:
-        """`!a`."""
-        step = parts[0].step
-        return new_node(lambda state: not truth(step(state)), *parts)
-
-    def emptiness(self, parts: Nodes) -> Node:
-        """`empty a`."""
-        step = or_null(parts[0])
-        return new_node(lambda state: is_empty(step(state)), *parts)
-
-    def length(self, parts: Nodes) -> Node:
-        """`size a`."""
-        step = or_null(parts[0])
-        return new_node(lambda state: size(step(state)), *parts)
+    complement = _unary(lambda value: signed(~to_integer(value)))
+    """`~a`: bitwise complement."""
+    negation = _unary(lambda value: not truth(value))
+    """`!a`."""
+    emptiness = _unary(is_empty, takes_absent=True)
+    """`empty a`."""
+    length = _unary(size, takes_absent=True)
+    """`size a`."""
 
     def name(self, parts: Mixed) -> str:
         """Return the name after a dot, which may be quoted."""
@@ -272,20 +279,7 @@ class Builder(lark.Transformer[lark.Token, object]):
         """`~/a/`."""
         return constant(read_regex(parts[0]))
 
-    def true(self, parts: Nodes) -> Node:
-        """`true`."""
-        del parts
-        return constant(True)
-
-    def false(self, parts: Nodes) -> Node:
-        """`false`."""
-        del parts
-        return constant(False)
-
-    def nan(self, parts: Nodes) -> Node:
-        """`NaN`."""
-        del parts
-        return constant(nan)
+    true, false, nan = _literal(True), _literal(False), _literal(nan)
 
     def template(self, parts: Mixed) -> Node:
         """A template such as `a ${b}` in backquotes; null becomes an empty text."""

@@ -21,21 +21,14 @@ _ARITHMETIC: Final[dict[str, Compute]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
-    "div": operator.truediv,
 }
 _COMPARISONS: Final[dict[str, Compute]] = {
     "==": operator.eq,
-    "eq": operator.eq,
     "!=": operator.ne,
-    "ne": operator.ne,
     "<": operator.lt,
-    "lt": operator.lt,
     "<=": operator.le,
-    "le": operator.le,
     ">": operator.gt,
-    "gt": operator.gt,
     ">=": operator.ge,
-    "ge": operator.ge,
 }
 _BITS: Final[dict[str, Compute]] = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
 _INT: Final[frozenset[Any]] = frozenset({int})
@@ -47,9 +40,9 @@ def with_constant(sign: str, left: Node, right: object) -> Step:
     """Return a step that applies the operator `sign` to the value of a node and a constant."""
     operate = BINARY[sign]
     first: Callable[[EvaluationState], Any] = left.step
-    if right is None and sign in {"==", "eq"}:
+    if right is None and sign == "==":
         return lambda state: first(state) is None
-    if right is None and sign in {"!=", "ne"}:
+    if right is None and sign == "!=":
         return lambda state: first(state) is not None
     simple = _simple(sign, right)
     if simple is None:

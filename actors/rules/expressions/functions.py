@@ -111,12 +111,8 @@ def _most(first: float, second: float) -> float:
     return math.nan if math.isnan(first) or math.isnan(second) else max(first, second)
 
 
-def _log(number: float) -> float:
-    return -math.inf if number == 0 else math.log(number)
-
-
-def _log10(number: float) -> float:
-    return -math.inf if number == 0 else math.log10(number)
+def _logarithm(log: Callable[[float], float]) -> Function:
+    return _real(lambda number: -math.inf if number == 0 else log(number))
 
 
 def _power(base: float, exponent: float) -> float:
@@ -163,8 +159,8 @@ MATH: Mapping[str, Function] = {
     "pow": _real(_power, 2),
     "exp": _real(math.exp),
     "expm1": _real(math.expm1),
-    "log": _real(_log),
-    "log10": _real(_log10),
+    "log": _logarithm(math.log),
+    "log10": _logarithm(math.log10),
     "log1p": _real(math.log1p),
     "hypot": _real(math.hypot, 2),
     "sin": _real(math.sin),

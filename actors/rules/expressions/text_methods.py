@@ -36,11 +36,6 @@ def _index_of(state: EvaluationState, given: Sequence[object]) -> object:
     return subject.find(part, start)
 
 
-def _last_index_of(state: EvaluationState, given: Sequence[object]) -> object:
-    subject, part = _texts(state, given)
-    return subject.rfind(part)
-
-
 def _substring(state: EvaluationState, given: Sequence[object]) -> object:
     (subject,) = _texts(state, given[:1])
     start = to_integer(given[1])
@@ -123,7 +118,7 @@ TEXT_METHODS: Mapping[str, Function] = {
     "codePointAt": method(_code_point_at, 1),
     "substring": method(_substring, 1, 2),
     "indexOf": method(_index_of, 1, 2),
-    "lastIndexOf": method(_last_index_of, 1),
+    "lastIndexOf": _on_texts(str.rfind, 1),
     "contains": _on_texts(lambda subject, part: part in subject, 1),
     "startsWith": method(_starts_with, 1, 2),
     "endsWith": _on_texts(str.endswith, 1),
