@@ -11,7 +11,7 @@ that way.
 import math
 import re
 
-from motorpool.actors.rules.area_shapes import Area, AreaError, Circle, Corridor, Polygon
+from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area, AreaError, Circle, Corridor, Polygon
 from motorpool.actors.rules.edges import Point
 
 MAX_POINTS = 10_000
@@ -30,8 +30,8 @@ _NEXT_RING = re.compile(r",\s*\(([^()]*)\)\s*")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-def read_area(text: str, *, most_points: int = MAX_POINTS) -> Area:
-    """Parse an area of at most `most_points` points.
+def read_area(text: str, *, most_points: int = MAX_POINTS, corridor_metres: float = CORRIDOR_METRES) -> Area:
+    """Parse an area of at most `most_points` points; a corridor reaches `corridor_metres` to either side.
 
     Raises:
         AreaError: the text is malformed, or a number is not finite or out of range.
@@ -48,7 +48,7 @@ def read_area(text: str, *, most_points: int = MAX_POINTS) -> Area:
         points = _points(inner, most_points)
         if len(points) < 2:
             raise AreaError("a LINESTRING needs at least 2 points")
-        return Corridor(points)
+        return Corridor(points, corridor_metres)
     return Polygon(*_rings(inner, most_points))
 
 

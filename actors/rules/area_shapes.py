@@ -50,24 +50,19 @@ class Circle:
     radius: float
     """Metres."""
 
-    def contains(
-        self, latitude: float, longitude: float, *, distance_metres: float = CORRIDOR_METRES
-    ) -> bool:
-        """Whether the point lies in it; `distance_metres` is for corridors only."""
-        del distance_metres
+    def contains(self, latitude: float, longitude: float) -> bool:
+        """Whether the point lies in it."""
         if abs(latitude - self.latitude) * METRES_PER_DEGREE > self.radius + _SLACK:
             return False
         return great_circle(self.latitude, self.longitude, latitude, longitude) <= self.radius
 
-    def meets(self, start: Point, end: Point, *, distance_metres: float = CORRIDOR_METRES) -> bool:
-        """Whether a point of the segment lies in it; `distance_metres` is for corridors only."""
-        del distance_metres
+    def is_crossed(self, start: Point, end: Point) -> bool:
+        """Whether a point of the segment lies in it."""
         segment = moved_near(edge_between(start, end), self.longitude)
         return _metres_to_edge(segment, self.latitude, self.longitude) <= self.radius
 
-    def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
-        """Return boxes that together contain it; `distance_metres` is for corridors only."""
-        del distance_metres
+    def boxes(self) -> list[Box]:
+        """Return boxes that together contain it."""
         y, x = self.latitude, self.longitude
         return _boxes_around((y, x, y, x), self.radius)
 
@@ -94,11 +89,8 @@ class Polygon:
                 parts.append(ring)
         self._parts = tuple(Bands(part) for part in parts)
 
-    def contains(
-        self, latitude: float, longitude: float, *, distance_metres: float = CORRIDOR_METRES
-    ) -> bool:
-        """Whether the point lies in it, by the even-odd rule; `distance_metres` is for corridors only."""
-        del distance_metres
+    def contains(self, latitude: float, longitude: float) -> bool:
+        """Whether the point lies in it, by the even-odd rule."""
         inside = False
         for edges in self._parts:
             for x in edges.meridians(longitude, 0.0):
@@ -107,64 +99,48 @@ class Polygon:
                     break
         return inside
 
-    def meets(self, start: Point, end: Point, *, distance_metres: float = CORRIDOR_METRES) -> bool:
-        """Whether a point of the segment lies in it; `distance_metres` is for corridors only."""
-        del distance_metres
-        return self.is_crossed(start, end) or self.contains(*start) or self.contains(*end)
-
     def is_crossed(self, start: Point, end: Point) -> bool:
-        """Whether the segment meets an edge."""
+        """Whether the segment meets an edge: so it does if just one of its ends lies in it."""
         segment = edge_between(start, end)
         return any(edges.are_crossed(segment) for edges in self._parts)
 
-    def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
-        """Return boxes that together contain it; `distance_metres` is for corridors only."""
-        del distance_metres
+    def boxes(self) -> list[Box]:
+        """Return boxes that together contain it."""
         return [box for edges in self._parts for box in boxes_between(*edges.extent)]
 
 
 class Corridor:
-    """The points within some distance of a line."""
+    """The points within a distance of a line, in metres."""
 
-    def __init__(self, line: Sequence[Point]) -> None:
+    def __init__(self, line: Sequence[Point], metres: float = CORRIDOR_METRES) -> None:
         # Each edge has its own longitudes: a line may go round the earth any number of times.
         self._line = [edge_between(start, end) for start, end in itertools.pairwise(line)]
         self._edges = Bands(self._line)
-        self._margins = (-1.0, 0.0, 0.0)
-
-    def _margins_of(self, metres: float) -> tuple[float, float, float]:
-        """Return a distance and how far north and east of the line a point within it may be, in degrees."""
-        if metres == self._margins[0]:
-            return self._margins
+        self._metres = metres
         south, _, north, _ = self._edges.extent
-        wider = metres + _SLACK
-        self._margins = metres, _degrees(wider), _half_width(max(abs(south), abs(north)), wider)
-        return self._margins
+        self._north, self._east = _margins(max(abs(south), abs(north)), metres + _SLACK)
 
-    def contains(
-        self, latitude: float, longitude: float, *, distance_metres: float = CORRIDOR_METRES
-    ) -> bool:
-        """Whether the point lies within `distance_metres` of the line."""
-        _, north, east = self._margins_of(distance_metres)
+    def contains(self, latitude: float, longitude: float) -> bool:
+        """Whether the point lies in it."""
+        north, east = self._north, self._east
         for x in self._edges.meridians(longitude, east):
             for least_y, most_y, least_x, most_x, edge in self._edges.near(latitude, north):
                 if (
                     least_y - north <= latitude <= most_y + north
                     and least_x - east <= x <= most_x + east
-                    and _metres_to_edge(edge, latitude, x) <= distance_metres
+                    and _metres_to_edge(edge, latitude, x) <= self._metres
                 ):
                     return True
         return False
 
-    def meets(self, start: Point, end: Point, *, distance_metres: float = CORRIDOR_METRES) -> bool:
-        """Whether a point of the segment lies within `distance_metres` of the line."""
-        _, north, east = self._margins_of(distance_metres)
-        for edge, moved in self._edges.pairs(edge_between(start, end), north, east):
-            if _are_within(edge, moved, distance_metres):
+    def is_crossed(self, start: Point, end: Point) -> bool:
+        """Whether a point of the segment lies in it."""
+        for edge, moved in self._edges.pairs(edge_between(start, end), self._north, self._east):
+            if _are_within(edge, moved, self._metres):
                 return True
         return False
 
-    def boxes(self, *, distance_metres: float = CORRIDOR_METRES) -> list[Box]:
+    def boxes(self) -> list[Box]:
         """Return boxes that together contain it."""
         run = max(EDGES_OF_A_BOX, -(-len(self._line) // CORRIDOR_BOXES))
         boxes: list[Box] = []
@@ -172,7 +148,7 @@ class Corridor:
             edges = self._line[first : first + 1]
             for edge in self._line[first + 1 : first + run]:
                 edges.append(moved_near(edge, edges[-1][3]))
-            boxes += _boxes_around(extent_of(edges), distance_metres)
+            boxes += _boxes_around(extent_of(edges), self._metres)
         return boxes
 
 
@@ -240,22 +216,16 @@ def _is_small(edge: Edge) -> bool:
     return -80 < y1 < 80 and abs(y2 - y1) < SMALL_DEGREES and abs(x2 - x1) < SMALL_DEGREES
 
 
-def _degrees(metres: float) -> float:
-    """Return the degrees of latitude that a distance takes."""
-    return metres / METRES_PER_DEGREE
-
-
-def _half_width(latitude: float, metres: float) -> float:
-    """Return how far east a point reaches that lies within a distance of one at this latitude, in degrees."""
-    north = _degrees(metres)
+def _margins(latitude: float, metres: float) -> tuple[float, float]:
+    """Return how far north and east of one at this latitude a point within a distance may be, in degrees."""
+    north = metres / METRES_PER_DEGREE
     if abs(latitude) + north >= 90:
-        return 180.0
+        return north, 180.0
     ratio = math.sin(math.radians(north)) / math.cos(math.radians(latitude))
-    return math.degrees(math.asin(min(1.0, ratio)))
+    return north, math.degrees(math.asin(min(1.0, ratio)))
 
 
 def _boxes_around(extent: tuple[float, float, float, float], metres: float) -> list[Box]:
     south, west, north, east = extent
-    margin = _degrees(metres + _SLACK)
-    width = _half_width(max(abs(south), abs(north)), metres + _SLACK)
+    margin, width = _margins(max(abs(south), abs(north)), metres + _SLACK)
     return boxes_between(south - margin, west - width, north + margin, east + width)

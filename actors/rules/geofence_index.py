@@ -6,12 +6,12 @@ leave is tested exactly.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
 from motorpool.actors.rules.area import read_area
-from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area, AreaError, Polygon
+from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area, AreaError
 from motorpool.actors.rules.edges import Box, boxes_between, edge_between
 from motorpool.storage.records import Geofence
 
@@ -30,8 +30,6 @@ class IndexedGeofence(msgspec.Struct, frozen=True):
 
     id: int
     area: Area
-    distance_metres: float = CORRIDOR_METRES
-    """Half the width of a corridor; of no effect on other areas."""
     floor: float | None = None
     """Metres of altitude below which nothing is inside; None: no limit."""
     ceiling: float | None = None
@@ -47,7 +45,7 @@ class IndexedGeofence(msgspec.Struct, frozen=True):
             return False
         if self.ceiling is not None and altitude > self.ceiling:
             return False
-        return self.area.contains(latitude, longitude, distance_metres=self.distance_metres)
+        return self.area.contains(latitude, longitude)
 
     def is_crossed(self, start: Place, end: Place) -> bool:
         """Whether the segment meets the geofence while neither of its ends lies in it.
@@ -58,12 +56,7 @@ class IndexedGeofence(msgspec.Struct, frozen=True):
             return False
         if self.ceiling is not None and min(start[2], end[2]) > self.ceiling:
             return False
-        # A polygon that holds neither end is met at an edge.
-        meets = (
-            self.area.is_crossed(start[:2], end[:2])
-            if isinstance(self.area, Polygon)
-            else self.area.meets(start[:2], end[:2], distance_metres=self.distance_metres)
-        )
+        meets = self.area.is_crossed(start[:2], end[:2])
         return meets and not self.contains(*start) and not self.contains(*end)
 
 
@@ -72,16 +65,16 @@ def index_geofence(row: Geofence) -> IndexedGeofence | None:
 
     An attribute that is not a number counts as absent, a negative distance or speed limit as 0.
     """
-    try:
-        area = read_area(row.area)
-    except AreaError:
-        return None
     attributes = row.attributes
     distance = _number(attributes, "polylineDistance")
+    width = CORRIDOR_METRES if distance is None else max(0.0, distance)
+    try:
+        area = read_area(row.area, corridor_metres=width)
+    except AreaError:
+        return None
     return IndexedGeofence(
         id=row.id,
         area=area,
-        distance_metres=CORRIDOR_METRES if distance is None else max(0.0, distance),
         floor=_number(attributes, "floor"),
         ceiling=_number(attributes, "ceiling"),
         speed_limit=max(0.0, _number(attributes, "speedLimit") or 0.0),
@@ -107,15 +100,10 @@ class GeofenceIndex:
 
     def __init__(self, geofences: Iterable[IndexedGeofence] = ()) -> None:
         self._geofences = {geofence.id: geofence for geofence in geofences}
-        boxes = [
-            (box, geofence)
-            for geofence in self._geofences.values()
-            for box in geofence.area.boxes(distance_metres=geofence.distance_metres)
-        ]
+        boxes = [(box, geofence) for geofence in self._geofences.values() for box in geofence.area.boxes()]
         self._boxes: _Boxes | None = None
         if boxes:
-            kind = _FewBoxes if len(boxes) <= LINEAR_BOXES else _ManyBoxes
-            self._boxes = kind([box for box, _ in boxes], [geofence for _, geofence in boxes])
+            self._boxes = _Boxes([box for box, _ in boxes], [geofence for _, geofence in boxes])
 
     def __len__(self) -> int:
         return len(self._geofences)
@@ -165,59 +153,47 @@ class GeofenceIndex:
 _BoxedGeofence = tuple[Box, IndexedGeofence]
 
 
-class _Boxes(Protocol):
-    """Boxes, each with its geofence; a geofence may be found more than once."""
-
-    def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
-        """Return the geofences of the boxes that contain a point."""
-
-    def meeting(self, south: float, west: float, north: float, east: float) -> Sequence[IndexedGeofence]:
-        """Return the geofences of the boxes that have a point in common with a box."""
-
-
-class _FewBoxes:
-    """Boxes that are tested one by one."""
+class _Boxes:
+    """Boxes, each with its geofence, which may have several: few in a list, many in an R-tree."""
 
     def __init__(self, boxes: Sequence[Box], geofences: Sequence[IndexedGeofence]) -> None:
-        self._boxes = list(zip(boxes, geofences, strict=True))
-
-    def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
-        return _meeting(self._boxes, latitude, longitude, latitude, longitude)
-
-    def meeting(self, south: float, west: float, north: float, east: float) -> Sequence[IndexedGeofence]:
-        return _meeting(self._boxes, south, west, north, east)
-
-
-class _ManyBoxes:
-    """Boxes in an R-tree."""
-
-    def __init__(self, boxes: Sequence[Box], geofences: Sequence[IndexedGeofence]) -> None:
+        self._boxes = boxes
+        self._geofences = geofences
+        self._few: list[_BoxedGeofence] | None = None
+        """All of them, to be tested one by one; None: they are in the tree."""
+        if len(boxes) <= LINEAR_BOXES:
+            self._few = list(zip(boxes, geofences, strict=True))
+            return
         # With numpy below it, its import takes a tenth of a second, which few servers need.
         import shapely  # noqa: PLC0415
 
         self._box = shapely.box
         south, west, north, east = zip(*boxes, strict=True)
         self._tree = shapely.STRtree(shapely.box(west, south, east, north))
-        self._boxes = boxes
-        self._geofences = geofences
         self._cells: dict[tuple[int, int], list[_BoxedGeofence] | None] = {}
         """The boxes that meet a cell; None: too many to be tested one by one."""
 
     def at(self, latitude: float, longitude: float) -> Sequence[IndexedGeofence]:
-        cell = math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE)
-        few = self._cells[cell] if cell in self._cells else self._remember(cell)
+        """Return the geofences of the boxes that contain a point."""
+        few = self._few
         if few is None:
-            return self._found_by_tree(latitude, longitude, latitude, longitude)
+            cell = math.floor(latitude * CELLS_A_DEGREE), math.floor(longitude * CELLS_A_DEGREE)
+            few = self._cells[cell] if cell in self._cells else self._remember(cell)
+            if few is None:
+                return self._found_by_tree(latitude, longitude, latitude, longitude)
         return _meeting(few, latitude, longitude, latitude, longitude) if few else ()
 
     def meeting(self, south: float, west: float, north: float, east: float) -> Sequence[IndexedGeofence]:
-        cell = math.floor(south * CELLS_A_DEGREE), math.floor(west * CELLS_A_DEGREE)
-        # The way between two positions mostly lies in one cell.
-        if cell == (math.floor(north * CELLS_A_DEGREE), math.floor(east * CELLS_A_DEGREE)):
-            few = self._cells[cell] if cell in self._cells else self._remember(cell)
-            if few is not None:
-                return _meeting(few, south, west, north, east) if few else ()
-        return self._found_by_tree(south, west, north, east)
+        """Return the geofences of the boxes that have a point in common with a box."""
+        few = self._few
+        if few is None:
+            cell = math.floor(south * CELLS_A_DEGREE), math.floor(west * CELLS_A_DEGREE)
+            # The way between two positions mostly lies in one cell.
+            if cell == (math.floor(north * CELLS_A_DEGREE), math.floor(east * CELLS_A_DEGREE)):
+                few = self._cells[cell] if cell in self._cells else self._remember(cell)
+            if few is None:
+                return self._found_by_tree(south, west, north, east)
+        return _meeting(few, south, west, north, east) if few else ()
 
     def _found_by_tree(
         self, south: float, west: float, north: float, east: float

@@ -5,11 +5,11 @@ limited in length and in the size of their program, and matching is counted as w
 and back-references.
 """
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Protocol
 
-import re2  # type: ignore[import-untyped]  # the wheel carries no types; `Pattern` states what is used
+import re2  # type: ignore[import-untyped]  # the wheel carries no types
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
@@ -26,30 +26,9 @@ _LITERAL = frozenset(" !\"#%&',-/:;<=>@_`~")
 """Characters that are literal in a pattern, besides letters and digits."""
 
 
-class Match(Protocol):
-    """A match of a pattern."""
-
-    def start(self) -> int:
-        """Return the index of its start."""
-
-    def end(self) -> int:
-        """Return the index after its end."""
-
-    def group(self, number: int, /) -> str | None:
-        """Return the text of a group; raise IndexError if there is no such group."""
-
-
-class Pattern(Protocol):
-    """A compiled pattern."""
-
-    groups: int
-
-    def fullmatch(self, text: str, /) -> Match | None:
-        """Match the whole text."""
-
-    def finditer(self, text: str, /) -> Iterator[Match]:
-        """Yield the matches from left to right."""
-
+Match = re.Match[str]
+Pattern = re.Pattern[str]
+"""Those of RE2 have the methods of those of `re`."""
 
 _OPTIONS = re2.Options()
 _OPTIONS.max_mem = _PROGRAM_BYTES

@@ -87,12 +87,14 @@ def test_areas_hold_what_lies_in_them(area, inside, outside):
 
 
 def test_a_corridor_is_as_wide_as_the_geofence_says():
-    line = read_area("LINESTRING (60 10, 60 11)")
-    assert line.contains(60.01, 10.5, distance_metres=1114)
-    assert not line.contains(60.01, 10.5, distance_metres=1112)
+    def held(metres, *point):
+        return read_area("LINESTRING (60 10, 60 11)", corridor_metres=metres).contains(*point)
+
+    assert held(1114, 60.01, 10.5)
+    assert not held(1112, 60.01, 10.5)
     # East of its end, where a degree is half as long.
-    assert line.contains(60, 11.01, distance_metres=558)
-    assert not line.contains(60, 11.01, distance_metres=555)
+    assert held(558, 60, 11.01)
+    assert not held(555, 60, 11.01)
 
 
 @pytest.mark.parametrize(
@@ -193,9 +195,10 @@ def test_a_small_polygon_holds_what_it_holds_in_the_plane(ring, point, north, ea
 def test_a_corridor_holds_the_points_near_it(line, point, metres, north):
     # Near the equator of the test a plane is near enough: 2 % of the distance is left undecided.
     shrink = math.cos(math.radians(north + point[0]))
-    shape = read_area("LINESTRING (" + ", ".join(f"{y + north!r} {x!r}" for y, x in line) + ")")
+    text = "LINESTRING (" + ", ".join(f"{y + north!r} {x!r}" for y, x in line) + ")"
+    shape = read_area(text, corridor_metres=metres)
     plane = shapely.LineString([(x * shrink, y) for y, x in line])
     distance = plane.distance(shapely.Point(point[1] * shrink, point[0])) * METRES_A_DEGREE
-    inside = shape.contains(point[0] + north, point[1], distance_metres=metres)
+    inside = shape.contains(point[0] + north, point[1])
     if abs(distance - metres) > 0.02 * max(metres, distance) + 0.5:
         assert inside == (distance < metres)

@@ -74,9 +74,9 @@ def test_the_width_of_a_corridor_is_within_one_per_cent(start, azimuth, length, 
     distance = nearest(start, end, point)
     if distance < 1:
         return
-    line = read_area(f"LINESTRING ({start[0]!r} {start[1]!r}, {end[0]!r} {end[1]!r})")
-    assert line.contains(*point, distance_metres=1.01 * distance + 0.01)
-    assert not line.contains(*point, distance_metres=0.99 * distance - 0.01)
+    line = f"LINESTRING ({start[0]!r} {start[1]!r}, {end[0]!r} {end[1]!r})"
+    assert read_area(line, corridor_metres=1.01 * distance + 0.01).contains(*point)
+    assert not read_area(line, corridor_metres=0.99 * distance - 0.01).contains(*point)
 
 
 @pytest.mark.parametrize(("length", "aside"), [(1_000, 0.035), (10_000, 3.5), (100_000, 345)])

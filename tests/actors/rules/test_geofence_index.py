@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motorpool.actors.rules.area import read_area
-from motorpool.actors.rules.area_shapes import Corridor
+from motorpool.actors.rules.area_shapes import METRES_PER_DEGREE, Corridor
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence, index_geofence
 from motorpool.storage.records import Geofence
 
@@ -50,8 +50,12 @@ def test_an_invalid_area_is_not_indexed():
     ],
 )  # fmt: skip
 def test_attributes_of_a_geofence_are_read_leniently(attributes, wanted):
-    found = index_geofence(Geofence(id=1, area="CIRCLE (1 2, 3)", calendar_id=9, attributes=attributes))
-    assert (found.distance_metres, found.floor, found.ceiling, found.speed_limit) == wanted
+    area = "LINESTRING (1 2, 1 3)"
+    found = index_geofence(Geofence(id=1, area=area, calendar_id=9, attributes=attributes))
+    width, *others = wanted
+    assert [found.floor, found.ceiling, found.speed_limit] == others
+    for metres in (width - 0.1, width + 0.1):
+        assert found.area.contains(1 + metres / METRES_PER_DEGREE, 2.5) == (0 <= metres <= width)
     assert found.calendar_id == 9
 
 
@@ -188,9 +192,7 @@ def test_the_index_contains_what_testing_each_area_finds(crowd, fleet):
     rows, (latitude, longitude), _ = fleet
     geofences = [g for g in map(index_geofence, [*rows, *crowd]) if g is not None]
     wrapped = longitude if -180 <= longitude <= 180 else math.remainder(longitude, 360)
-    one_by_one = [
-        g.id for g in geofences if g.area.contains(latitude, wrapped, distance_metres=g.distance_metres)
-    ]
+    one_by_one = [g.id for g in geofences if g.area.contains(latitude, wrapped)]
     assert GeofenceIndex(geofences).containing(latitude, longitude) == one_by_one
 
 
@@ -214,25 +216,23 @@ def test_a_segment_crosses_what_a_point_of_it_lies_in(crowd, fleet):
 
 @st.composite
 def small_corridors(draw):
-    """A corridor within two tenths of a degree, its half width, and a segment among it."""
+    """The line of a corridor within two tenths of a degree, its half width, and a segment among it."""
     latitude, longitude = draw(st.floats(-85, 85)), draw(st.floats(-180, 180))
     spread = draw(st.sampled_from([0.001, 0.02, 0.09]))
     point = st.tuples(st.floats(-spread, spread), st.floats(-spread, spread))
     line, segment = draw(st.lists(point, min_size=2, max_size=4)), draw(st.tuples(point, point))
     placed = [(latitude + north, longitude + east) for north, east in (*line, *segment)]
-    return Corridor(placed[:-2]), draw(st.floats(1, 10_000)), placed[-2], placed[-1]
+    return placed[:-2], draw(st.floats(1, 10_000)), placed[-2], placed[-1]
 
 
 @given(small_corridors())
 @settings(max_examples=200)
 def test_a_segment_meets_a_small_corridor_that_a_point_of_it_lies_in(drawn):
-    corridor, metres, start, end = drawn
+    line, metres, start, end = drawn
+    narrow = Corridor(line, metres * 0.99)
     north, east = end[0] - start[0], end[1] - start[1]
-    held = [
-        corridor.contains(start[0] + north * i / 40, start[1] + east * i / 40, distance_metres=metres * 0.99)
-        for i in range(41)
-    ]
-    assert corridor.meets(start, end, distance_metres=metres) or not any(held)
+    held = [narrow.contains(start[0] + north * i / 40, start[1] + east * i / 40) for i in range(41)]
+    assert Corridor(line, metres).is_crossed(start, end) or not any(held)
 
 
 thousandths = st.integers(-1000, 1000).map(lambda number: number / 1000)
@@ -248,4 +248,5 @@ def test_a_segment_meets_a_small_polygon_as_in_the_plane(ring, start, end, east)
     if not plane.is_valid or inner.intersects(line) != outer.intersects(line):
         return
     area = read_area(f"POLYGON (({written([(y, x + east) for y, x in ring])}))")
-    assert area.meets((start[0], start[1] + east), (end[0], end[1] + east)) == plane.intersects(line)
+    ends = (start[0], start[1] + east), (end[0], end[1] + east)
+    assert (area.is_crossed(*ends) or area.contains(*ends[0])) == plane.intersects(line)
