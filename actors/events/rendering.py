@@ -31,6 +31,8 @@ HOUR_KEYS = frozenset({"hours", "drivingTime"})
 """Types of maintenance that count milliseconds."""
 TIME_KEYS = frozenset({"serverTime", "deviceTime", "fixTime"})
 """Types of maintenance that are due at a time, in milliseconds since 1970."""
+_SHOWN_AS_SENT = ("result", "reason", "company", "notificator", "file")
+"""Attributes of events that texts show as they are."""
 
 
 class Reader(msgspec.Struct, frozen=True):
@@ -142,11 +144,7 @@ def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
     kind = "" if maintenance is None else maintenance.type
     return {
         "alarm": _line(writer.alarms(attributes.get("alarm"))),
-        "result": _line(attributes.get("result")),
-        "reason": _line(attributes.get("reason")),
-        "company": _line(attributes.get("company")),
-        "notificator": _line(attributes.get("notificator")),
-        "file": _line(attributes.get("file")),
+        **{name: _line(attributes.get(name)) for name in _SHOWN_AS_SENT},
         "since": writer.instant(attributes.get("lastUpdate")),
         "speed": writer.speed(attributes.get("speed")),
         "limit": writer.speed(attributes.get("speedLimit")),

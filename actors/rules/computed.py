@@ -76,9 +76,10 @@ class CompiledAttribute(msgspec.Struct, frozen=True, gc=False):
 class Variables(dict[str, object]):
     """The variables of the expressions of one position.
 
-    A dict of the position's attributes. Fields of the position are looked up when they are first used, and
-    names of the previous position and of the device where the position has none, so that nothing is built for
-    expressions that do not use them; not even the position if a function that makes it is given.
+    A dict of the position's attributes. Fields of the position, by their JSON names, are looked up when they
+    are first used, and names of the `last` position (`lastSpeed`) and of the device where the position has
+    none, so that nothing is built for expressions that do not use them; not even the position if a function
+    that makes it is given. A field precedes an attribute of its name.
     """
 
     __slots__ = ("_device", "_last", "_last_named", "_position")
@@ -87,8 +88,8 @@ class Variables(dict[str, object]):
         self,
         attributes: Mapping[str, object],
         position: Position | Callable[[], Position],
-        last: Position | None,
-        device: Device | None,
+        last: Position | None = None,
+        device: Device | None = None,
     ) -> None:
         super().__init__(attributes)
         if not _FIELD_NAMES.isdisjoint(attributes):
@@ -130,15 +131,6 @@ class Variables(dict[str, object]):
             if name in self._last_named:
                 return self._last_named[name]
         return _ABSENT if self._device is None else self._device.attributes.get(name, _ABSENT)
-
-
-def variables_of(position: Position, last: Position | None = None, device: Device | None = None) -> Variables:
-    """Return the variables of expressions: the position's fields by JSON name, and its attributes.
-
-    `last` adds those of the previous position, as lastSpeed, lastIgnition; `device` adds the device's
-    attributes. If names collide, a field precedes an attribute, and the position precedes the device.
-    """
-    return Variables(position.attributes, position, last, device)
 
 
 def _with_last(last: Position) -> dict[str, object]:

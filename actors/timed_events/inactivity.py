@@ -59,20 +59,16 @@ class Inactivity(TimedRule):
     def note(self, change: Change) -> bool:
         """Note whose times may have changed; return whether any may have."""
         match change:
-            case DeviceChanged():
-                if not change.affects_visibility and FIELDS.isdisjoint(change.fields):
-                    return False
-                self._changed.add(change.id)
-            case GroupChanged():
-                if not change.affects_visibility and FIELDS.isdisjoint(change.fields):
-                    return False
-                self._reads_all = True
-            case ServerChanged():
-                if FIELDS.isdisjoint(change.fields):
-                    return False
-                self._reads_all = True
             case EverythingChanged():
                 self._reads_all = True
+            case DeviceChanged() | GroupChanged() | ServerChanged():
+                is_moved = not isinstance(change, ServerChanged) and change.affects_visibility
+                if not is_moved and FIELDS.isdisjoint(change.fields):
+                    return False
+                if isinstance(change, DeviceChanged):
+                    self._changed.add(change.id)
+                else:
+                    self._reads_all = True
             case _:
                 return False
         return True

@@ -305,11 +305,10 @@ class Builder(lark.Transformer[lark.Token, object]):
 
     def _embedded(self, inner: str, position: int) -> Node:
         try:
-            node = self.parse(inner)
+            node: Node = self.parse(inner)
         except ExpressionError as error:
             where = None if error.position is None else error.position + position
             raise ExpressionError(error.text, where) from None
-        assert isinstance(node, Node)
         return node
 
     def items(self, parts: Nodes) -> Node:

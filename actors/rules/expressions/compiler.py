@@ -56,13 +56,11 @@ def compile_expression(text: str) -> Expression:
     if not text.strip():
         raise ExpressionError("the expression is empty")
     try:
-        node = _parser()(text)
+        return Expression(text, _parser()(text))
     except ExpressionError as error:
         if error.position is None:
             raise
         raise ExpressionError(f"{error.text} at {_place(text, error.position)}", error.position) from None
-    assert isinstance(node, Node)
-    return Expression(text, node)
 
 
 @cache

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
 from motorpool.actors.rules.expressions.values import in_64_bits, kind, order, text, to_integer, to_number
 
-Called = Callable[[EvaluationState, Sequence[object]], object]
+Called = Callable[[EvaluationState, Sequence[Any]], object]
+"""The arguments of a method begin with the value on which it is called, which has the type of the method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,8 @@ def _whole_value(state: EvaluationState, arguments: Sequence[object]) -> object:
     return _parse_whole(state, arguments) if isinstance(arguments[0], str) else to_integer(arguments[0])
 
 
-def _real_value(state: EvaluationState, arguments: Sequence[object]) -> object:
+def real_value(state: EvaluationState, arguments: Sequence[object]) -> object:
+    """Return the first argument as a float."""
     del state
     return float(to_number(arguments[0]))
 
@@ -215,7 +218,8 @@ def _boolean_value(state: EvaluationState, arguments: Sequence[object]) -> objec
     return given if isinstance(given, bool) else text(given)[:5].lower() == "true"
 
 
-def _text_value(state: EvaluationState, arguments: Sequence[object]) -> object:
+def text_value(state: EvaluationState, arguments: Sequence[object]) -> object:
+    """Return the first argument as a text."""
     return state.written(text(arguments[0]))
 
 
@@ -232,7 +236,7 @@ _WHOLE: Mapping[str, Function] = {
     "valueOf": Function(_whole_value, 1, 2),
     "parseInt": Function(_parse_whole, 1, 2),
     "parseLong": Function(_parse_whole, 1, 2),
-    "toString": Function(_text_value, 1, 1),
+    "toString": Function(text_value, 1, 1),
     "toHexString": _in_base("x"),
     "toOctalString": _in_base("o"),
     "toBinaryString": _in_base("b"),
@@ -241,10 +245,10 @@ _WHOLE: Mapping[str, Function] = {
     "min": _whole(min, 2),
 }
 _REAL: Mapping[str, Function] = {
-    "valueOf": Function(_real_value, 1, 1),
-    "parseDouble": Function(_real_value, 1, 1),
-    "parseFloat": Function(_real_value, 1, 1),
-    "toString": Function(_text_value, 1, 1),
+    "valueOf": Function(real_value, 1, 1),
+    "parseDouble": Function(real_value, 1, 1),
+    "parseFloat": Function(real_value, 1, 1),
+    "toString": Function(text_value, 1, 1),
     "max": MATH["max"],
     "min": MATH["min"],
 }
@@ -257,9 +261,9 @@ STATIC: Mapping[str, Mapping[str, Function]] = {
     "Boolean": {
         "valueOf": Function(_boolean_value, 1, 1),
         "parseBoolean": Function(_boolean_value, 1, 1),
-        "toString": Function(_text_value, 1, 1),
+        "toString": Function(text_value, 1, 1),
     },
-    "String": {"valueOf": Function(_text_value, 1, 1)},
+    "String": {"valueOf": Function(text_value, 1, 1)},
 }
 """Static functions by class and name, for `Integer.parseInt(text)`."""
 

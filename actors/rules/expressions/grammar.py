@@ -4,7 +4,8 @@ Operator precedence is that of Java. Words are read as names first (`order` is n
 unsupported features are searched for before parsing: the message then names the feature.
 """
 
-from typing import Protocol, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import lark
 
@@ -106,11 +107,8 @@ _UNSUPPORTED = {
 }
 
 
-class Parser(Protocol):
-    """Parses a text and returns what the builder made of it."""
-
-    def __call__(self, text: str, /) -> object:
-        """Parse the text; raise ExpressionError if it is invalid."""
+Parser = Callable[[str], Any]
+"""Parses a text and returns what the builder made of it; raises ExpressionError if it is invalid."""
 
 
 def make_parser(builder: "lark.Transformer[lark.Token, object]") -> Parser:

@@ -6,18 +6,25 @@ They are those of Java. The hours and days of times are in UTC.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from motorpool.actors.rules.expressions.arithmetic import signed
 from motorpool.actors.rules.expressions.errors import Absent, ExpressionError
 from motorpool.actors.rules.expressions.evaluation import EvaluationState
-from motorpool.actors.rules.expressions.functions import Function, call, compare_to, method
+from motorpool.actors.rules.expressions.functions import (
+    Function,
+    call,
+    compare_to,
+    method,
+    real_value,
+    text_value,
+)
 from motorpool.actors.rules.expressions.text_methods import TEXT_METHODS
 from motorpool.actors.rules.expressions.values import (
     equal,
     kind,
     milliseconds,
     order,
-    text,
     to_integer,
     to_number,
 )
@@ -96,19 +103,15 @@ def _methods(value: object) -> Mapping[str, Function]:
 
 
 def _equals(state: EvaluationState, given: Sequence[object]) -> object:
-    state.spend(1)
+    del state
     return type(given[0]) is type(given[1]) and given[0] == given[1]
-
-
-def _to_string(state: EvaluationState, given: Sequence[object]) -> object:
-    return state.written(text(given[0]))
 
 
 def _whole_of(bits: int) -> Function:
     """Return a method that converts to an integer of `bits` bits: integers wrap, floats are clamped."""
 
     def called(state: EvaluationState, given: Sequence[object]) -> object:
-        state.spend(1)
+        del state
         number = to_number(given[0])
         if isinstance(number, int):
             return signed(number << (64 - bits)) >> (64 - bits)
@@ -120,57 +123,34 @@ def _whole_of(bits: int) -> Function:
     return method(called)
 
 
-def _real_of(state: EvaluationState, given: Sequence[object]) -> object:
-    state.spend(1)
-    return float(to_number(given[0]))
-
-
 def _time(read: Callable[[datetime], int]) -> Function:
-    def called(state: EvaluationState, given: Sequence[object]) -> object:
-        state.spend(1)
-        assert isinstance(given[0], datetime)
-        return read(given[0].astimezone(UTC))
-
-    return method(called)
-
-
-def _list_of(given: object) -> list[object]:
-    assert isinstance(given, list)
-    return given
-
-
-def _map_of(given: object) -> dict[object, object]:
-    assert isinstance(given, dict)
-    return given
+    return method(lambda _, given: read(given[0].astimezone(UTC)))
 
 
 def _contains_item(state: EvaluationState, given: Sequence[object]) -> object:
     return _index_of_item(state, given) >= 0
 
 
-def _index_of_item(state: EvaluationState, given: Sequence[object]) -> int:
-    items = _list_of(given[0])
-    state.spend(len(items))
-    return next((index for index, item in enumerate(items) if equal(item, given[1])), -1)
+def _index_of_item(state: EvaluationState, given: Sequence[Any]) -> int:
+    state.spend(len(given[0]))
+    return next((index for index, item in enumerate(given[0]) if equal(item, given[1])), -1)
 
 
-def _contains_value(state: EvaluationState, given: Sequence[object]) -> object:
-    values = _map_of(given[0]).values()
-    state.spend(len(values))
-    return any(equal(item, given[1]) for item in values)
+def _contains_value(state: EvaluationState, given: Sequence[Any]) -> object:
+    state.spend(len(given[0]))
+    return any(equal(item, given[1]) for item in given[0].values())
 
 
 def _all_of(take: Callable[[dict[object, object]], list[object]]) -> Function:
-    def called(state: EvaluationState, given: Sequence[object]) -> object:
-        entries = _map_of(given[0])
-        state.spend(len(entries))
-        return take(entries)
+    def called(state: EvaluationState, given: Sequence[Any]) -> object:
+        state.spend(len(given[0]))
+        return take(given[0])
 
     return method(called)
 
 
 _COMMON: Mapping[str, Function] = {
-    "toString": method(_to_string),
+    "toString": method(text_value),
     "equals": method(_equals, 1),
     "size": method(lambda _, given: size(given[0])),
     "empty": method(lambda _, given: is_empty(given[0])),
@@ -180,8 +160,8 @@ _NUMBERS: Mapping[str, Function] = {
     "longValue": _whole_of(64),
     "shortValue": _whole_of(16),
     "byteValue": _whole_of(8),
-    "doubleValue": method(_real_of),
-    "floatValue": method(_real_of),
+    "doubleValue": method(real_value),
+    "floatValue": method(real_value),
     "compareTo": method(compare_to, 1),
     "isNaN": method(lambda _, given: math.isnan(to_number(given[0]))),
     "isInfinite": method(lambda _, given: math.isinf(to_number(given[0]))),
@@ -215,7 +195,7 @@ _MAPS: Mapping[str, Function] = {
         lambda _, given: given[2] if (found := indexed(given[0], given[1])) is None else found, 2
     ),
     "containsKey": method(
-        lambda _, given: isinstance(given[1], str | int | float) and given[1] in _map_of(given[0]), 1
+        lambda _, given: isinstance(given[1], str | int | float) and given[1] in given[0], 1
     ),
     "containsValue": method(_contains_value, 1),
     "keySet": _all_of(lambda entries: [*entries]),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motorpool.actors.rules.computed import CompiledAttribute, compute_values, convert, variables_of
+from motorpool.actors.rules.computed import CompiledAttribute, Variables, compute_values, convert
 from motorpool.actors.rules.expressions import ExpressionError, compile_expression
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
@@ -37,7 +37,9 @@ def compiled(text, attribute, kind=None, number=1):
 def compute_all(attributes, position, last=None, device=None):
     """The position with all the attributes, and those that failed."""
     found = dict(position.attributes)
-    fields, failures = compute_values(attributes, found, variables_of(position, last, device))
+    fields, failures = compute_values(
+        attributes, found, Variables(position.attributes, position, last, device)
+    )
     return msgspec.structs.replace(position, attributes=found, **fields), failures
 
 
@@ -70,7 +72,7 @@ def test_an_expression_knows_the_fields_and_the_attributes_of_the_position():
         "input": 6,
         "fuel": 300,
     }
-    found = variables_of(POSITION)
+    found = Variables(POSITION.attributes, POSITION)
     assert {name: found[name] for name in wanted} == wanted
     assert "attributes" not in found
 
@@ -78,7 +80,7 @@ def test_an_expression_knows_the_fields_and_the_attributes_of_the_position():
 def test_the_last_position_and_the_device_are_known_where_given():
     last = Position(speed=5.0, attributes={"ignition": True, "x": 1})
     device = Device(name="Van", attributes={"power": 1, "tank": 60})
-    found = variables_of(POSITION, last, device)
+    found = Variables(POSITION.attributes, POSITION, last, device)
     assert found["lastSpeed"] == 5.0
     assert found["lastIgnition"] is True
     assert found["lastX"] == 1
@@ -86,8 +88,8 @@ def test_the_last_position_and_the_device_are_known_where_given():
     assert found["tank"] == 60
     assert found["power"] == 11.5
     assert "name" not in found
-    assert "lastSpeed" not in variables_of(POSITION)
-    assert "tank" not in variables_of(POSITION)
+    assert "lastSpeed" not in Variables(POSITION.attributes, POSITION)
+    assert "tank" not in Variables(POSITION.attributes, POSITION)
 
 
 @pytest.mark.parametrize(
