@@ -5,14 +5,15 @@ leave is tested exactly.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
 from motorpool.actors.rules.area import read_area
 from motorpool.actors.rules.area_shapes import CORRIDOR_METRES, Area, AreaError
 from motorpool.actors.rules.edges import Box, boxes_between, edge_between
+from motorpool.actors.rules.position_event import read_finite
 from motorpool.storage.records import Geofence
 
 Place = tuple[float, float, float]
@@ -66,7 +67,7 @@ def index_geofence(row: Geofence) -> IndexedGeofence | None:
     An attribute that is not a number counts as absent, a negative distance or speed limit as 0.
     """
     attributes = row.attributes
-    distance = _number(attributes, "polylineDistance")
+    distance = read_finite(attributes.get("polylineDistance"))
     width = CORRIDOR_METRES if distance is None else max(0.0, distance)
     try:
         area = read_area(row.area, corridor_metres=width)
@@ -75,22 +76,11 @@ def index_geofence(row: Geofence) -> IndexedGeofence | None:
     return IndexedGeofence(
         id=row.id,
         area=area,
-        floor=_number(attributes, "floor"),
-        ceiling=_number(attributes, "ceiling"),
-        speed_limit=max(0.0, _number(attributes, "speedLimit") or 0.0),
+        floor=read_finite(attributes.get("floor")),
+        ceiling=read_finite(attributes.get("ceiling")),
+        speed_limit=max(0.0, read_finite(attributes.get("speedLimit")) or 0.0),
         calendar_id=row.calendar_id,
     )
-
-
-def _number(attributes: Mapping[str, Any], name: str) -> float | None:
-    value = attributes.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 class GeofenceIndex:

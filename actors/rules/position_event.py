@@ -1,5 +1,6 @@
 """The events of a position, as the rules make them."""
 
+import math
 from typing import Any, Final
 
 from motorpool.storage.records import Event, Position
@@ -29,3 +30,12 @@ def position_event(
 def read_number(value: object) -> float | None:
     """Return the value of an attribute if it is a number, else None; booleans are none."""
     return value if value.__class__ in _NUMBERS else None  # type: ignore[return-value]
+
+
+def read_finite(value: object) -> float | None:
+    """Return the value of an attribute as a float if it is a finite number, else None."""
+    try:
+        number = float(value) if value.__class__ in _NUMBERS else math.nan  # type: ignore[arg-type]
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

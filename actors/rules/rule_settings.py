@@ -5,7 +5,6 @@ Each field is also a setting of the section `[rules]`, the last place that is lo
 is the name of the attribute.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 from msgspec import Meta
 
+from motorpool.actors.rules.position_event import read_finite
 from motorpool.actors.rules.trip_detection import TripSettings
 from motorpool.codecs.calendars.time_zones import find_zone
 
@@ -212,15 +212,8 @@ def _as_number(value: object, meta: Meta) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    if not math.isfinite(number) or (meta.ge is not None and number < meta.ge):
-        return None
-    return number
+    number = read_finite(value)
+    return None if number is None or (meta.ge is not None and number < meta.ge) else number
 
 
 def _as_whole(value: object, meta: Meta) -> int | None:
