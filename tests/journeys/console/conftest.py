@@ -107,7 +107,7 @@ def visitor(chromium):
     def come(server, *, webgl=True, **options):
         visitors.append(Visitor(chromium, server, options))
         if not webgl:
-            visitors[-1].context.add_init_script(_NO_WEBGL)
+            visitors[-1].draw_no_maps()
         return visitors[-1]
 
     yield come
@@ -170,6 +170,10 @@ class Visitor:
     def open(self, path):
         """Go to an address of the console."""
         self.page.goto(self.server.url + path)
+
+    def draw_no_maps(self):
+        """Have the browser draw no maps on pages that are loaded from now on."""
+        self.context.add_init_script(_NO_WEBGL)
 
     def log_in(self, path="/fleet", email=EMAIL, password=None):
         """Open an address, and log in where it asks for it."""

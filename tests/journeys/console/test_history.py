@@ -148,6 +148,7 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     expect(rows.first).to_be_visible()
 
     # Job 6 in four clicks.
+    guest.draw_no_maps()
     guest.open("/fleet")
     page.get_by_role("link", name=re.compile("Courier")).click()
     page.get_by_role("link", name="History").click()

@@ -80,6 +80,17 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
     page.get_by_role("option").first.click()
     expect(page.get_by_role("textbox")).to_be_focused()
     look(guest)
+
+    guest.open("/events?type=alarm")
+    page.get_by_role("listitem").get_by_role("link").first.click()
+    expect(page.locator(".proof-values")).to_be_visible()
+    look(guest)
+    page.go_back()
+    expect(page.locator(".event-row")).to_have_count(1)
+    look(guest)
+
+    # What is said on maps was seen.
+    guest.draw_no_maps()
     guest.open(f"/vehicles/{fleet}/settings")
     expect(page.locator(".settings input")).not_to_have_count(0)
     look(guest)
@@ -89,14 +100,6 @@ def test_no_text_is_left_in_english_and_none_is_cut_off(server, visitor, fleet, 
     look(guest)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-
-    guest.open("/events?type=alarm")
-    page.get_by_role("listitem").get_by_role("link").first.click()
-    expect(page.locator(".proof-values")).to_be_visible()
-    look(guest)
-    page.go_back()
-    expect(page.locator(".event-row")).to_have_count(1)
-    look(guest)
 
     for address in ("/connect", "/connect?protocol=gt06"):
         guest.open(address)

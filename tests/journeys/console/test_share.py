@@ -63,6 +63,7 @@ def test_a_link_shows_one_vehicle_until_it_is_ended(server, visitor, fleet, repo
     expect(page.get_by_role("navigation").get_by_role("link")).to_have_text(["Live"])
 
     # No place of users, and no other vehicle.
+    guest.draw_no_maps()
     for path in ("/fleet", "/account", f"/vehicles/{other}", f"/vehicles/{shared}/commands", "/share"):
         guest.open(path)
         expect(page.get_by_role("heading", name="Van 1")).to_be_visible()
