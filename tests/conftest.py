@@ -212,8 +212,14 @@ SLOW_FIRST = (
     "bench",
     "api",
     "storage/postgres",
+    "storage/filled",
+    "codecs/test_every_codec.py",
+    "codecs/media/test_drift.py",
+    "test_parallel.py",
+    "test_layers.py",
+    "test_recipes.py",
 )
-"""Files and folders whose tests start programs or send thousands of requests, the slowest first."""
+"""Files and folders whose tests start programs, send thousands of requests or are many, the slowest first."""
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 """The wall clock of a test's database; partitions are made around it."""
