@@ -246,7 +246,7 @@ class LiveRelay(Actor[Never]):
     async def _apply(self, server: int, updates: Sequence[DeviceUpdate]) -> None:
         long = [update.position_id for update in updates if update.position_id]
         if long:
-            read = {each.device_id: each for each in await positions.by_ids(self._database, long)}
+            read = {each.device_id: each for each in await positions.TABLE.fetch_many(self._database, long)}
             updates = [
                 DeviceUpdate(each.device_id, each.status, each.last_update, read.get(each.device_id))
                 if each.position_id

@@ -155,7 +155,7 @@ async def _select(
 async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> list[EventFacts]:
     """Return the events with the rows that their texts mention."""
     device_rows = await devices.TABLE.fetch_many(transaction, {event.device_id for event in events})
-    position_rows = await positions.by_ids(transaction, {event.position_id for event in events})
+    position_rows = await positions.TABLE.fetch_many(transaction, {event.position_id for event in events})
     geofence_rows = await _rows(transaction, plain_tables.GEOFENCES, {event.geofence_id for event in events})
     maintenance_rows = await _rows(
         transaction, plain_tables.MAINTENANCE, {event.maintenance_id for event in events}

@@ -198,7 +198,10 @@ class Forwarder(Actor[Never]):
         }
         if not ids:
             return {}
-        return {position.id: position for position in await positions.by_ids(self._database, sorted(ids))}
+        return {
+            position.id: position
+            for position in await positions.TABLE.fetch_many(self._database, sorted(ids))
+        }
 
     async def _statuses(self, device_ids: Iterable[int]) -> Mapping[int, DeviceStatus]:
         # The directory may have stopped before this actor, or be unable to read the database.

@@ -287,7 +287,7 @@ def _capture_of(
 async def _attributes(transaction: Queries, event: Event) -> dict[str, Any]:
     """Return the attributes of a ticket: where the device was, copied, since positions are deleted."""
     if event.position_id:
-        found = await positions.by_ids(transaction, [event.position_id])
+        found = await positions.TABLE.fetch_many(transaction, [event.position_id])
     else:
         found = await positions.latest(transaction, [event.device_id])
     return {SNAPSHOT: snapshot_of(found[0])} if found else {}

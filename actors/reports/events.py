@@ -76,7 +76,7 @@ async def event_rows(sources: Sources, viewer: Viewer, found: Sequence[Event]) -
     geofences = await names_by_id(database, GEOFENCES, (event.geofence_id for event in found))
     maintenance = await names_by_id(database, MAINTENANCE, (event.maintenance_id for event in found))
     ids = sorted({event.position_id for event in found} - {0})
-    places = {position.id: position for position in await positions.by_ids(database, ids)}
+    places = {position.id: position for position in await positions.TABLE.fetch_many(database, ids)}
     return [
         EventRow(
             event,

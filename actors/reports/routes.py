@@ -58,7 +58,7 @@ async def combined(
                     ids.update(event.position_id for event in shown)
                     yield CombinedPart(device, "events", shown)
             for part in batched(sorted(ids), POSITIONS):
-                places = await positions.by_ids(sources.database, part)
+                places = await positions.TABLE.fetch_many(sources.database, part)
                 yield CombinedPart(
                     device, "positions", [each for each in places if each.device_id == device.id]
                 )

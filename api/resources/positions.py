@@ -92,7 +92,7 @@ async def delete_positions(call: Call) -> Response:
 async def delete_position(call: Call) -> Response:
     """Delete one position."""
     DELETE_POSITIONS.require(call.caller)
-    found = await positions.by_ids(call.context.database, [call.id])
+    found = await positions.TABLE.fetch_many(call.context.database, [call.id])
     if not found or not await may_see_device(call, found[0].device_id):
         raise ResourceNotFound("no such position")
     async with call.context.database.transaction() as transaction:
@@ -113,7 +113,7 @@ async def _latest(call: Call) -> AsyncGenerator[list[msgspec.Raw], None]:
 
 async def _by_ids(call: Call, ids: tuple[int, ...]) -> list[Position]:
     READ_HISTORY.require(call.caller)
-    found = await positions.by_ids(call.context.database, list(ids))
+    found = await positions.TABLE.fetch_many(call.context.database, list(ids))
     seen = {device_id: await may_see_device(call, device_id) for device_id in {p.device_id for p in found}}
     visible = {position.id: position for position in found if seen[position.device_id]}
     if any(number not in visible for number in ids):

@@ -139,4 +139,4 @@ class LeasedRows(Generic[RowT]):
 
 async def has_changed(q: Queries, statement: str, *arguments: object) -> bool:
     """Execute a statement, and return whether it concerned any row."""
-    return not (await q.execute(statement, *arguments)).endswith(" 0")
+    return await q.affected(statement, *arguments) > 0

@@ -167,8 +167,7 @@ async def drop_months(q: Queries, cutoff: datetime) -> int:
             "alter table positions attach partition positions_early"
             f" for values from (minvalue) to ({edge.start})"
         )
-        tag = await transaction.execute("insert into positions select * from kept")
-        return dropped - int(tag.rpartition(" ")[2])
+        return dropped - await transaction.affected("insert into positions select * from kept")
 
 
 async def _lock(transaction: Queries) -> None:

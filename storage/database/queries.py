@@ -59,6 +59,10 @@ class Queries(ABC):
         tag: str = await self._call("execute", sql, *args)
         return tag
 
+    async def affected(self, sql: str, *args: object) -> int:
+        """Run a statement; return the number of rows that it affected."""
+        return int((await self.execute(sql, *args)).rpartition(" ")[2])
+
     async def defer_to_commit(self, sql: str, *args: object) -> None:
         """Run a statement together with the commit of the transaction; immediately if there is none.
 

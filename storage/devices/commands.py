@@ -242,5 +242,4 @@ async def remove_runs(q: Queries, run_ids: Sequence[int]) -> None:
 
 async def expire(q: Queries, now: datetime, run_ids: Sequence[int] = ()) -> int:
     """Remove expired commands, and these steps in any case, from the queues; return how many."""
-    tag = await q.execute(_EXPIRE, now, list(run_ids))
-    return int(tag.rpartition(" ")[2])
+    return await q.affected(_EXPIRE, now, list(run_ids))

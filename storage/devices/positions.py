@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from motorpool.storage.database.cleaning import text_bytes
 from motorpool.storage.database.id_blocks import allocate_block
-from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import Table
 from motorpool.storage.devices import report_days
 from motorpool.storage.devices.position_rows import COLUMNS, copy_data
 from motorpool.storage.errors import Conflict, VersionFound
@@ -15,7 +15,9 @@ from motorpool.storage.records import Event, Position
 
 NOT_FUTURE = "fix_time <= server_time + interval '1 day'"
 """A fix further ahead is kept but never the latest (docs/decisions/0022)."""
-_SELECT = f"select {', '.join(COLUMNS)} from positions"  # noqa: S608 - constants
+TABLE = Table("positions", Position, sort="fix_time", keywords=(), non_references=frozenset({"device_id"}))
+"""For reads only; `store` writes."""
+_SELECT = f"select {TABLE.select_list()} from positions"  # noqa: S608 - constants
 _NEWEST = f"{NOT_FUTURE} order by fix_time desc, id desc limit 1"
 _LATEST = (
     f"select p.* from unnest($1::bigint[]) with ordinality as wanted (device_id, place) cross join lateral"  # noqa: S608 - constants
@@ -118,15 +120,7 @@ async def _put(
 
 async def latest(q: Queries, device_ids: Iterable[int]) -> list[Position]:
     """Return the latest position of each of the devices that has one, in the order asked."""
-    return [from_row(row) for row in await q.fetch(_LATEST, list(device_ids))]
-
-
-async def between(
-    q: Queries, device_id: int, start: datetime, end: datetime, limit: int = 0
-) -> list[Position]:
-    """Return a device's positions by fix time, both ends included; `limit` 0 is none."""
-    sql = f"{_SELECT} where {_SPAN} order by fix_time, id" + (f" limit {int(limit)}" if limit > 0 else "")
-    return [from_row(row) for row in await q.fetch(sql, device_id, start, end)]
+    return [TABLE.from_row(row) for row in await q.fetch(_LATEST, list(device_ids))]
 
 
 async def stream_between(
@@ -135,19 +129,14 @@ async def stream_between(
     """Return a device's positions by fix time, piece by piece; no connection is kept between the pieces."""
     after: tuple[datetime, int] = (start, -1)
     while True:
-        rows = await q.fetch(
-            f"{_SELECT} where {_SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
-            device_id,
-            after[0],
-            end,
-            after[1],
-        )
-        if not rows:
+        condition = f"where {_SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}"
+        found = await TABLE.select(q, condition, device_id, after[0], end, after[1])
+        if not found:
             return
-        yield [from_row(row) for row in rows]
-        if len(rows) < batch:
+        yield found
+        if len(found) < batch:
             return
-        after = (rows[-1]["fix_time"], rows[-1]["id"])
+        after = (found[-1].fix_time, found[-1].id)
 
 
 async def count_between(q: Queries, device_id: int, start: datetime, end: datetime, *, limit: int) -> int:
@@ -170,20 +159,12 @@ async def attribute_keys(
         count, after = row[1], (row[2], row[3])
 
 
-async def by_ids(q: Queries, ids: Iterable[int]) -> list[Position]:
-    """Return positions by their ids, in the order asked; unknown ids are left out."""
-    wanted = [position_id for position_id in ids if 0 < position_id < 1 << 63]
-    rows = await q.fetch(f"{_SELECT} where id = any($1::bigint[])", wanted)
-    found = {row["id"]: row for row in rows}
-    return [from_row(found[position_id]) for position_id in wanted if position_id in found]
-
-
 async def delete_between(q: Queries, device_id: int, start: datetime, end: datetime) -> int:
     """Delete a device's positions of a span, both ends included; return how many."""
     async with q.transaction() as transaction:
         await report_days.drop_span(transaction, device_id, start, end)
         sql = f"delete from positions where {_SPAN}"  # noqa: S608 - constants
-        return _count(await transaction.execute(sql, device_id, start, end))
+        return await transaction.affected(sql, device_id, start, end)
 
 
 async def delete(q: Queries, position_id: int) -> bool:
@@ -196,7 +177,7 @@ async def delete(q: Queries, position_id: int) -> bool:
             return False
         # Before the row is locked, as by all who change positions.
         await report_days.drop(transaction, [(found[0], found[1])])
-        return _count(await transaction.execute("delete from positions where id = $1", position_id)) > 0
+        return await transaction.affected("delete from positions where id = $1", position_id) > 0
 
 
 async def set_addresses(q: Queries, addressed: Iterable[Position]) -> set[int]:
@@ -237,20 +218,10 @@ async def purge_deleted(q: Queries) -> int:
                 f"delete from {table} where ({key}) in"  # noqa: S608 - constants
                 f" (select {key} from {table} where device_id = $1 limit {_PURGE_ROWS})"
             )
-            while count := _count(await q.execute(sql, row[0])):
+            while count := await q.affected(sql, row[0]):
                 found += count
         if not found:
             await report_days.drop_device(q, row[0])
             await q.execute("delete from deleted_devices where device_id = $1", row[0])
         purged += found
     return purged
-
-
-def from_row(row: Row) -> Position:
-    """Return the position of a row with all columns."""
-    values: dict[str, Any] = dict(row.items())
-    return Position(**values)
-
-
-def _count(tag: str) -> int:
-    return int(tag.rpartition(" ")[2])

@@ -63,7 +63,7 @@ async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | No
     With None nobody is notified, and no tickets are made. Return how many were left to the notifier:
     the events of types that have notifications.
     """
-    tag = await q.execute(
+    return await q.affected(
         _INSERT,
         [event.id for event in events],
         [event.type for event in events],
@@ -75,7 +75,6 @@ async def insert_many(q: Queries, events: Sequence[Event], *, now: datetime | No
         [json_bytes(event.attributes).decode() for event in events],
         now,
     )
-    return int(tag.rpartition(" ")[2])
 
 
 async def existing(q: Queries, ids: Iterable[int]) -> set[int]:

@@ -112,7 +112,7 @@ async def end_positions(
         end,
         device_id,
     )
-    return {row["id"]: positions.from_row(row) for row in rows}
+    return {row["id"]: positions.TABLE.from_row(row) for row in rows}
 
 
 async def count_positions(q: Queries, device_id: int, start: datetime, end: datetime, *, most: int) -> int:
@@ -177,7 +177,7 @@ async def period_ends(
         first.setdefault(row["fix_time"], row)
         last[row["fix_time"]] = row
     return [
-        PeriodEnds(positions.from_row(first[row[0]]), positions.from_row(last[row[1]]), row[2])
+        PeriodEnds(positions.TABLE.from_row(first[row[0]]), positions.TABLE.from_row(last[row[1]]), row[2])
         for row in periods
         if row[0] in first and row[1] in last
     ]

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import positions
-from motorpool.storage.devices.position_rows import COLUMNS
 from motorpool.storage.events import events
 from motorpool.storage.records import Event, Position
 from motorpool.storage.rules.fold_rows import Motion
@@ -19,7 +18,6 @@ class StoredEvent(NamedTuple):
     device_time: datetime
 
 
-_SELECT = f"select {', '.join(COLUMNS)} from positions where device_id = $1"  # noqa: S608 - constants
 _EVENTS = f"""
     select {events.TABLE.select_list(of="e")}, p.device_time from events e
     join positions p on p.id = e.position_id and p.device_id = e.device_id
@@ -35,18 +33,15 @@ _MOTION = """
 
 async def latest_before(q: Queries, device_id: int, instant: datetime) -> Position | None:
     """Return the position of a device with the last fix time before an instant."""
-    row = await q.fetch_row(
-        f"{_SELECT} and fix_time < $2 and {positions.NOT_FUTURE} order by fix_time desc, id desc limit 1",
-        device_id,
-        instant,
-    )
-    return None if row is None else Position(**dict(row.items()))
+    condition = f"fix_time < $2 and {positions.NOT_FUTURE} order by fix_time desc, id desc limit 1"
+    found = await positions.TABLE.select(q, f"where device_id = $1 and {condition}", device_id, instant)
+    return found[0] if found else None
 
 
 async def last_motion_before(q: Queries, device_id: int, instant: datetime) -> Motion | None:
     """Return the last event of motion before an instant, if its position is still stored."""
     row = await q.fetch_row(_MOTION, device_id, instant)
-    found = await positions.by_ids(q, [row["position_id"]]) if row is not None else []
+    found = await positions.TABLE.fetch_many(q, [row["position_id"]]) if row is not None else []
     return Motion(row["is_moving"], found[0]) if row is not None and found else None
 
 
@@ -57,9 +52,10 @@ async def positions_as_stored(
 
     Holds a connection meanwhile, see `Queries.stream`.
     """
-    sql = f"{_SELECT} and fix_time between $2 and $3 order by id"
+    condition = "where device_id = $1 and fix_time between $2 and $3 order by id"
+    sql = f"select {positions.TABLE.select_list()} from positions {condition}"  # noqa: S608 - constants
     async for rows in q.stream(sql, device_id, start, end):
-        yield [Position(**dict(row.items())) for row in rows]
+        yield [positions.TABLE.from_row(row) for row in rows]
 
 
 async def events_of_positions(

@@ -62,7 +62,7 @@ async def find_evidence(
     found: list[FileFacts] = []
     recording = None
     if position_id:
-        stored = await positions.by_ids(call.context.database, [position_id])
+        stored = await positions.TABLE.fetch_many(call.context.database, [position_id])
         if not stored or not await may_see_device(call, stored[0].device_id):
             raise BadRequest("positionId: no access to it, or no such")
         shown = {"deviceId": stored[0].device_id, "positionId": position_id}

@@ -88,7 +88,7 @@ async def test_nothing_is_acknowledged_or_published_before_the_commit(database, 
         assert await probe.receive() == AcknowledgeStored((7,))
         assert await stored(database) == [0]
         ((position,),) = await published.receive_batch()
-        assert position == (await positions.by_ids(database, [position.id]))[0]
+        assert position == (await positions.TABLE.fetch_many(database, [position.id]))[0]
 
 
 async def test_rows_are_stored_in_order_with_at_most_250_in_a_flush(database, writing, neighbours):
@@ -157,7 +157,7 @@ async def test_a_reply_is_the_stored_position_after_it_is_published(database, wr
             assert replies == []
         ((position,),) = await published.receive_batch()
         assert replies == [(position, 1)]
-        assert position == (await positions.by_ids(database, [position.id]))[0]
+        assert position == (await positions.TABLE.fetch_many(database, [position.id]))[0]
         # What cannot be stored has no reply: the asker times out.
         writer.tell_nowait(Append(at(1, latitude=-1.0), reply=Reply()))
         writer.tell_nowait(Append(at(2)))

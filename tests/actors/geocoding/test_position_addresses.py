@@ -95,7 +95,7 @@ async def store(system, time, *rows):
 async def addresses_of(database, time, stored, expected):
     """Wait until the stored positions have the addresses."""
     ids = [each.id for each in stored]
-    while (found := [row.address for row in await positions.by_ids(database, ids)]) != expected:
+    while (found := [row.address for row in await positions.TABLE.fetch_many(database, ids)]) != expected:
         assert all(address in (None, wanted) for address, wanted in zip(found, expected, strict=True))
         await time.passes(0.5)
 

@@ -58,7 +58,7 @@ async def test_months_are_made_ahead_and_waiting_rows_move_in(database):
     await ensure_partitions(database, at(2026, 8, 15))
     found = await tables(database)
     assert (found["2026_08"], found["2026_09"], found["2026_10"], found["late"]) == ([1], [2], [3], [4])
-    assert len(await positions.between(database, 1, at(2020, 1), at(2040, 1))) == 4
+    assert await positions.count_between(database, 1, at(2020, 1), at(2040, 1), limit=9) == 4
 
 
 async def test_months_that_are_there_are_left_alone(database):

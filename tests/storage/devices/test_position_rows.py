@@ -74,7 +74,7 @@ def test_a_packed_position_comes_back_as_it_was(database_url, given_positions):
                 for each, position_id in zip(given_positions, ids, strict=True)
             ]
             await store(database, *numbered)
-            assert await positions.by_ids(database, ids) == numbered
+            assert await positions.TABLE.fetch_many(database, ids) == numbered
 
     trio.run(there_and_back)
 
@@ -82,7 +82,7 @@ def test_a_packed_position_comes_back_as_it_was(database_url, given_positions):
 async def test_a_time_in_another_zone_is_the_same_instant(database):
     local = datetime.fromisoformat("2026-06-15T14:00:00+02:00")
     await store(database, position(1, fix=local))
-    (found,) = await positions.by_ids(database, [1])
+    (found,) = await positions.TABLE.fetch_many(database, [1])
     assert found.fix_time == NOW
     assert found.fix_time.tzinfo is UTC
 
@@ -90,7 +90,7 @@ async def test_a_time_in_another_zone_is_the_same_instant(database):
 async def test_what_postgresql_cannot_hold_does_not_stop_the_others(database):
     bad = position(1, attributes={"result": "a\x00b\ud800"}, address="street\x00", network={"x": "\x00"})
     await store(database, bad, position(2))
-    found = await positions.by_ids(database, [1, 2])
+    found = await positions.TABLE.fetch_many(database, [1, 2])
     assert [each.id for each in found] == [1, 2]
     assert found[0].address == "street\ufffd"
     assert found[0].attributes["result"].startswith("a\ufffdb")

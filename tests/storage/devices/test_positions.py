@@ -49,7 +49,7 @@ async def test_an_event_that_cannot_be_stored_takes_its_positions_along(database
     happened = [Event(type="alarm", event_time=NOW, device_id=1 << 70)]
     with pytest.raises(StatementRejected, match="out of int64 range"):
         await store(database, position(1), happened=happened)
-    assert await positions.by_ids(database, [1]) == []
+    assert await positions.TABLE.fetch_many(database, [1]) == []
 
 
 async def test_a_repeated_store_neither_doubles_nor_loses(database):
@@ -70,7 +70,7 @@ async def test_addresses_are_set_where_there_is_none(database):
     found = [msgspec.structs.replace(each, address=f"n\0{each.id}") for each in (early, late, known)]
     found.append(position(99, address="of none"))
     assert await positions.set_addresses(database, found) == {1, 2}
-    stored = await positions.by_ids(database, [1, 2, 3])
+    stored = await positions.TABLE.fetch_many(database, [1, 2, 3])
     assert [each.address for each in stored] == [
         "n\N{REPLACEMENT CHARACTER}1",
         "n\N{REPLACEMENT CHARACTER}2",
@@ -110,7 +110,7 @@ async def test_a_fix_from_the_future_is_never_the_latest(database):
     assert (await positions.latest(database, [1]))[0].id == 1
     assert (await positions.latest(database, [2]))[0].id == 3
     # It is kept all the same.
-    assert await positions.by_ids(database, [2]) == [ahead]
+    assert await positions.TABLE.fetch_many(database, [2]) == [ahead]
 
 
 async def test_the_latest_of_many_come_in_the_order_asked(database):
@@ -130,13 +130,21 @@ async def test_the_latest_is_found_without_sorting_or_reading_the_months_before(
     assert plan.count("never executed") >= 2
 
 
+async def span(database, device_id, start, end, batch=1000):
+    found = []
+    async with aclosing(positions.stream_between(database, device_id, start, end, batch=batch)) as pieces:
+        async for piece in pieces:
+            assert len(piece) <= batch
+            found += piece
+    return found
+
+
 async def test_a_span_has_both_its_ends_in_order_of_fix_time(database):
     await store(
         database, *(position(n, fix=NOW + (5 - n) * SECOND) for n in range(1, 6)), position(9, 2, fix=NOW)
     )
-    found = await positions.between(database, 1, NOW + SECOND, NOW + 3 * SECOND)
+    found = await span(database, 1, NOW + SECOND, NOW + 3 * SECOND)
     assert [each.id for each in found] == [4, 3, 2]
-    assert [each.id for each in await positions.between(database, 1, NOW, NOW + DAY, 2)] == [5, 4]
 
 
 async def test_a_span_across_months_and_the_open_ends_is_one(database):
@@ -144,25 +152,20 @@ async def test_a_span_across_months_and_the_open_ends_is_one(database):
         datetime(year, month, 1, tzinfo=UTC) for year, month in ((1980, 1), (2026, 5), (2026, 7), (2099, 1))
     ]
     await store(database, *(position(n, fix=fix) for n, fix in enumerate(fixes, 1)))
-    found = await positions.between(database, 1, fixes[0], fixes[-1])
+    found = await span(database, 1, fixes[0], fixes[-1])
     assert [each.fix_time for each in found] == fixes
 
 
 @pytest.mark.parametrize("batch", [1, 2, 3, 100])
 async def test_a_streamed_span_is_the_span_though_many_share_a_fix_time(database, batch):
     await store(database, *(position(n, fix=NOW + (n // 4) * SECOND) for n in range(1, 12)))
-    streamed = []
-    async with aclosing(positions.stream_between(database, 1, NOW, NOW + SECOND, batch=batch)) as pieces:
-        async for piece in pieces:
-            assert len(piece) <= batch
-            streamed += piece
-    assert streamed == await positions.between(database, 1, NOW, NOW + SECOND)
-    assert len(streamed) == 7
+    streamed = await span(database, 1, NOW, NOW + SECOND, batch)
+    assert [each.id for each in streamed] == list(range(1, 8))
 
 
 async def test_positions_by_id_come_in_the_order_asked_without_the_unknown(database):
     await store(database, position(1), position(2), position(3))
-    assert [each.id for each in await positions.by_ids(database, [3, 77, 1, -1, 1 << 70])] == [3, 1]
+    assert [each.id for each in await positions.TABLE.fetch_many(database, [3, 77, 1, -1, 1 << 70])] == [3, 1]
 
 
 async def test_a_span_can_be_deleted_and_the_newest_that_remains_is_the_latest(database):
@@ -178,7 +181,7 @@ async def test_one_position_can_be_deleted(database):
     await store(database, position(1), position(2))
     assert await positions.delete(database, 1)
     assert not await positions.delete(database, 1)
-    assert await positions.by_ids(database, [1, 2]) == [position(2)]
+    assert await positions.TABLE.fetch_many(database, [1, 2]) == [position(2)]
 
 
 async def test_what_a_deleted_device_left_is_purged(database, monkeypatch):
