@@ -2,7 +2,6 @@
 
 import difflib
 import functools
-import ipaddress
 import math
 import tomllib
 import types
@@ -13,20 +12,10 @@ from pathlib import Path
 
 from msgspec import Meta
 
-from motorpool.actors.deliveries.notificators.mail import Mail
-from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
-from motorpool.api.program.address_forms import (
-    is_destination,
-    is_node,
-    is_service,
-    is_tiles,
-    is_topic,
-    is_url,
-)
+from motorpool.api.program import forms
 from motorpool.api.program.errors import SettingsError
 from motorpool.api.program.private_files import is_readable_by_others
 from motorpool.api.settings import ORDER, Settings
-from motorpool.codecs.calendars.time_zones import find_zone
 
 PREFIX = "MOTORPOOL_"
 ELSEWHERE = frozenset({"MOTORPOOL_SIMULATE_EMAIL", "MOTORPOOL_SIMULATE_PASSWORD"})
@@ -48,6 +37,8 @@ PAIRS = (
 """Section and names of settings that need each other."""
 
 DEMO_DEVICE_HOST = "127.0.0.1"
+YES = ("true", "yes", "on", "1")
+NO = ("false", "no", "off", "0")
 
 Value = str | int | float | bool | Path | tuple[str, ...] | None
 
@@ -66,7 +57,7 @@ class Key:
     unit: str
     choices: tuple[str, ...]
     form: str
-    """A further check of the text; the module `settings` lists them."""
+    """A further check of the text, one of FORMS."""
     secret: bool
     """The value is never printed, not even in an error."""
 
@@ -206,20 +197,10 @@ def _parse(key: Key, value: object, source: str) -> Value:
     shown = "the value" if key.secret else repr(value)
     parsed: Value
     if kind is bool:
-        words = {
-            "true": True,
-            "yes": True,
-            "on": True,
-            "1": True,
-            "false": False,
-            "no": False,
-            "off": False,
-            "0": False,
-        }
         word = str(value).lower() if isinstance(value, bool | str | int) else ""
-        if word not in words:
+        if word not in YES and word not in NO:
             raise SettingsError(f"{source}: {shown} is neither true nor false")
-        parsed = words[word]
+        parsed = word in YES
     elif kind in {int, float}:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise SettingsError(f"{source}: {shown} is not a number")
@@ -260,45 +241,8 @@ def _problem(key: Key, value: Value) -> str:
             return f"is more than {key.most:g}"
     if key.choices and value not in key.choices:
         return f"is none of {', '.join(key.choices)}"
-    if key.form == "networks":
-        assert isinstance(value, tuple)
-        for network in value:
-            try:
-                ipaddress.ip_network(network, strict=False)
-            except ValueError:
-                return f"has {network!r}, which is no network such as 10.0.0.0/8"
-    if key.form == "protocolAttributes":
-        assert isinstance(value, tuple)
-        for text in value:
-            name, mark, _ = text.partition("=")
-            if not mark or not is_of_a_protocol(name.strip()):
-                return f"has {text!r}, which is no attribute of a protocol such as h02.ack=true"
-    if key.form == "url" and not is_url(str(value)):
-        return "is no address such as https://fleet.example.org"
-    if key.form == "node" and not is_node(str(value)):
-        return "is no address such as http://10.0.0.5:8083, which other servers can reach"
-    if key.form == "service" and not is_service(str(value)):
-        return "is no address such as https://sms.example.org/send, without a user name"
-    if key.form == "forward" and not is_destination(str(value)):
-        return "is no address such as https://example.org/positions or mqtts://broker.example.org:8883"
-    if key.form == "topic" and not is_topic(str(value)):
-        return "is no topic such as motorpool/{uniqueId}/{kind}"
-    if key.form == "tiles" and not is_tiles(str(value)):
-        return "is no address such as https://tiles.example.org/{z}/{x}/{y}.png or https://example.org/style.json"
-    if key.form == "mailbox" and not Mail.can_reach(str(value)):
-        return "is no mail address"
-    if key.form == "zone" and find_zone(str(value)) is None:
-        return "is no time zone such as Europe/Lisbon"
-    if key.form == "address":
-        host, _, port = str(value).rpartition(":")
-        if not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
-            return "is no address such as 127.0.0.1:8082"
-    if (
-        key.form == "database"
-        and value != "embedded"
-        and not str(value).startswith(("postgresql://", "postgres://"))
-    ):
-        return "is neither `embedded` nor a postgresql:// URL"
+    if key.form:
+        return forms.problem(key.form, value if isinstance(value, tuple) else str(value))
     return ""
 
 

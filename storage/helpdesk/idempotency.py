@@ -69,10 +69,9 @@ async def store(
 
 async def delete_expired(q: Queries, now: datetime) -> int:
     """Delete answers that are older than `LIFETIME`, at most some thousands; return how many."""
-    tag = await q.execute(
+    return await q.affected(
         "delete from idempotency_keys where ctid in ("
         "  select ctid from idempotency_keys where created < $1 order by created limit $2)",
         now - LIFETIME,
         _DELETED_AT_ONCE,
     )
-    return int(tag.rpartition(" ")[2])

@@ -35,7 +35,7 @@ class Recalculation(NamedTuple):
 
 async def note_changes(q: Queries, *, tz_version: str, now: datetime) -> int:
     """Find the priorities that differ from what their tickets were computed with; return how many."""
-    tag = await q.execute(
+    return await q.affected(
         f"""
         insert into ticket_recalculations as known (priority_id, targets, hours, tz_version, reason, since)
         select
@@ -73,7 +73,6 @@ async def note_changes(q: Queries, *, tz_version: str, now: datetime) -> int:
         tz_version,
         now,
     )
-    return int(tag.rpartition(" ")[2])
 
 
 async def take(transaction: Queries, *, now: datetime) -> Recalculation | None:

@@ -293,13 +293,12 @@ async def history(
 
 async def delete_before(q: Queries, instant: datetime) -> int:
     """Delete records that ended before this instant, at most DROPPED_AT_ONCE; return how many."""
-    tag = await q.execute(
+    return await q.affected(
         "delete from scheduled_command_runs where id in (select id from scheduled_command_runs"
         " where time < $1 and status in ('sent', 'delivered', 'skipped', 'failed') limit $2)",
         instant,
         DROPPED_AT_ONCE,
     )
-    return int(tag.rpartition(" ")[2])
 
 
 def _delayed_steps(rows: Iterable[Row]) -> list[DelayedStep]:

@@ -65,5 +65,4 @@ async def _drop_rows(q: Queries, cutoff: datetime) -> int:
 
 async def _execute(q: Queries, sql: str, *arguments: object) -> int:
     """Return the number of rows concerned."""
-    tag = await q.execute(sql, *arguments)
-    return int(tag.rpartition(" ")[2])
+    return await q.affected(sql, *arguments)

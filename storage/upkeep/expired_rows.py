@@ -21,13 +21,12 @@ async def delete_before(
     Locks are kept for a moment.
     """
     time = _TIMES[table]
-    tag = await q.execute(
+    return await q.affected(
         f"delete from {table} where id in"  # noqa: S608 - constants
         f" (select id from {table} where {time} < $1 order by {time} limit $2)",
         instant,
         DELETED_AT_ONCE,
     )
-    return int(tag.rpartition(" ")[2])
 
 
 async def delete_temporary_users(q: Queries, now: datetime) -> list[int]:

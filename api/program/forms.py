@@ -1,0 +1,111 @@
+"""Forms of texts in settings."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from ipaddress import ip_network
+from urllib.parse import urlsplit
+
+from motorpool.actors.deliveries.notificators.mail import Mail
+from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
+from motorpool.codecs.calendars.time_zones import find_zone
+
+TILES = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/[!-~]*(\{[zxy]\}[!-~]*|\.json(\?[!-~]*)?)")
+"""The host becomes part of a Content-Security-Policy; a query may hold a key."""
+
+
+def is_url(text: str) -> bool:
+    """Whether it is the address of a server that users reach, without query and fragment."""
+    parts = urlsplit(text)
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
+
+
+def is_node(text: str) -> bool:
+    """Whether it is an address at which a server listens for others: not of all interfaces, with a port."""
+    parts = urlsplit(text)
+    rest = (parts.username, parts.path.strip("/"), parts.query, parts.fragment)
+    return (
+        parts.scheme == "http"
+        and parts.hostname not in {None, "", "0.0.0.0", "::"}  # noqa: S104 - refused
+        and parts.port is not None
+        and not any(rest)
+    )
+
+
+def is_service(text: str) -> bool:
+    """Whether it is the address of a service, without a user name."""
+    parts = urlsplit(text)
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def is_destination(text: str) -> bool:
+    """Whether positions may be forwarded there; the address of a broker has no path."""
+    parts = urlsplit(text)
+    is_broker = parts.scheme in {"mqtt", "mqtts"} and parts.port != 0
+    is_host_alone = bool(parts.hostname) and "@" not in parts.netloc and not (parts.query or parts.fragment)
+    return is_service(text) or (is_broker and is_host_alone and parts.path in {"", "/"})
+
+
+def is_topic(text: str) -> bool:
+    """Whether it is a topic of MQTT, with the names that are filled in."""
+    rest = re.sub(r"\{(?:uniqueId|deviceId|kind)\}", "", text)
+    return len(text) <= 1000 and text.isprintable() and not re.search(r"[+#{}]", rest)
+
+
+def is_tiles(text: str) -> bool:
+    """Whether it is the address of tiles or of a style of MapLibre."""
+    return bool(TILES.fullmatch(text))
+
+
+def is_protocol_attribute(text: str) -> bool:
+    """Whether it is an attribute of a protocol with a value."""
+    name, mark, _ = text.partition("=")
+    return bool(mark) and is_of_a_protocol(name.strip())
+
+
+def is_address(text: str) -> bool:
+    """Whether it is a host and a port."""
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isascii() and port.isdecimal() and int(port) <= 65535
+
+
+def is_database(text: str) -> bool:
+    """Whether it says which database to use."""
+    return text == "embedded" or text.startswith(("postgresql://", "postgres://"))
+
+
+FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
+    "networks": (partial(ip_network, strict=False), "is no network such as 10.0.0.0/8"),
+    "protocolAttributes": (is_protocol_attribute, "is no attribute of a protocol such as h02.ack=true"),
+    "url": (is_url, "is no address such as https://fleet.example.org"),
+    "node": (is_node, "is no address such as http://10.0.0.5:8083, which other servers can reach"),
+    "service": (is_service, "is no address such as https://sms.example.org/send, without a user name"),
+    "forward": (
+        is_destination,
+        "is no address such as https://example.org/positions or mqtts://broker.example.org:8883",
+    ),
+    "topic": (is_topic, "is no topic such as motorpool/{uniqueId}/{kind}"),
+    "tiles": (
+        is_tiles,
+        "is no address such as https://tiles.example.org/{z}/{x}/{y}.png or https://example.org/style.json",
+    ),
+    "mailbox": (Mail.can_reach, "is no mail address"),
+    "zone": (find_zone, "is no time zone such as Europe/Lisbon"),
+    "address": (is_address, "is no address such as 127.0.0.1:8082"),
+    "database": (is_database, "is neither `embedded` nor a postgresql:// URL"),
+}
+"""By the names of forms: a check of a text, or of each in a list, and what is said of one that fails it. It
+fails by a result that counts as false, or by ValueError."""
+
+
+def problem(form: str, value: str | tuple[str, ...]) -> str:
+    """Return what is wrong with a value that must have a form; empty if nothing is."""
+    check, otherwise = FORMS[form]
+    for text in (value,) if isinstance(value, str) else value:
+        try:
+            if check(text):
+                continue
+        except ValueError:
+            pass
+        return otherwise if isinstance(value, str) else f"has {text!r}, which {otherwise}"
+    return ""
