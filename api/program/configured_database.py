@@ -1,11 +1,15 @@
 """Opening the database that the settings name: for the server, and for the commands that work on its data."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 
+from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.settings import Settings
 from motorpool.runtime import Clock
 from motorpool.storage.database.database import Database, open_database
+from motorpool.storage.errors import AlreadyRunning, StorageError
+from motorpool.storage.postgres import dumps
 from motorpool.storage.settings import DatabaseSettings
 
 
@@ -15,3 +19,22 @@ async def open_configured_database(settings: Settings, clock: Clock) -> AsyncIte
     chosen = DatabaseSettings(url=settings.database, data=settings.data, **vars(settings.postgres))
     async with open_database(chosen, clock_now=clock.now) as database:
         yield database
+
+
+@asynccontextmanager
+async def open_running_database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
+    """Open the database for a command, whether or not a server runs.
+
+    Raises:
+        StartFailed: the database cannot be opened, or fails in the block.
+    """
+    async with AsyncExitStack() as stack:
+        try:
+            try:
+                opened = await stack.enter_async_context(open_configured_database(settings, clock))
+            except AlreadyRunning:
+                settings = replace(settings, database=dumps.running_url(settings.data))
+                opened = await stack.enter_async_context(open_configured_database(settings, clock))
+            yield opened
+        except StorageError as error:
+            raise StartFailed(error_line(error)) from error

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -13,15 +13,13 @@ from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.event_rules import FoldState, rebuild_state, window_start
 from motorpool.actors.rules.replay import REPLAYED, Replay
 from motorpool.actors.words.record_json import encode
-from motorpool.api.program.configured_database import open_configured_database
-from motorpool.api.program.errors import StartFailed, error_line
+from motorpool.api.program.configured_database import open_running_database
+from motorpool.api.program.errors import StartFailed
 from motorpool.api.settings import Settings
 from motorpool.runtime import SystemClock
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import devices
-from motorpool.storage.errors import AlreadyRunning, StorageError
-from motorpool.storage.postgres import dumps
 from motorpool.storage.records import Device, Event
 from motorpool.storage.rules import fold_rows, replays
 from motorpool.storage.rules.fold_rows import Wanted
@@ -72,18 +70,8 @@ async def replay_rules(settings: Settings, span: Span) -> Differences:
     Raises:
         StartFailed: there is no such device, or the database cannot be read.
     """
-    try:
-        try:
-            return await _replay(settings, span)
-        except AlreadyRunning:
-            return await _replay(replace(settings, database=dumps.running_url(settings.data)), span)
-    except StorageError as error:
-        raise StartFailed(error_line(error)) from error
-
-
-async def _replay(settings: Settings, span: Span) -> Differences:
     clock = SystemClock()
-    async with open_configured_database(settings, clock) as database:
+    async with open_running_database(settings, clock) as database:
         device = await _find(database, span.device)
         if device is None:
             raise StartFailed(f"there is no device {span.device}")

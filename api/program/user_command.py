@@ -1,6 +1,6 @@
 """`motorpool user`: creates or changes a user from the command line, whether or not a server is running."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -8,13 +8,11 @@ import msgspec
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_server_values
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.logins.password_rules import password_fault
-from motorpool.api.program.configured_database import open_configured_database
-from motorpool.api.program.errors import StartFailed, error_line
+from motorpool.api.program.configured_database import open_running_database
+from motorpool.api.program.errors import StartFailed
 from motorpool.api.settings import Settings
 from motorpool.runtime import SystemClock
 from motorpool.storage.accounts import audit, openid_identities, server, users
-from motorpool.storage.errors import AlreadyRunning, StorageError
-from motorpool.storage.postgres import dumps
 from motorpool.storage.records import AuditAction, User
 
 
@@ -31,18 +29,8 @@ class UserEdit:
 
 async def edit_user(settings: Settings, edit: UserEdit) -> str:
     """Create or change a user; return a line that says what was done. Raises StartFailed."""
-    try:
-        try:
-            return await _edit_user(settings, edit)
-        except AlreadyRunning:
-            return await _edit_user(replace(settings, database=dumps.running_url(settings.data)), edit)
-    except StorageError as error:
-        raise StartFailed(error_line(error)) from error
-
-
-async def _edit_user(settings: Settings, edit: UserEdit) -> str:
     clock = SystemClock()
-    async with open_configured_database(settings, clock) as database:
+    async with open_running_database(settings, clock) as database:
         hashed = await PasswordHasher(settings.login).hash(edit.password) if edit.password else None
         async with database.transaction() as transaction:
             now = clock.now()
