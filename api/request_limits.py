@@ -6,6 +6,7 @@ from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRate
 from motorpool.actors.reports.limits import RunningLimit
 from motorpool.actors.work.connection_limits import MemoryBudget
 from motorpool.actors.work.rate_limits import RateLimit
+from motorpool.api.http.errors import TooManyRequests
 from motorpool.api.http.open_sockets import OpenSockets
 from motorpool.api.http.search_limit import SearchLimit
 from motorpool.api.settings import Settings
@@ -20,6 +21,13 @@ WEBHOOK_TESTS = 6
 """Tests of a company's webhook within a minute."""
 DOWNLOAD_SECONDS = 600.0
 """Period in which one user's requests for one capture count as one download."""
+
+
+async def count(rate: SharedRate, key: str, what: str) -> None:
+    """Count a request of a kind for a key. Raises TooManyRequests if there were too many."""
+    wait = await rate.hit(key)
+    if wait:
+        raise TooManyRequests(f"too many {what}; try again in {max(1, round(wait))} s", wait)
 
 
 class RequestLimits:

@@ -34,6 +34,8 @@ class ResourcePolicy(Generic[R]):
     """
 
     table: Table[Any]
+    parameters: frozenset[str] = COMMON_PARAMETERS
+    """Parameters of lists."""
     texts = TextRules()
     """Rules for the texts of bodies."""
     privileged: tuple[str, ...] = ()
@@ -127,12 +129,18 @@ class Resource(Generic[R]):
     change: Callable[..., Change] | None = None
     """The fact to publish when a row was created, updated or deleted, such as `DeviceChanged`; None where
     nothing in memory depends on such rows."""
-    parameters: frozenset[str] = COMMON_PARAMETERS
+    parameters: frozenset[str] | None = None
+    """Parameters of lists; None: those of the policy."""
     read_only: tuple[str, ...] = ()
     """Fields that a body may carry but that only the server writes."""
     public_create: bool = False
     create_headers: Mapping[str, str] = field(default_factory=dict)
     """Optional headers of a request to create a record -> their description."""
+
+    @property
+    def list_parameters(self) -> frozenset[str]:
+        """The names of the parameters of lists."""
+        return self.policy.parameters if self.parameters is None else self.parameters
 
     @property
     def shape(self) -> type[R]:
@@ -144,7 +152,7 @@ class Resource(Generic[R]):
     def query(self) -> type[msgspec.Struct]:
         """The list parameters of this resource, as a struct."""
         return select_parameters(
-            ListParameters, self.parameters, name=f"{self.title}Query", base=msgspec.Struct
+            ListParameters, self.list_parameters, name=f"{self.title}Query", base=msgspec.Struct
         )
 
     def read_parameters(self, call: Call) -> ListParameters:

@@ -57,8 +57,7 @@ COMPUTED_ATTRIBUTES = Resource(
     policy=ComputedAttributePolicy(
         plain_tables.COMPUTED_ATTRIBUTES,
         links.USER_ATTRIBUTE,
-        device_link=links.DEVICE_ATTRIBUTE,
-        group_link=links.GROUP_ATTRIBUTE,
+        filters=(links.DEVICE_ATTRIBUTE, links.GROUP_ATTRIBUTE),
         texts=TextRules({"attribute": MAX_NAME_LENGTH}, required=("attribute", "expression")),
     ),
     parameters=COMMON_PARAMETERS - {"exclude_attributes"} | {"device_id", "group_id"},

@@ -89,15 +89,7 @@ class ShareInfo(msgspec.Struct, rename="camel"):
 
 def issued_token(token: Token, issuer: Caller) -> IssuedToken:
     """Return the row of a token that is being issued."""
-    return IssuedToken(
-        id=token.id,
-        purpose=token.purpose,
-        user_id=token.user_id,
-        issuer_id=token.issuer_id,
-        parent_id=issuer.token_id,
-        issued=token.issued,
-        expires=token.expires,
-    )
+    return extended(IssuedToken, token, parent_id=issuer.token_id)
 
 
 async def end_token(call: Call, token_id: str, user_id: int, expires: datetime, kind: str) -> None:

@@ -123,7 +123,7 @@ DEVICES = Resource(
     policy=DevicePolicy(
         devices.TABLE,
         links.USER_DEVICE,
-        device_link=links.DEVICE_DEVICE,
+        filters=(links.DEVICE_DEVICE,),
         references={"group_id": groups.TABLE, "calendar_id": plain_tables.CALENDARS},
         texts=TextRules(
             {"name": MAX_NAME_LENGTH, "unique_id": MAX_NAME_LENGTH, "phone": None},

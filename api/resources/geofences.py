@@ -7,7 +7,6 @@ import trio
 from motorpool.actors.messages.changes import GeofenceChanged
 from motorpool.actors.rules.area import MAX_SAVED_POINTS, read_area
 from motorpool.actors.rules.area_shapes import AreaError
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -55,12 +54,10 @@ GEOFENCES = Resource(
     policy=GeofencePolicy(
         plain_tables.GEOFENCES,
         links.USER_GEOFENCE,
-        device_link=links.DEVICE_GEOFENCE,
-        group_link=links.GROUP_GEOFENCE,
+        filters=(links.DEVICE_GEOFENCE, links.GROUP_GEOFENCE),
         references={"calendar_id": plain_tables.CALENDARS},
         required=("name", "area"),
         verbatim=("area",),
     ),
-    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
 )
 add_resource_operations(GEOFENCES, OPERATIONS)

@@ -10,7 +10,7 @@ import msgspec
 from motorpool.api.access import may_see_device
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import ListParameters
+from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.resource import ResourcePolicy, id_of
 from motorpool.api.engine.text_rules import TextRules, rules_for_all
 from motorpool.api.http.errors import BadRequest
@@ -33,20 +33,22 @@ class LinkedPolicy(ResourcePolicy[R]):
         table: Table[Any],
         link: LinkType,
         *,
-        device_link: LinkType | None = None,
-        group_link: LinkType | None = None,
+        filters: tuple[LinkType, ...] = (),
         references: Mapping[str, Table[Any]] | None = None,
         user_id_expands: bool = False,
         required: tuple[str, ...] = (),
         verbatim: tuple[str, ...] = (),
         texts: TextRules | None = None,
     ) -> None:
-        """Without `texts` all but `verbatim` ones are trimmed and bounded, and `required` ones not blank."""
+        """`filters` are links of devices and groups that lists may be restricted to.
+
+        Without `texts` all but `verbatim` ones are trimmed and bounded, and `required` ones not blank.
+        """
         self.texts = texts or rules_for_all(table.record, required=required, verbatim=verbatim)
         self.table = table
         self._link = link
-        self._device_link = device_link
-        self._group_link = group_link
+        self._filters = filters
+        self.parameters = COMMON_PARAMETERS | {link.owner_column for link in filters}
         self._references = references or {}
         self._user_id_expands = user_id_expands
 
@@ -56,14 +58,15 @@ class LinkedPolicy(ResourcePolicy[R]):
         owner_scope = await self._owner_scope(call, parameters)
         if owner_scope is not None:
             conditions.append(owner_scope)
-        if parameters.device_id is not None and self._device_link is not None:
-            if not await may_see_device(call, parameters.device_id):
-                raise BadRequest("deviceId: no access to the device")
-            conditions.append(links.linked_to(self._device_link, parameters.device_id))
-        if parameters.group_id is not None and self._group_link is not None:
-            if not await may_see(call, groups.TABLE, parameters.group_id):
-                raise BadRequest("groupId: no access to the group")
-            conditions.append(links.linked_to(self._group_link, parameters.group_id))
+        for link in self._filters:
+            is_device = link.owner == "device"
+            owner_id = parameters.device_id if is_device else parameters.group_id
+            if owner_id is None:
+                continue
+            sees = may_see_device(call, owner_id) if is_device else may_see(call, groups.TABLE, owner_id)
+            if not await sees:
+                raise BadRequest(f"{link.owner}Id: no access to the {link.owner}")
+            conditions.append(links.linked_to(link, owner_id))
         return ListQuery(
             conditions=tuple(conditions),
             keyword=parameters.keyword,

@@ -24,6 +24,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest, TooManyRequests
 from motorpool.api.http.responses import as_json, no_content
+from motorpool.api.request_limits import count
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import users
 from motorpool.storage.database.tables import ListQuery
@@ -120,7 +121,7 @@ async def test_notificators(call: Call) -> Response:
     ]
     if names == ["web"]:
         raise BadRequest(_why_unreachable(call.context, user))
-    await _count_test(call)
+    await count(call.context.limits.message_tests, str(call.caller.id), "test messages")
     for name in names:
         await _test(call, name, user)
     return no_content()
@@ -134,7 +135,7 @@ async def test_notificator(call: Call) -> Response:
     name = str(call.path["notificator"])
     if name not in _user_notificators(call):
         raise BadRequest(f"notificator: there is no {name} here that can be tested"[:200])
-    await _count_test(call)
+    await count(call.context.limits.message_tests, str(call.caller.id), "test messages")
     await _test(call, name, call.caller.user)
     return no_content()
 
@@ -228,12 +229,6 @@ def _why_unreachable(context: ServerContext, user: User) -> str:
         return "neither a mail server nor an SMS gateway is configured"
     missing = (["mail address"] if mail else []) + (["telephone number"] if sms else [])
     return f"the user has no {' and no '.join(missing)}"
-
-
-async def _count_test(call: Call) -> None:
-    wait = await call.context.limits.message_tests.hit(str(call.caller.id))
-    if wait:
-        raise TooManyRequests(f"too many test messages; try again in {max(1, round(wait))} s", wait)
 
 
 async def _test(call: Call, name: str, user: User) -> None:

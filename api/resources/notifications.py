@@ -7,7 +7,6 @@ from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.messages.changes import NotificationChanged
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -112,11 +111,9 @@ NOTIFICATIONS = Resource(
     policy=NotificationPolicy(
         plain_tables.NOTIFICATIONS,
         links.USER_NOTIFICATION,
-        device_link=links.DEVICE_NOTIFICATION,
-        group_link=links.GROUP_NOTIFICATION,
+        filters=(links.DEVICE_NOTIFICATION, links.GROUP_NOTIFICATION),
         references={"calendar_id": plain_tables.CALENDARS, "command_id": commands.TABLE},
         required=("type",),
     ),
-    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
 )
 add_resource_operations(NOTIFICATIONS, OPERATIONS)

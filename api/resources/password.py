@@ -15,10 +15,11 @@ from motorpool.api.auth.tokens import RESET, InvalidToken, Token, read
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_text
 from motorpool.api.logins.authentication import remember_login
 from motorpool.api.logins.password_rules import require_acceptable
+from motorpool.api.request_limits import count
 from motorpool.api.resources.user_rules import MAX_PASSWORD_LENGTH
 from motorpool.storage.accounts import tokens, users
 from motorpool.storage.accounts.users import Account
@@ -51,9 +52,7 @@ class UpdateForm(msgspec.Struct, rename="camel"):
 async def reset_password(call: Call) -> Response:
     """Mail a link that sets a new password; the answer is the same whether or not anybody gets one."""
     form = await call.form(ResetForm)
-    wait = await call.context.limits.resets.hit(client_network(call.address))
-    if wait:
-        raise TooManyRequests(f"too many password resets; try again in {max(1, round(wait))} s", wait)
+    await count(call.context.limits.resets, client_network(call.address), "password resets")
     if not call.context.system.ref(PASSWORD_RESETS).offer(PasswordResetRequested(form.email)):
         _log.warning("too many password resets wait; one is forgotten")
     return as_text("if there is such an account, a mail is on its way")

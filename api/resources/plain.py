@@ -3,7 +3,6 @@
 """
 
 from motorpool.actors.messages.changes import DriverChanged, MaintenanceChanged
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -24,11 +23,9 @@ DRIVERS = Resource(
     policy=LinkedPolicy[Driver](
         plain_tables.DRIVERS,
         links.USER_DRIVER,
-        device_link=links.DEVICE_DRIVER,
-        group_link=links.GROUP_DRIVER,
+        filters=(links.DEVICE_DRIVER, links.GROUP_DRIVER),
         required=("name", "unique_id"),
     ),
-    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
 )
 add_resource_operations(DRIVERS, DRIVER_OPERATIONS)
 
@@ -57,11 +54,9 @@ MAINTENANCE = Resource(
     policy=MaintenancePolicy(
         plain_tables.MAINTENANCE,
         links.USER_MAINTENANCE,
-        device_link=links.DEVICE_MAINTENANCE,
-        group_link=links.GROUP_MAINTENANCE,
+        filters=(links.DEVICE_MAINTENANCE, links.GROUP_MAINTENANCE),
         required=("name", "type"),
     ),
-    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
 )
 add_resource_operations(MAINTENANCE, MAINTENANCE_OPERATIONS)
 

@@ -12,6 +12,7 @@ from motorpool.api.cluster.forwarding import answer_of_home
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.http.responses import as_json
+from motorpool.api.json import extended
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.storage.accounts import users
 
@@ -67,17 +68,15 @@ async def list_playbacks(call: Call) -> Response:
         wanted = {state.requested.user_id for state in found.values()}
         names = await users.names(call.context.database, sorted(wanted))
     listed = [
-        Playback(
+        extended(
+            Playback,
+            state,
             device_id=device_id,
             channel=channel,
             start_time=state.requested.start_time,
             end_time=state.requested.end_time,
-            arrived_to=state.arrived_to,
-            seconds=state.seconds,
             user_id=state.requested.user_id,
             user_name=names.get(state.requested.user_id),
-            status=state.status,
-            reason=state.reason,
         )
         for channel, state in found.items()
     ]

@@ -1,6 +1,5 @@
 """Saved commands (docs/commands.md)."""
 
-from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -18,11 +17,9 @@ SAVED_COMMANDS = Resource(
     policy=LinkedPolicy[Command](
         commands.TABLE,
         links.USER_COMMAND,
-        device_link=links.DEVICE_COMMAND,
-        group_link=links.GROUP_COMMAND,
+        filters=(links.DEVICE_COMMAND, links.GROUP_COMMAND),
         required=("type",),
     ),
-    parameters=COMMON_PARAMETERS | {"device_id", "group_id"},
     # A saved command is for any device, so a device sent by a client is not stored.
     read_only=("device_id",),
 )

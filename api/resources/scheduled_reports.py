@@ -24,8 +24,6 @@ class ScheduledReportPolicy(LinkedPolicy[ScheduledReport]):
         super().__init__(
             scheduled_reports.TABLE,
             links.USER_REPORT,
-            device_link=links.DEVICE_REPORT,
-            group_link=links.GROUP_REPORT,
             references={"calendar_id": plain_tables.CALENDARS},
             user_id_expands=True,
             required=("type", "calendar_id"),

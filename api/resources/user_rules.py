@@ -19,10 +19,11 @@ from motorpool.api.auth.rights import (
     SELF_EDITABLE_ATTRIBUTES,
 )
 from motorpool.api.engine.call import Call
-from motorpool.api.http.errors import BadRequest, TooManyRequests
+from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel, extended
 from motorpool.api.logins.password_rules import require_acceptable, require_proof
 from motorpool.api.logins.setup import REFUSAL, may_set_up
+from motorpool.api.request_limits import count
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User as UserRow
@@ -80,9 +81,7 @@ async def check_registration(call: Call) -> None:
             raise BadRequest(REFUSAL)
     elif not call.context.server.registration:
         raise BadRequest("registration is not open")
-    wait = await call.context.limits.registrations.hit(client_network(call.address))
-    if wait:
-        raise TooManyRequests(f"too many registrations; try again in {max(1, round(wait))} s", wait)
+    await count(call.context.limits.registrations, client_network(call.address), "registrations")
 
 
 async def prepare_new(call: Call, transaction: Queries, new: User) -> User:

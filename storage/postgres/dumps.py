@@ -115,10 +115,7 @@ def load(url: str, chunks: Iterable[bytes]) -> None:
 
 def running_url(data: Path) -> str:
     """Return the URL of the embedded database that another server process runs. Raises SetupFailed."""
-    try:
-        lines = (_cluster(data) / "postmaster.pid").read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        lines = []
+    lines = orphans.pid_file_lines(_cluster(data))
     if len(lines) <= 7 or lines[7].strip() != "ready" or not Path(lines[4]).is_absolute():
         raise SetupFailed(f"a server works on the data in {data}, but its database is not up: try again")
     return f"postgresql://{USER}@/{DATABASE}?host={quote(lines[4], safe='')}"

@@ -280,12 +280,7 @@ class EmbeddedServer:
         )
 
     def _is_ready(self) -> bool:
-        try:
-            lines = (
-                (self._cluster / "postmaster.pid").read_text(encoding="utf-8", errors="replace").split("\n")
-            )
-        except OSError:
-            return False
+        lines = orphans.pid_file_lines(self._cluster)
         return len(lines) > 7 and lines[0] == str(self.pid) and lines[7].strip() == "ready"
 
 
@@ -302,10 +297,7 @@ def _make_socket_folder(identity: Identity) -> Path:
 
 def _remove_old_socket(cluster: Path) -> None:
     """Remove the socket folder of an earlier process that did not shut down properly."""
-    try:
-        lines = (cluster / "postmaster.pid").read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        return
+    lines = orphans.pid_file_lines(cluster)
     folder = Path(lines[4]) if len(lines) > 4 else Path()
     if folder.name.startswith(_SOCKET_PREFIX) and folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder, ignore_errors=True)

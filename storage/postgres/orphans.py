@@ -10,6 +10,14 @@ import trio
 _POLL_SECONDS = 0.02
 
 
+def pid_file_lines(cluster: Path) -> list[str]:
+    """Return the lines of the file that a postmaster keeps while it runs; none without the file."""
+    try:
+        return (cluster / "postmaster.pid").read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return []
+
+
 def processes(cluster: Path) -> list[int]:
     """Return the ids of the PostgreSQL processes of this cluster, the postmaster first."""
     postmaster = _postmaster(cluster)
@@ -54,11 +62,8 @@ async def terminate_orphans(cluster: Path, *, seconds: float) -> bool:
 
 
 def _postmaster(cluster: Path) -> int | None:
-    try:
-        first = (cluster / "postmaster.pid").read_text(encoding="utf-8", errors="replace").partition("\n")[0]
-    except OSError:
-        return None
-    pid = int(first) if first.strip().isdigit() else 0
+    first = pid_file_lines(cluster)[:1]
+    pid = int(first[0]) if first and first[0].strip().isdigit() else 0
     if pid <= 1:
         return None
     home = os.path.realpath(cluster)

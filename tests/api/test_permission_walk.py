@@ -735,7 +735,7 @@ def rules_of(path: str) -> Iterator[Any]:
     resource = RESOURCES[path]
     yield (
         CHANGE[resource.name],
-        resource.parameters & {"all", "user_id", "device_id", "group_id", "company_id"},
+        resource.list_parameters & {"all", "user_id", "device_id", "group_id", "company_id"},
         resource.public_create,
         resource.policy.distinguishes_missing,
     )

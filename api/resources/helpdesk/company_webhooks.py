@@ -14,8 +14,9 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
-from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json
+from motorpool.api.request_limits import count
 from motorpool.api.resources.helpdesk.caller_membership import membership_of, require_manager
 from motorpool.storage.deliveries import ticket_log
 from motorpool.storage.deliveries.outbox import ticket_message_id
@@ -107,8 +108,7 @@ async def test_webhook(call: Call) -> Response:
     settings = read_settings(company.attributes)
     if settings is None:
         raise BadRequest("the company has no webhook")
-    if wait := await call.context.limits.webhook_tests.hit(str(company.id)):
-        raise TooManyRequests(f"too many tests; try again in {max(1, round(wait))} s", wait)
+    await count(call.context.limits.webhook_tests, str(company.id), "tests")
     clock = call.context.clock
     message_id = ticket_message_id(company.id, f"test{secrets.token_hex(8)}")
     attempt, error = await attempt_once(

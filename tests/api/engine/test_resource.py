@@ -20,7 +20,7 @@ from motorpool.storage.records import Command
 COMMANDS = Resource(
     name="command",
     path="commands",
-    policy=LinkedPolicy(commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND),
+    policy=LinkedPolicy(commands.TABLE, links.USER_COMMAND, filters=(links.DEVICE_COMMAND,)),
     parameters=COMMON_PARAMETERS | {"device_id"},
 )
 

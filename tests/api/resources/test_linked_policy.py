@@ -20,7 +20,7 @@ async def as_user(served, user_id: int) -> Call:
 
 async def test_a_list_by_device_or_group_needs_access_to_it_and_keeps_to_ones_own(served, database):
     policy = LinkedPolicy(
-        commands.TABLE, links.USER_COMMAND, device_link=links.DEVICE_COMMAND, group_link=links.GROUP_COMMAND
+        commands.TABLE, links.USER_COMMAND, filters=(links.DEVICE_COMMAND, links.GROUP_COMMAND)
     )
     ann = await served.user("ann")
     number = await served.device(served.admin, "1")
