@@ -184,14 +184,8 @@ class MqttConnection:
             sock.close()
 
     def _on_connect(
-        self,
-        client: paho.Client,
-        data: object,
-        flags: paho.ConnectFlags,
-        code: ReasonCode,
-        properties: Properties | None,
+        self, _client: object, _data: object, _flags: object, code: ReasonCode, properties: Properties | None
     ) -> None:
-        del client, data, flags
         if code.is_failure:
             self._lost(f"the broker refuses the connection: {code}")
             return
@@ -201,30 +195,21 @@ class MqttConnection:
         self._accepted.set()
 
     def _on_publish(
-        self, client: paho.Client, data: object, number: int, code: ReasonCode, properties: Properties
+        self, _client: object, _data: object, number: int, code: ReasonCode, _properties: object
     ) -> None:
-        del client, data, properties
         self._unconfirmed -= 1
         self._changed.set()
         self._on_settled(number, str(code) if code.is_failure else "")
 
     def _on_disconnect(
-        self,
-        client: paho.Client,
-        data: object,
-        flags: paho.DisconnectFlags,
-        code: ReasonCode,
-        properties: Properties | None,
+        self, _client: object, _data: object, _flags: object, code: ReasonCode, _properties: object
     ) -> None:
-        del client, data, flags, properties
         self._lost(f"the connection ended: {code}")
 
-    def _on_register_write(self, client: paho.Client, data: object, sock: object) -> None:
-        del client, data, sock
+    def _on_register_write(self, _client: object, _data: object, _sock: object) -> None:
         self._writable.set()
 
-    def _on_socket_close(self, client: paho.Client, data: object, sock: Any) -> None:  # noqa: ANN401 - paho's type
-        del client, data
+    def _on_socket_close(self, _client: object, _data: object, sock: Any) -> None:  # noqa: ANN401 - paho's type
         trio.lowlevel.notify_closing(sock)
 
 

@@ -32,22 +32,19 @@ class RowChanged(msgspec.Struct, frozen=True, gc=False, tag=True):
         return bool(self.fields) and all(field in names for field in self.fields)
 
 
-class DeviceChanged(RowChanged, frozen=True, gc=False):
+class _MemberChanged(RowChanged, frozen=True, gc=False):
+    @property
+    def affects_visibility(self) -> bool:
+        """Whether others may see the device, or those of the group: it came, went, or has another group."""
+        return self.created_or_deleted or "group_id" in self.fields
+
+
+class DeviceChanged(_MemberChanged, frozen=True, gc=False):
     """A device."""
 
-    @property
-    def affects_visibility(self) -> bool:
-        """Whether other users may see it now: it was created, deleted, or moved to another group."""
-        return self.created_or_deleted or "group_id" in self.fields
 
-
-class GroupChanged(RowChanged, frozen=True, gc=False):
+class GroupChanged(_MemberChanged, frozen=True, gc=False):
     """A group of devices."""
-
-    @property
-    def affects_visibility(self) -> bool:
-        """Whether other users may see its devices now: it was created, deleted, or moved to another group."""
-        return self.created_or_deleted or "group_id" in self.fields
 
 
 class UserChanged(RowChanged, frozen=True, gc=False):
