@@ -4,8 +4,7 @@ The first message to a device starts its actor, which stops after a time without
 must survive is in the database.
 """
 
-from collections.abc import Callable
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 from motorpool.actors.devices.device_commands import DeviceCommands
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, RELOAD_SECONDS, LoadDevice
@@ -22,7 +21,7 @@ from motorpool.actors.messages.homes import HOMES, DeviceConnected, DeviceDiscon
 from motorpool.actors.messages.uplink import DEVICE, DeviceMessage
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import UnsupportedCommand
-from motorpool.codecs.reports import ALARM_LABEL, PositionReport
+from motorpool.codecs.reports import ALARM_LABEL, CommandResult, MediaFile, PositionReport, RecordingList
 from motorpool.runtime import Actor, DynamicSpec
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
@@ -31,15 +30,6 @@ from motorpool.storage.records import Device
 
 UNUSED_FIELDS = frozenset({"name", "model", "contact", "category"})
 """Fields of the row that the actor does not use: a change of only these does not make it reload the row."""
-
-
-_Report = TypeVar(
-    "_Report",
-    uplink.CommandAnswered,
-    uplink.MediaUploaded,
-    uplink.AlarmFileStored,
-    uplink.RecordingListReceived,
-)
 
 
 class DeviceActor(Actor[DeviceMessage]):
@@ -135,14 +125,8 @@ class DeviceActor(Actor[DeviceMessage]):
                 return self._follow_row(self._session.row)
             case uplink.AuthorizeAlarmUpload():
                 return self._authorize_upload(message)
-            case uplink.CommandAnswered():
-                return self._if_served(message, self._command_answered)
-            case uplink.MediaUploaded():
-                return self._if_served(message, self._uploads.media_uploaded)
-            case uplink.AlarmFileStored():
-                return self._if_served(message, self._uploads.alarm_file_stored)
-            case uplink.RecordingListReceived():
-                return self._if_served(message, self._recording_list_received)
+            case uplink.Reported() | uplink.AlarmFileStored():
+                return self._reported(message)
             case _:
                 assert_never(message)
 
@@ -252,12 +236,19 @@ class DeviceActor(Actor[DeviceMessage]):
 
     # Other reports, and events without a position
 
-    def _if_served(self, message: _Report, handle: Callable[[_Report], object]) -> object:
-        return handle(message) if self._session.is_served else self._session.refuse(message.connection)
-
-    def _recording_list_received(self, message: uplink.RecordingListReceived) -> object:
-        self._online_status.mark_seen(self.context.clock.now())
-        return self._uploads.recording_list_received(message)
+    def _reported(self, message: uplink.Reported | uplink.AlarmFileStored) -> object:
+        if not self._session.is_served:
+            return self._session.refuse(message.connection)
+        if isinstance(message, uplink.AlarmFileStored):
+            return self._uploads.alarm_file_stored(message)
+        match message.report:
+            case CommandResult() as result:
+                return self._command_answered(result, message)
+            case MediaFile() as media:
+                return self._uploads.media_uploaded(media, message)
+            case RecordingList() as listed:
+                self._online_status.mark_seen(self.context.clock.now())
+                return self._uploads.recording_list_received(listed, message.connection)
 
     def _authorize_upload(self, message: uplink.AuthorizeAlarmUpload) -> str:
         unique_id = self._uploads.authorize(message)
@@ -266,8 +257,7 @@ class DeviceActor(Actor[DeviceMessage]):
         is_attached = self._session.attach(message.connection, message.upload.unique_ids)
         return unique_id if is_attached else ""
 
-    def _command_answered(self, message: uplink.CommandAnswered) -> object:
-        result = message.result
+    def _command_answered(self, result: CommandResult, message: uplink.Reported) -> object:
         if self._commands.answered(result) and result.ok and result.receipt is None:
             # A stream began or ended with its readers, who see that.
             self._online_status.mark_seen(self.context.clock.now())

@@ -13,13 +13,14 @@ from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.devices.options import DeviceOptions
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
-from motorpool.actors.messages.uplink import (
-    AlarmFileStored,
-    AuthorizeAlarmUpload,
-    MediaUploaded,
-    RecordingListReceived,
+from motorpool.actors.messages.uplink import AlarmFileStored, AuthorizeAlarmUpload, Reported
+from motorpool.codecs.reports import (
+    ALARM_LABEL,
+    REQUEST_ALARM_FILES,
+    MediaFile,
+    PositionReport,
+    RecordingList,
 )
-from motorpool.codecs.reports import ALARM_LABEL, REQUEST_ALARM_FILES, PositionReport
 from motorpool.runtime import Ref
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageError
@@ -59,10 +60,9 @@ class DeviceUploads:
         self.requests_alarm_files = options.requests_alarm_files
         """Whether the device is asked to upload the files of its alarms."""
 
-    async def media_uploaded(self, message: MediaUploaded) -> None:
+    async def media_uploaded(self, media: MediaFile, message: Reported) -> None:
         """Write the file and store a position that names it; acknowledged after both."""
         assert self._session.row is not None
-        media = message.media
         now = self._context.clock.now()
         unique_id = self._session.row.unique_id
         try:
@@ -117,12 +117,14 @@ class DeviceUploads:
         events = () if kind == "file" else (self._media_event(kind, message.name),)
         return self._positions.store(report, message.protocol, message.connection, events)
 
-    async def recording_list_received(self, message: RecordingListReceived) -> None:
+    async def recording_list_received(
+        self, received: RecordingList, connection: Ref[ConnectionMessage]
+    ) -> None:
         """Replace the stored list by this one; acknowledged once it is stored."""
         channel_of = self._commands.channel_numbers().channel_of
         listed = [
             msgspec.structs.replace(recording, channel=channel_of(recording.channel))
-            for recording in message.list.recordings
+            for recording in received.recordings
         ]
         try:
             await recordings.save(self._database, self._session.device_id, listed, self._context.clock.now())
@@ -130,8 +132,8 @@ class DeviceUploads:
             self._context.log.error("cannot store a list of %d recordings: %s", len(listed), error)
             return
         self._context.log.info("stored a list of %d recordings", len(listed))
-        if message.list.receipt is not None:
-            message.connection.offer(AcknowledgeStored((message.list.receipt,)))
+        if received.receipt is not None:
+            connection.offer(AcknowledgeStored((received.receipt,)))
 
     def _media_event(self, kind: str, name: str) -> Event:
         return self._positions.event("media", {"media": kind, "file": name})

@@ -274,20 +274,11 @@ class DeviceConnection(Actor[ConnectionMessage]):
             case kinds.Heartbeat() | kinds.UnknownMessage() | kinds.RecordingList(reference=None):
                 # A list without a reference answers no query of ours.
                 await self._acknowledge_without_storing(report.receipt)
-            case kinds.RecordingList():
-                listed = uplink.RecordingListReceived(report, self._codec.name, self._ref)
-                await self._tell_device(listed, report.receipt)
+            case kinds.RecordingList() | kinds.CommandResult() | kinds.MediaFile():
+                await self._tell_device(report)
             case kinds.Logout():
                 await self._acknowledge_without_storing(report.receipt)
                 self._devices.log_out()
-            case kinds.CommandResult():
-                await self._tell_device(
-                    uplink.CommandAnswered(report, self._codec.name, self._ref), report.receipt
-                )
-            case kinds.MediaFile():
-                await self._tell_device(
-                    uplink.MediaUploaded(report, self._codec.name, self._ref), report.receipt
-                )
             case PositionReport() | kinds.FrameRejected():
                 raise AssertionError(report)  # handled in _process
             case _:
@@ -309,11 +300,11 @@ class DeviceConnection(Actor[ConnectionMessage]):
         if not accepted and devices.present is None:
             self._count_refusal()
 
-    async def _tell_device(self, message: uplink.DeviceMessage, receipt: Receipt | None) -> None:
+    async def _tell_device(self, report: kinds.RecordingList | kinds.CommandResult | kinds.MediaFile) -> None:
         if self._devices.present is None:
-            self._refuse(receipt)
+            self._refuse(report.receipt)
         else:
-            await self._devices.present.tell(message)
+            await self._devices.present.tell(uplink.Reported(report, self._codec.name, self._ref))
 
     async def _acknowledge_without_storing(self, receipt: Receipt | None) -> None:
         """Acknowledge a message of which only its time is noted."""

@@ -73,18 +73,10 @@ class PositionReported(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     connection: Ref[ConnectionMessage]
 
 
-class CommandAnswered(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """The device answered a command."""
+class Reported(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """The device answered a command, uploaded a file, or answered a query for its recordings."""
 
-    result: CommandResult
-    protocol: str
-    connection: Ref[ConnectionMessage]
-
-
-class MediaUploaded(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """The device uploaded a file."""
-
-    media: MediaFile
+    report: CommandResult | MediaFile | RecordingList
     protocol: str
     connection: Ref[ConnectionMessage]
 
@@ -105,14 +97,6 @@ class AlarmFileStored(msgspec.Struct, NodeLocal, frozen=True, gc=False):
     file: FileUploadCompleted
     upload: AlarmFilesAnnounced
     """The upload to which the file belongs."""
-    protocol: str
-    connection: Ref[ConnectionMessage]
-
-
-class RecordingListReceived(msgspec.Struct, NodeLocal, frozen=True, gc=False):
-    """The device answered a query for its recordings."""
-
-    list: RecordingList
     protocol: str
     connection: Ref[ConnectionMessage]
 
@@ -212,11 +196,9 @@ DeviceMessage = (
     | Disconnected
     | AttachConnection
     | DetachConnection
-    | CommandAnswered
-    | MediaUploaded
+    | Reported
     | AuthorizeAlarmUpload
     | AlarmFileStored
-    | RecordingListReceived
     | SendCommand
     | DeliverQueued
     | ConnectedElsewhere

@@ -37,7 +37,6 @@ from motorpool.actors.messages.uplink import (
     AlarmFileStored,
     AttachConnection,
     AuthorizeAlarmUpload,
-    CommandAnswered,
     CommandQueued,
     CommandRefused,
     CommandSent,
@@ -46,9 +45,8 @@ from motorpool.actors.messages.uplink import (
     DeviceSeen,
     Disconnected,
     GetCommandTypes,
-    MediaUploaded,
     PositionReported,
-    RecordingListReceived,
+    Reported,
     SendCommand,
     SetAccumulators,
 )
@@ -232,8 +230,8 @@ class TestPositions:
                 said(fix(NOW), connection),
                 DeviceSeen("jt808", connection),
                 Connected(connection, "jt808", "", "", ("4242",)),
-                CommandAnswered(CommandResult(None, True), "jt808", connection),
-                MediaUploaded(MediaFile("image", "jpg", b"x"), "jt808", connection),
+                Reported(CommandResult(None, True), "jt808", connection),
+                Reported(MediaFile("image", "jpg", b"x"), "jt808", connection),
                 Disconnected(connection),
             ):
                 await device.tell(message)
@@ -908,7 +906,7 @@ class TestCommands:
                 CommandResult(1, True),
                 CommandResult(1, False),
             ):
-                await running.device(row).tell(CommandAnswered(result, "jt808", connection))
+                await running.device(row).tell(Reported(result, "jt808", connection))
             await running.device(row).ask(GetCommandTypes())
             appended = running.appended
         assert [each.position.attributes["result"] for each in appended] == ["oil cut", "ok", "failed"]
@@ -923,7 +921,7 @@ class TestMedia:
         photo = MediaFile("image", "jpg", b"\xff\xd8", channel=2, position=fix(NOW, 7.0), receipt=9)
         async with device_harness() as running:
             connection, _ = await running.connect(row)
-            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            await running.device(row).tell(Reported(photo, "jt808", connection))
             append = await running.neighbours.writer.receive()
             name = append.position.attributes["image"]
             assert (running.folder / row.unique_id / name).read_bytes() == b"\xff\xd8"
@@ -940,7 +938,7 @@ class TestMedia:
         async with device_harness() as running:
             connection, _ = await running.connect(row)
             photo = MediaFile("image", "jpg", b"\xff\xd8", position=fix(NOW, 7.0), receipt=9)
-            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            await running.device(row).tell(Reported(photo, "jt808", connection))
             append = await running.neighbours.writer.receive()
             # The position, whose commit acknowledges the photo, comes after all of it.
             name, folder = append.position.attributes["image"], row.unique_id
@@ -956,7 +954,7 @@ class TestMedia:
         async with device_harness() as running:
             connection, _ = await running.connect(row)
             photo = MediaFile("image", "jpg", b"\xff\xd8", channel=0, position=fix(NOW))
-            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            await running.device(row).tell(Reported(photo, "jt808", connection))
             append = await running.neighbours.writer.receive()
             assert append.position.attributes["channel"] == 1
 
@@ -968,7 +966,7 @@ class TestMedia:
             connection, _ = await running.connect(row)
             (running.folder / row.unique_id).write_bytes(b"a file where the folder should be")
             photo = MediaFile("image", "jpg", b"\xff\xd8", receipt=9)
-            await running.device(row).tell(MediaUploaded(photo, "jt808", connection))
+            await running.device(row).tell(Reported(photo, "jt808", connection))
             await running.device(row).ask(GetCommandTypes())
             assert running.appended == []
         assert "cannot write a file of 2 bytes" in caplog.text
@@ -1082,7 +1080,7 @@ class TestRecordings:
             connection, probe = await running.connect(row)
             for number, listed in enumerate([(found, found), (found,), ()]):
                 received = RecordingList(7, listed, receipt=number)
-                await running.device(row).tell(RecordingListReceived(received, "jt808", connection))
+                await running.device(row).tell(Reported(received, "jt808", connection))
                 await time.settle()
                 kept, received_at = await recordings.load(database, row.id, Recording)
                 assert received_at is not None
@@ -1095,7 +1093,7 @@ class TestRecordings:
             connection, _ = await running.connect(row)
             found = [Recording(number, NOW, NOW + MINUTE, 5, 1, 2, 1, 999) for number in (0, 1, 7)]
             listed = RecordingList(None, tuple(found))
-            await running.device(row).tell(RecordingListReceived(listed, "jt808", connection))
+            await running.device(row).tell(Reported(listed, "jt808", connection))
             await time.settle()
             kept, _ = await recordings.load(database, row.id, Recording)
             assert [each.channel for each in kept] == [1, 2, 7]
@@ -1110,7 +1108,7 @@ class TestRecordings:
             connection, probe = await running.connect(row)
             await time.settle()
             with outage():
-                message = RecordingListReceived(RecordingList(7, (found,), receipt=1), "jt808", connection)
+                message = Reported(RecordingList(7, (found,), receipt=1), "jt808", connection)
                 await running.device(row).tell(message)
                 await time.settle()
             assert not any(isinstance(message, AcknowledgeStored) for message in probe.messages)

@@ -21,7 +21,6 @@ from motorpool.actors.messages.downlink import (
 )
 from motorpool.actors.messages.tickets import TicketCommandAnswered, TicketCommandsChanged
 from motorpool.actors.messages.uplink import (
-    CommandAnswered,
     CommandQueued,
     CommandRefused,
     CommandSent,
@@ -29,6 +28,7 @@ from motorpool.actors.messages.uplink import (
     Disconnected,
     GetCommandTypes,
     PositionReported,
+    Reported,
     SendCommand,
 )
 from motorpool.codecs.reports import CommandResult, PositionReport
@@ -400,7 +400,7 @@ class TestForTickets:
             assert await device.ask(command) == CommandSent()
         results = (CommandResult(9, True), CommandResult(8, False, "busy"), CommandResult(7, True, "ok"))
         for result in (*results, CommandResult(None, True)):
-            await device.tell(CommandAnswered(result, "jt808", ref))
+            await device.tell(Reported(result, "jt808", ref))
         await device.ask(GetCommandTypes())
         reported = running.ticket_commands.messages
         assert reported == [
@@ -409,7 +409,7 @@ class TestForTickets:
         ]
         # The numbers of a new connection begin again.
         await device.tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
-        await device.tell(CommandAnswered(CommandResult(7, True), "jt808", ref))
+        await device.tell(Reported(CommandResult(7, True), "jt808", ref))
         await device.ask(GetCommandTypes())
         assert len(reported) == 2
 
@@ -420,7 +420,7 @@ class TestForTickets:
         async def results(*answers):
             before = len(running.appended)
             for result in answers:
-                await device.tell(CommandAnswered(result, "jt808", ref))
+                await device.tell(Reported(result, "jt808", ref))
             await device.ask(GetCommandTypes())
             return [append.position.attributes["result"] for append in running.appended[before:]]
 
@@ -443,7 +443,7 @@ class TestForTickets:
         assert [each[0] for each in await database.fetch(states)] == ["queued", "queued"]
         answers = (Transmitted(5), EncodingRefused("too long"))
         ref = await connect_with(running, row, iter(answers))
-        await running.device(row).tell(CommandAnswered(CommandResult(5, True, "ok"), "jt808", ref))
+        await running.device(row).tell(Reported(CommandResult(5, True, "ok"), "jt808", ref))
         await running.device(row).ask(GetCommandTypes())
         news = await database.fetch("select command_id, attributes from ticket_command_news order by id")
         known = [(each[0], each[1]["status"], each[1].get("reason")) for each in news]

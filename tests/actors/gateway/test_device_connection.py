@@ -34,13 +34,11 @@ from motorpool.actors.messages.downlink import (
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.actors.messages.uplink import (
     DEVICE,
-    CommandAnswered,
     Connected,
     DeviceSeen,
     Disconnected,
-    MediaUploaded,
     PositionReported,
-    RecordingListReceived,
+    Reported,
 )
 from motorpool.bench import traffic_recording
 from motorpool.bench.vehicles.jt808.platform_messages import (
@@ -52,7 +50,14 @@ from motorpool.bench.vehicles.jt808.terminal import Terminal, encode_location
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.jt808.codec import Jt808
 from motorpool.codecs.devices.osmand.codec import OsmAnd
-from motorpool.codecs.reports import DeviceCommand, PositionReport, Recording
+from motorpool.codecs.reports import (
+    CommandResult,
+    DeviceCommand,
+    MediaFile,
+    PositionReport,
+    Recording,
+    RecordingList,
+)
 from motorpool.runtime import Actor, ActorFailed, ActorStopped, ChildSpec, DynamicSpec, TaskSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.devices import devices
@@ -378,16 +383,10 @@ class TestUpwards:
             peer.socket.send(peer.terminal.passengers(NOW - timedelta(minutes=5), NOW, 3, 1))
             await time.settle()
             told = neighbours.devices[row.id].messages[1:]
-            assert {type(each) for each in told} == {
-                DeviceSeen,
-                PositionReported,
-                CommandAnswered,
-                MediaUploaded,
-            }
-            assert [each.media.content for each in told if isinstance(each, MediaUploaded)] == [
-                b"\xff\xd8\xff\xd9"
-            ]
-            assert CommandAnswered in {type(each) for each in told}
+            assert {type(each) for each in told} == {DeviceSeen, PositionReported, Reported}
+            others = [each.report for each in told if isinstance(each, Reported)]
+            assert {type(report) for report in others} == {CommandResult, MediaFile}
+            assert [each.content for each in others if isinstance(each, MediaFile)] == [b"\xff\xd8\xff\xd9"]
             passengers = told[-1].report
             assert (passengers.located, passengers.receipt is not None) == (False, True)
 
@@ -403,16 +402,17 @@ class TestUpwards:
             peer.socket.send(peer.terminal.recordings(77, [found]))
             await time.settle()
             probe = neighbours.devices[row.id]
-            assert not any(isinstance(told, RecordingListReceived) for told in probe.messages)
+            assert not any(isinstance(told, Reported) for told in probe.messages)
             await peer.ref.ask(Transmit(DeviceCommand(type="videoPlaybackList", unique_id=PHONE)))
             asked = [each for each in peer.answers() if isinstance(each, RecordingListQuery)]
             peer.socket.send(peer.terminal.recordings(asked[0].serial, [found]))
             await time.settle()
-            (listed,) = [told for told in probe.messages if isinstance(told, RecordingListReceived)]
-            assert listed.list.recordings == (found,)
+            (listed,) = [told for told in probe.messages if isinstance(told, Reported)]
+            assert isinstance(listed.report, RecordingList)
+            assert listed.report.recordings == (found,)
             assert listed.connection == peer.ref
             assert peer.answers() == []
-            await peer.ref.tell(AcknowledgeStored((listed.list.receipt,)))
+            await peer.ref.tell(AcknowledgeStored((listed.report.receipt,)))
             await time.settle()
             assert [type(each) for each in peer.answers()] == [GeneralResponse]
 
