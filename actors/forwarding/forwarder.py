@@ -159,7 +159,8 @@ class Forwarder(Actor[Never]):
             await trio.sleep(STORAGE_SECONDS)
             return
         statuses = await self._statuses(rows)
-        texts = {row.id: msgspec.Raw(encode(_with_status(row, statuses))) for row in rows.values()}
+        rows |= {number: status.fill_in(rows[number]) for number, status in statuses.items()}
+        texts = {row.id: msgspec.Raw(encode(row)) for row in rows.values()}
         for stored in batch:
             device = rows.get(stored.device_id)
             # A device that has been deleted meanwhile has no JSON.
@@ -211,12 +212,3 @@ class Forwarder(Actor[Never]):
 
     async def _fetch_devices(self, device_ids: tuple[int, ...]) -> dict[int, Device]:
         return {row.id: row for row in await devices.TABLE.fetch_many(self._database, device_ids)}
-
-
-def _with_status(row: Device, statuses: Mapping[int, DeviceStatus]) -> Device:
-    live = statuses.get(row.id)
-    if live is None:
-        return row
-    return msgspec.structs.replace(
-        row, status=live.status, last_update=live.last_update, position_id=live.position_id
-    )

@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from motorpool.runtime import TopicName
-from motorpool.storage.records import Event, Position
+from motorpool.storage.records import Device, Event, Position
 
 
 class DeviceStatus(msgspec.Struct, frozen=True, gc=False):
@@ -18,6 +18,12 @@ class DeviceStatus(msgspec.Struct, frozen=True, gc=False):
     """Server time of the last message, whether or not it carried a position."""
     position_id: int
     """Id of the latest position; 0 if there is none."""
+
+    def fill_in(self, row: Device) -> Device:
+        """Return the device's row with this state."""
+        return msgspec.structs.replace(
+            row, status=self.status, last_update=self.last_update, position_id=self.position_id
+        )
 
 
 class WebEvent(msgspec.Struct, frozen=True, gc=False):

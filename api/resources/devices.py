@@ -4,8 +4,6 @@ import logging
 from collections.abc import Sequence
 from functools import partial
 
-import msgspec
-
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.api.access import may_see_device
@@ -83,17 +81,7 @@ class DevicePolicy(LinkedPolicy[Device]):
             return []
         ids = tuple([record.id for record in records])
         live = await call.context.system.ref(DIRECTORY).ask(GetDeviceStatuses(ids))
-        shown = []
-        for record in records:
-            now = live.get(record.id)
-            shown.append(
-                msgspec.structs.replace(
-                    record, status=now.status, last_update=now.last_update, position_id=now.position_id
-                )
-                if now
-                else record
-            )
-        return shown
+        return [live[record.id].fill_in(record) if record.id in live else record for record in records]
 
 
 async def _move_files(call: Call, old: Device, unique_id: str) -> None:

@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-import msgspec
 import trio
 from quart import websocket
 
@@ -216,12 +215,7 @@ class LiveUpdates:
         message: dict[str, object] = {}
         rows = await self._context.devices.get_many(devices)
         shown = [
-            msgspec.structs.replace(
-                rows[live.device_id].record,
-                status=live.status,
-                last_update=live.last_update,
-                position_id=live.position_id,
-            )
+            live.fill_in(rows[live.device_id].record)
             for live in devices.values()
             # Checked here again: the right to see it may have ended while the rows were read.
             if live.device_id in rows and live.device_id in self._visible_ids
