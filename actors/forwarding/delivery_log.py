@@ -30,9 +30,9 @@ class DeliveryLog:
         self._dropped: dict[DropReason, int] = {}
         self._next_line: dict[DropReason, float] = {}
 
-    def delivered(self, count: int = 1) -> None:
-        """Count delivered messages."""
-        FORWARDED.value += count
+    def delivered(self) -> None:
+        """Count a delivered message."""
+        FORWARDED.value += 1
         if self._failing:
             self._failing = False
             self._log.info("forwarding to %s works again", self._name)

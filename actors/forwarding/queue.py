@@ -75,9 +75,9 @@ class ForwardQueue:
         self._sending += 1
         return self._remove_first(self._parts[part])
 
-    def settled(self, messages: int = 1) -> None:
-        """Count messages that were taken as delivered or given up."""
-        self._sending -= messages
+    def settled(self) -> None:
+        """Count a message that was taken as delivered or given up."""
+        self._sending -= 1
 
     def _remove_first(self, part: deque[ForwardMessage]) -> ForwardMessage:
         message = part.popleft()

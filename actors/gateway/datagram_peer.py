@@ -39,15 +39,7 @@ class DatagramPeer(PeerSocket):
         guard: PortGuard,
         on_close: Callable[["DatagramPeer"], None],
     ) -> None:
-        """Take the socket of the listener.
-
-        Args:
-            listening: sends the answers; not closed here.
-            address: of the peer.
-            name: of the protocol.
-            guard: the limits of the port.
-            on_close: called once, at the end.
-        """
+        """`listening`, the socket of the listener, sends the answers; `name` is that of the protocol."""
         super().__init__(str(address[0]), guard, on_close)
         self._socket = listening
         self.address = address

@@ -26,14 +26,7 @@ class Deadlines:
         """A whole message came since the last check. Set by the connection: no message reads the clock."""
 
     def check(self, now: float, *, backlog: int, is_identified: bool, is_uploading: bool) -> str:
-        """Return why the connection is to be closed, or an empty string.
-
-        Args:
-            now: the present time.
-            backlog: bytes that were not sent yet.
-            is_identified: whether a device has logged in.
-            is_uploading: whether an upload is in progress.
-        """
+        """Return why the connection is to be closed, or an empty string; `backlog`: bytes not sent yet."""
         if self.is_active:
             self.is_active = False
             self._active_at = now

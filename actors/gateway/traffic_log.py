@@ -23,11 +23,6 @@ class TrafficLog:
         self._held: dict[Ref[ConnectionMessage], DeviceTraffic] = {}
 
     @property
-    def held(self) -> int:
-        """Number of connections whose first bytes are held."""
-        return len(self._held)
-
-    @property
     def is_followed(self) -> bool:
         """Whether anybody follows."""
         return self.topic is not None and self.topic.is_followed

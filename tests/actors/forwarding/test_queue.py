@@ -41,5 +41,6 @@ def test_it_holds_the_newest_and_gives_each_part_in_order(parts, most, most_byte
                 model.remove(expected)
                 taken += 1
         assert len(queue) == len(model) + taken
-    queue.settled(taken)
+    for _ in range(taken):
+        queue.settled()
     assert len(queue) == len(model)

@@ -804,7 +804,7 @@ class TestTraffic:
             peer.socket.send(peer.terminal.register())
             await time.settle()
             assert traffic.topic.statistics().published == 0
-            assert traffic.held == 0
+            assert not traffic._held
 
 
 async def test_refused_frames_of_a_peer_fill_no_log(line, time, caplog, make_device):
