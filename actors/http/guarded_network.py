@@ -11,6 +11,9 @@ import trio
 from motorpool.actors.http.address_guard import AddressGuard
 from motorpool.actors.http.errors import Cause, Unreachable, is_tls, root_cause
 
+COMPARED_BYTES = 256
+"""Of the end of what was received, to tell whether more came than an answer."""
+
 
 @dataclass
 class Progress:
@@ -22,8 +25,15 @@ class Progress:
     """Whether it uses a connection of an earlier request."""
     address: str = ""
     """The IP address that it was written to."""
-    has_answer: bool = False
-    """Whether a byte was received since then."""
+    received: bytes = b""
+    """The last bytes that were received since then."""
+
+    def is_end(self, content: bytes | bytearray, *, is_chunked: bool) -> bool:
+        """Whether nothing was received after an answer with this content."""
+        if is_chunked or not content:
+            return self.received.endswith((b"\n\r\n", b"\n\n"))
+        size = min(len(self.received), len(content))
+        return self.received[-size:] == content[-size:]
 
 
 PROGRESS: ContextVar[Progress] = ContextVar("PROGRESS")
@@ -41,6 +51,8 @@ class GuardedStream(httpcore.AsyncNetworkStream):
         self._failure: Unreachable | None = None
         self._stream: httpcore.AsyncNetworkStream
         self._began = 0.0
+        self.is_spent = False
+        """Whether the pool is to close it instead of using it again."""
 
     async def connect(self, seconds: float | None) -> None:
         """Connect to the next address that accepts it. Raises Unreachable."""
@@ -89,8 +101,8 @@ class GuardedStream(httpcore.AsyncNetworkStream):
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Return what comes next, empty at the end."""
         data = await self._stream.read(max_bytes, timeout)
-        if data:
-            PROGRESS.get().has_answer = True
+        progress = PROGRESS.get()
+        progress.received = (progress.received + data)[-COMPARED_BYTES:]
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -103,8 +115,8 @@ class GuardedStream(httpcore.AsyncNetworkStream):
         await self._stream.aclose()
 
     def get_extra_info(self, info: str) -> object:
-        """Return what httpcore asks, such as "is_readable"."""
-        return self._stream.get_extra_info(info)
+        """Return what httpcore asks; an idle connection that "is_readable" is closed."""
+        return (self.is_spent and info == "is_readable") or self._stream.get_extra_info(info)
 
 
 class GuardedNetwork(httpcore.AsyncNetworkBackend):

@@ -96,7 +96,7 @@ class HttpSession:
                         )
                     except _BROKEN:
                         # The server may close a connection that is kept at any time.
-                        if not progress.is_kept or progress.has_answer:
+                        if not progress.is_kept or progress.received:
                             raise
                     async with self._new_pool(0.0) as pool:
                         return await self._exchange(pool, request, progress, max_bytes, truncate=truncate)
@@ -126,7 +126,7 @@ class HttpSession:
         )
         response = await pool.handle_async_request(sent)
         try:
-            if not progress.has_answer:
+            if not progress.received:
                 raise httpcore.RemoteProtocolError("this came with the answer to the request before")
             headers = httpx.Headers(response.headers)
             # Compression was not requested, and a small response could expand to any size.
@@ -139,6 +139,9 @@ class HttpSession:
                     if len(content) > max_bytes:
                         # Breaking out of the loop would leave its generators open; cancelling ends them.
                         reading.cancel()
+            if not progress.is_end(content, is_chunked="transfer-encoding" in headers):
+                # What came with it would be taken for the answer to the next request.
+                response.extensions["network_stream"].is_spent = True
             if len(content) > max_bytes and not truncate:
                 raise DeliveryRefused(f"{url.host} answered more than {max_bytes} bytes")
         finally:

@@ -133,6 +133,38 @@ async def test_what_came_before_a_request_is_no_answer_to_it(serving):
     assert [content for _, content in server.requests] == [b"1", b"2", b"2"]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        OK + b"<html>",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\nand more",
+    ],
+)
+async def test_a_connection_with_more_than_an_answer_is_not_used_again(serving, answer):
+    server = await serving(answer, answer, OK)
+    async with connection(server.url) as posting:
+        statuses = [await posting.post(content, seconds=60) for content in (b"1", b"2", b"3")]
+    assert (statuses[2], server.connections) == (204, 3)
+    assert [content for _, content in server.requests] == [b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\n" + b"x" * 300,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\nContent-Length: 0\n\n",
+    ],
+)
+async def test_a_connection_is_used_again_after_any_content(serving, answer):
+    server = await serving(answer, answer, OK)
+    async with connection(server.url) as posting:
+        assert [await posting.post(content, seconds=60) for content in (b"1", b"2", b"3")] == [200, 200, 204]
+    assert server.connections == 1
+
+
 async def test_a_connection_that_was_closed_while_idle_is_not_used(serving):
     server = await serving(LAST, OK)
     async with connection(server.url) as posting:
