@@ -55,7 +55,8 @@ def test_a_frame_is_escaped_and_checked():
 @settings(max_examples=100)
 @given(
     st.sampled_from([OLD, NEW]),
-    st.integers(0, 0xFFFF),
+    # Ids 0x55… are those of locks, whose header is another one.
+    st.integers(0, 0xFFFF).filter(lambda message_id: message_id >> 8 != 0x55),
     st.integers(0, 0xFFFF),
     st.binary(max_size=1023),
     st.sampled_from([(0, 0), (1, 1), (9, 3), (65535, 65535)]),
