@@ -11,10 +11,10 @@ from motorpool.actors.accounts.user_rights import may_log_in, may_read_reports
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.reports.columns import WORKBOOKS
-from motorpool.actors.reports.render import TooManyRows, render
+from motorpool.actors.reports.render import render
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer
-from motorpool.actors.reports.workbook import TooManySheets
+from motorpool.actors.reports.workbook import WorkbookTooLarge
 from motorpool.actors.work.polling import PollingActor
 from motorpool.runtime import Kind
 from motorpool.storage.accounts import server, users
@@ -119,7 +119,7 @@ class ReportMailer(PollingActor[ReportMailRequested]):
         try:
             with trio.fail_after(RENDER_SECONDS):
                 content = await self._content(sources, viewer, mailed)
-        except (TooManyRows, TooManySheets) as error:
+        except WorkbookTooLarge as error:
             text = f"The report {title} was not made: {error}.\n"
         except trio.TooSlowError:
             text = f"The report {title} was not made: it takes too long. Ask for a shorter span.\n"

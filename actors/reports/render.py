@@ -14,24 +14,6 @@ from motorpool.storage.devices import groups
 from motorpool.storage.records import Device
 
 
-class TooManyRows(Exception):
-    """The report has more rows than a workbook may have."""
-
-
-class RowCount:
-    """Counts the rows of a workbook, which may have `most`; 0: any number."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._count = 0
-
-    def add(self, count: int) -> None:
-        """Count rows. Raises TooManyRows if there are too many."""
-        self._count += count
-        if self._most and self._count > self._most:
-            raise TooManyRows(f"the report has more than {self._most} rows; ask for a shorter span")
-
-
 async def render(
     reports: Sequence[Report], sources: Sources, viewer: Viewer, query: ReportQuery, *, most_rows: int = 0
 ) -> IO[bytes]:
@@ -41,19 +23,17 @@ async def render(
     0 is no limit.
 
     Raises:
-        TooManyRows: there are more.
-        TooManySheets: too many devices have rows.
+        WorkbookTooLarge: there are more, or too many devices have rows.
     """
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     done = False
     try:
         with tempfile.TemporaryDirectory(prefix="motorpool-report-") as folder:
             now = sources.system.clock.now()
-            writer = WorkbookWriter(file, folder, viewer.preferences, now)
+            writer = WorkbookWriter(file, folder, viewer.preferences, now, most_rows)
             try:
-                counted, named = RowCount(most_rows), len(reports) > 1
                 for report in reports:
-                    await _write(writer, report, sources, viewer, query, named=named, counted=counted)
+                    await _write(writer, report, sources, viewer, query, named=len(reports) > 1)
                 await sources.in_thread(writer.close)
                 done = True
             finally:
@@ -74,7 +54,6 @@ async def _write(
     query: ReportQuery,
     *,
     named: bool,
-    counted: RowCount,
 ) -> None:
     """Write the sheets of a report; `named` says whether their names begin with its title."""
     present: int | None = None
@@ -82,7 +61,6 @@ async def _write(
         async for device, items in batches:
             if not items:
                 continue
-            counted.add(len(items))
             if present is None or (report.by_device and device.id != present):
                 present = device.id
                 header = await _header(report, sources, viewer, query, device if report.by_device else None)

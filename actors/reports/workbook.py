@@ -32,8 +32,8 @@ Writer = Callable[[int, int, Any], object]
 """Writes a value into a row and a column of the present sheet."""
 
 
-class TooManySheets(Exception):
-    """More devices have rows than a workbook may have sheets."""
+class WorkbookTooLarge(Exception):
+    """There are more rows than a workbook may have, or more devices with rows than it may have sheets."""
 
 
 class WorkbookWriter:
@@ -44,6 +44,7 @@ class WorkbookWriter:
         folder: for temporary files; the caller deletes it.
         preferences: the user's time zone and units.
         created: stands in the workbook's properties.
+        most_rows: limits the rows of all sheets together; 0: any number.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class WorkbookWriter:
         folder: str,
         preferences: Preferences,
         created: datetime,
+        most_rows: int = 0,
     ) -> None:
         # No cell is ever read as a formula, a number or a link: texts may come from devices.
         options = {
@@ -77,15 +79,17 @@ class WorkbookWriter:
         self._columns: Sequence[Column] = ()
         self._row = 0
         self._links = 0
+        self._most_rows = most_rows
+        self._rows = 0
 
     def begin_sheet(self, title: str, header: Sequence[tuple[str, str]], columns: Sequence[Column]) -> None:
         """Begin a sheet: lines of a label and a text, then the titles of the columns.
 
         Raises:
-            TooManySheets: there are MAX_SHEETS already.
+            WorkbookTooLarge: there are MAX_SHEETS already.
         """
         if len(self._names) >= MAX_SHEETS:
-            raise TooManySheets(f"a workbook has at most {MAX_SHEETS} sheets: choose fewer devices")
+            raise WorkbookTooLarge(f"a workbook has at most {MAX_SHEETS} sheets: choose fewer devices")
         self._title, self._header, self._columns = title, header, columns
         self._sheet = sheet = self._workbook.add_worksheet(safe_name(title, self._names))
         self._names.add(sheet.get_name().casefold())
@@ -102,7 +106,14 @@ class WorkbookWriter:
         self._links = 0
 
     def add_rows(self, rows: Sequence[Any]) -> None:
-        """Add rows to the present sheet; where it is full, go on in one named "… (2)"."""
+        """Add rows to the present sheet; where it is full, go on in one named "… (2)".
+
+        Raises:
+            WorkbookTooLarge: there are more rows than `most_rows`, or more sheets than MAX_SHEETS.
+        """
+        self._rows += len(rows)
+        if self._most_rows and self._rows > self._most_rows:
+            raise WorkbookTooLarge(f"the report has more than {self._most_rows} rows; ask for a shorter span")
         cells = [
             (index, column.value, self._writer(column.form)) for index, column in enumerate(self._columns)
         ]

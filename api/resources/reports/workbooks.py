@@ -9,9 +9,9 @@ from quart import Response
 from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.limits import TooManyRunning
 from motorpool.actors.reports.mailer import REPORT_MAILER, XLSX, MailedReport, ReportMailRequested
-from motorpool.actors.reports.render import TooManyRows, render
+from motorpool.actors.reports.render import render
 from motorpool.actors.reports.sources import ReportQuery
-from motorpool.actors.reports.workbook import TooManySheets
+from motorpool.actors.reports.workbook import WorkbookTooLarge
 from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
@@ -81,7 +81,7 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
                 query,
                 most_rows=call.context.settings.reports.most_rows,
             )
-    except (TooManyRows, TooManySheets) as error:
+    except WorkbookTooLarge as error:
         raise BadRequest(str(error)) from None
     except TooManyRunning:
         raise TooManyRequests("other workbooks are being made for the user", RETRY_SECONDS) from None
