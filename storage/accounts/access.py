@@ -5,7 +5,7 @@ three levels: the linked one, its children and its grandchildren. Here is the on
 of `actors/accounts/access.py` mirrors it in memory, and tests compare the two.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from motorpool.storage.accounts.links import LinkType
@@ -91,17 +91,6 @@ async def device_ids(q: Queries, user_id: int) -> set[int]:
 async def group_ids(q: Queries, user_id: int) -> set[int]:
     """Return the groups that the user sees."""
     return {row[0] for row in await q.fetch(_GROUPS.format("$1"), user_id)}
-
-
-async def visible_devices(q: Queries, user_id: int, ids: Iterable[int]) -> set[int]:
-    """Return which of the devices the user sees."""
-    condition = devices_of_user(user_id)
-    rows = await q.fetch(
-        f"select id from devices where id = any($1::bigint[]) and {condition.numbered(2)}",  # noqa: S608 - constants
-        list(ids),
-        *condition.args,
-    )
-    return {row[0] for row in rows}
 
 
 async def users_of_devices(q: Queries, device_ids: Sequence[int]) -> list[tuple[int, int]]:
