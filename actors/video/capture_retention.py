@@ -57,7 +57,8 @@ class CaptureRetention(Actor[Never]):
 
     async def run(self) -> None:
         """Repair, then look and check in a loop."""
-        await self._repair()
+        for name in await trio.to_thread.run_sync(repair_all, self._store):
+            self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
         check_at = trio.current_time()
         while True:
             await self._settle()
@@ -66,10 +67,6 @@ class CaptureRetention(Actor[Never]):
                 if self._quota_bytes or self._days:
                     await self._check()
             await trio.sleep(self._look_seconds)
-
-    async def _repair(self) -> None:
-        for name in await trio.to_thread.run_sync(repair_all, self._store):
-            self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
 
     async def _settle(self) -> None:
         """End the captures that no server makes any more, by what their files hold."""

@@ -92,7 +92,7 @@ class Rule:
             return False
         if self.year_days:
             of_year = day.timetuple().tm_yday
-            if not {of_year, of_year - _year_length(day.year) - 1} & set(self.year_days):
+            if not {of_year, of_year - 366 - calendar.isleap(day.year)} & set(self.year_days):
                 return False
         return not self.weeks or bool(self._week_numbers(day) & set(self.weeks))
 
@@ -104,7 +104,7 @@ class Rule:
         if self.frequency == "MONTHLY" or self.months:
             position, length = day.day, calendar.monthrange(day.year, day.month)[1]
         else:
-            position, length = day.timetuple().tm_yday, _year_length(day.year)
+            position, length = day.timetuple().tm_yday, 365 + calendar.isleap(day.year)
         return ordinal in {(position - 1) // 7 + 1, -((length - position) // 7) - 1}
 
     def _week_numbers(self, day: date) -> set[int]:
@@ -112,11 +112,7 @@ class Rule:
         fourth = day.toordinal() - (day.weekday() - self.week_start) % 7 + 3
         middle = date.fromordinal(fourth)
         position = middle.timetuple().tm_yday
-        return {(position - 1) // 7 + 1, -((_year_length(middle.year) - position) // 7) - 1}
-
-
-def _year_length(year: int) -> int:
-    return 366 if calendar.isleap(year) else 365
+        return {(position - 1) // 7 + 1, -(((365 + calendar.isleap(middle.year)) - position) // 7) - 1}
 
 
 _PART = re.compile(r"([A-Z-]+)=([^=;]+)")

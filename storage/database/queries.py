@@ -1,7 +1,7 @@
 """What the functions of this package query: a database, or one transaction on it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, ItemsView, Iterator, KeysView
+from collections.abc import AsyncGenerator, ItemsView, Iterable, Iterator, KeysView
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -130,3 +130,8 @@ class _SingleChunk:
         if chunk is None:
             raise StopAsyncIteration
         return chunk
+
+
+def columns(rows: Iterable[Iterable[object]]) -> list[list[object]]:
+    """Return rows, at least one, as the columns that `unnest` takes."""
+    return [list(column) for column in zip(*rows, strict=True)]

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.queries import Queries, columns
 from motorpool.storage.deliveries.outbox import TICKETS
 
 NEVER = 2**31 - 1
@@ -132,11 +132,9 @@ async def record_delivered(
 
     Messages that waited because of `closed_failures` consecutive failures become due.
     """
-    columns = zip(
-        *((row_id, *msgspec.structs.astuple(attempt)) for row_id, attempt in delivered), strict=True
-    )
+    rows = ((row_id, *msgspec.structs.astuple(attempt)) for row_id, attempt in delivered)
     latest = max(attempt.time for _, attempt in delivered)
-    await q.execute(_SENT, *map(list, columns), closed_failures, latest)
+    await q.execute(_SENT, *columns(rows), closed_failures, latest)
 
 
 async def remove_delivered(q: Queries, row_ids: Sequence[int]) -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from motorpool.storage.accounts import access
 from motorpool.storage.database import nodes
-from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.queries import Queries, columns
 from motorpool.storage.devices import commands
 from motorpool.storage.records import ScheduledCommandRun
 
@@ -189,15 +189,10 @@ async def create_runs(
     and edges of inactive ones create no records. Steps of the opposite phase that still wait are skipped as
     superseded, whether or not this phase has steps or devices of its own. Must run in a transaction.
     """
-    rows = await q.fetch(
-        _FIRE,
-        [each.schedule_id for each in firings],
-        [each.calendar_id for each in firings],
-        [each.at for each in firings],
-        [each.phase for each in firings],
-        [each.steps for each in firings],
-        [each.user_id or None for each in firings],
-    )
+    if not firings:
+        return []
+    asked = ((*msgspec.structs.astuple(each)[:-1], each.user_id or None) for each in firings)
+    rows = await q.fetch(_FIRE, *columns(asked))
     made = [row for row in rows if row[0] is not None]
     running = {row[1] for row in made if row[6] == 0 and row[5] >= now - MISSED_AFTER}
     if running:

@@ -7,7 +7,7 @@ import msgspec
 
 from motorpool.storage.database import nodes
 from motorpool.storage.database.database import Database
-from motorpool.storage.database.queries import Queries, Row
+from motorpool.storage.database.queries import Queries, Row, columns
 from motorpool.storage.devices import commands
 from motorpool.storage.records import QueuedCommand, ScheduledCommandRun
 
@@ -147,14 +147,7 @@ async def store_outcomes(q: Queries, outcomes: Sequence[Outcome], now: datetime)
     A queued step was already updated by `queue_step`. Its row is locked nevertheless, because
     `schedule_next_steps` reads it next.
     """
-    await q.execute(
-        _SETTLE,
-        [each.run_id for each in outcomes],
-        [each.status for each in outcomes],
-        [each.reason for each in outcomes],
-        [each.detail for each in outcomes],
-        now,
-    )
+    await q.execute(_SETTLE, *columns(map(msgspec.structs.astuple, outcomes)), now)
 
 
 async def schedule_next_steps(q: Queries, run_ids: Sequence[int]) -> list[DelayedStep]:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 import msgspec
 
 from motorpool.storage.database import nodes
-from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.queries import Queries, columns
 
 CaptureStatus = Literal["RECORDING", "COMPLETE", "FAILED"]
 
@@ -183,22 +183,15 @@ async def abandoned(q: Queries, node: int) -> list[CaptureRecord]:
 
 
 async def save(q: Queries, changes: Sequence[CaptureChange]) -> frozenset[str]:
-    """Write what has changed of captures that are recording; the first end of each counts.
+    """Write these changes, one at least, of captures that are recording; the first end of each counts.
 
     Return the ids of those whose row was locked, of which nothing was written.
     """
-    spans = [change.span or (None, None) for change in changes]
-    saved = await q.fetch(
-        _SAVE,
-        [change.id for change in changes],
-        [change.size for change in changes],
-        [first for first, _ in spans],
-        [last for _, last in spans],
-        [change.status for change in changes],
-        [change.completed_at for change in changes],
-        [change.reason for change in changes],
-        [change.interrupted for change in changes],
+    rows = (
+        (each.id, each.size, *(each.span or (None, None)), *msgspec.structs.astuple(each)[3:])
+        for each in changes
     )
+    saved = await q.fetch(_SAVE, *columns(rows))
     left = {change.id for change in changes} - {row[0] for row in saved}
     if not left:
         return frozenset()
