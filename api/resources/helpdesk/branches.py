@@ -1,15 +1,10 @@
 """Branches of companies (docs/helpdesk.md#branches-teams-and-contacts)."""
 
-from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource
-from motorpool.api.engine.resource_operations import add_resource_operations
-from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy
+from motorpool.api.resources.helpdesk.company_policy import CompanyPolicy, company_resource
 from motorpool.storage import plain_tables
 from motorpool.storage.helpdesk import company_tables
 from motorpool.storage.helpdesk.helpdesk_records import Branch
 from motorpool.storage.helpdesk.zone_pauses import BRANCH_ZONE
-
-OPERATIONS = Operations("branches")
 
 
 class BranchPolicy(CompanyPolicy[Branch]):
@@ -20,10 +15,8 @@ class BranchPolicy(CompanyPolicy[Branch]):
     audited_attributes = (BRANCH_ZONE,)
 
 
-BRANCHES = Resource(
-    name="branch",
-    path="branches",
-    policy=BranchPolicy(company_tables.BRANCHES, accessed={BRANCH_ZONE: plain_tables.GEOFENCES}),
-    parameters=COMPANY_PARAMETERS,
+BRANCHES, OPERATIONS = company_resource(
+    "branch",
+    "branches",
+    BranchPolicy(company_tables.BRANCHES, accessed={BRANCH_ZONE: plain_tables.GEOFENCES}),
 )
-add_resource_operations(BRANCHES, OPERATIONS)

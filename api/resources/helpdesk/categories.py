@@ -1,13 +1,10 @@
 """Categories of tickets, which are a tree (docs/helpdesk.md#categories)."""
 
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource
-from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import (
-    COMPANY_PARAMETERS,
     CompanyPolicy,
+    company_resource,
     reference_of,
     require_access,
 )
@@ -16,8 +13,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import company_tables, configuration_uses
 from motorpool.storage.helpdesk.helpdesk_records import TicketCategory
 from motorpool.storage.helpdesk.zone_pauses import BRANCH, CATEGORY_ZONE
-
-OPERATIONS = Operations("ticketcategories")
 
 
 class CategoryPolicy(CompanyPolicy[TicketCategory]):
@@ -43,10 +38,10 @@ class CategoryPolicy(CompanyPolicy[TicketCategory]):
         return new
 
 
-CATEGORIES = Resource(
-    name="ticketCategory",
-    path="ticketcategories",
-    policy=CategoryPolicy(
+CATEGORIES, OPERATIONS = company_resource(
+    "ticketCategory",
+    "ticketcategories",
+    CategoryPolicy(
         company_tables.CATEGORIES,
         own={
             "parent_id": company_tables.CATEGORIES,
@@ -54,6 +49,4 @@ CATEGORIES = Resource(
             "priority_id": company_tables.PRIORITIES,
         },
     ),
-    parameters=COMPANY_PARAMETERS,
 )
-add_resource_operations(CATEGORIES, OPERATIONS)

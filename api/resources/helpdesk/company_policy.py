@@ -2,15 +2,18 @@
 (docs/helpdesk.md).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
 
+from motorpool.actors.messages.changes import Change
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
-from motorpool.api.engine.resource import id_of, spaced
+from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.resource import Resource, id_of, spaced
+from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.api.resources.helpdesk.caller_membership import (
@@ -30,8 +33,6 @@ from motorpool.storage.helpdesk.configuration_uses import Cleared, Counted
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-COMPANY_PARAMETERS = COMMON_PARAMETERS | {"company_id"}
-"""What the lists of all that belongs to a company take."""
 MAX_REFERENCE = 2**63 - 1
 MAX_ATTRIBUTES_BYTES = 65_536
 """Longest JSON of the attributes of a record."""
@@ -172,6 +173,22 @@ class CompanyPolicy(LinkedPolicy[R]):
         if used:
             what = f"{self.counted.removesuffix('_id')} {number}"
             raise BadRequest(f"{what} is used by {used} ticket{'s' * (used != 1)}; {advice}")
+
+
+def company_resource(
+    name: str,
+    path: str,
+    policy: CompanyPolicy[Any],
+    *,
+    parameters: frozenset[str] = frozenset(),
+    change: Callable[..., Change] | None = None,
+) -> tuple[Resource[Any], Operations]:
+    """Return a resource of companies, whose lists take `companyId` and `parameters`, and its operations."""
+    taken = COMMON_PARAMETERS | {"company_id"} | parameters
+    resource = Resource(name=name, path=path, policy=policy, parameters=taken, change=change)
+    operations = Operations(path)
+    add_resource_operations(resource, operations)
+    return resource, operations
 
 
 def company_of(record: msgspec.Struct) -> int:

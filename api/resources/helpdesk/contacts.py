@@ -4,11 +4,8 @@
 
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import ListParameters
-from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource
-from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
+from motorpool.api.resources.helpdesk.company_policy import CompanyPolicy, company_resource, narrowed
 from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.codecs.calendars.time_zones import find_zone
 from motorpool.storage import plain_tables
@@ -18,8 +15,6 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.helpdesk import companies, company_tables
 from motorpool.storage.helpdesk.helpdesk_records import Contact
-
-OPERATIONS = Operations("contacts")
 
 
 class ContactPolicy(CompanyPolicy[Contact]):
@@ -62,10 +57,6 @@ class ContactPolicy(CompanyPolicy[Contact]):
         return new
 
 
-CONTACTS = Resource(
-    name="contact",
-    path="contacts",
-    policy=ContactPolicy(),
-    parameters=COMPANY_PARAMETERS | {"branch_id", "unique_id"},
+CONTACTS, OPERATIONS = company_resource(
+    "contact", "contacts", ContactPolicy(), parameters=frozenset({"branch_id", "unique_id"})
 )
-add_resource_operations(CONTACTS, OPERATIONS)

@@ -4,13 +4,10 @@ from motorpool.actors.helpdesk.business_calendars import HOLIDAYS
 from motorpool.actors.helpdesk.escalation import ESCALATE_PRIORITY, ESCALATE_TEAM
 from motorpool.actors.messages.changes import TicketPriorityChanged
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource
-from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.company_policy import (
-    COMPANY_PARAMETERS,
     CompanyPolicy,
+    company_resource,
     reference_of,
     whole_number,
 )
@@ -18,8 +15,6 @@ from motorpool.storage import plain_tables
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import company_tables, configuration_uses, ticket_setups
 from motorpool.storage.helpdesk.helpdesk_records import TicketPriority
-
-OPERATIONS = Operations("ticketpriorities")
 
 MAX_MINUTES = 525_600
 """A year."""
@@ -72,11 +67,6 @@ class PriorityPolicy(CompanyPolicy[TicketPriority]):
         await configuration_uses.forget_escalation(transaction, old.company_id, ESCALATE_PRIORITY, old.id)
 
 
-PRIORITIES = Resource(
-    name="ticketPriority",
-    path="ticketpriorities",
-    change=TicketPriorityChanged,
-    policy=PriorityPolicy(),
-    parameters=COMPANY_PARAMETERS,
+PRIORITIES, OPERATIONS = company_resource(
+    "ticketPriority", "ticketpriorities", PriorityPolicy(), change=TicketPriorityChanged
 )
-add_resource_operations(PRIORITIES, OPERATIONS)

@@ -4,18 +4,13 @@ import msgspec
 
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import ListParameters
-from motorpool.api.engine.operations import Operations
-from motorpool.api.engine.resource import Resource
-from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy, narrowed
+from motorpool.api.resources.helpdesk.company_policy import CompanyPolicy, company_resource, narrowed
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.helpdesk import company_tables, configuration_uses
 from motorpool.storage.helpdesk.helpdesk_records import STATUS_KINDS, TicketStatus
-
-OPERATIONS = Operations("ticketstatuses")
 
 NEXT = "next"
 """The attribute that holds the statuses that may follow."""
@@ -78,10 +73,9 @@ class StatusPolicy(CompanyPolicy[TicketStatus]):
         call.warning = ", ".join(f"status {each} is final now" for each in final)
 
 
-STATUSES = Resource(
-    name="ticketStatus",
-    path="ticketstatuses",
-    policy=StatusPolicy(company_tables.STATUSES, required=("kind",)),
-    parameters=COMPANY_PARAMETERS | {"kind"},
+STATUSES, OPERATIONS = company_resource(
+    "ticketStatus",
+    "ticketstatuses",
+    StatusPolicy(company_tables.STATUSES, required=("kind",)),
+    parameters=frozenset({"kind"}),
 )
-add_resource_operations(STATUSES, OPERATIONS)

@@ -6,20 +6,17 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.helpdesk.escalation import ESCALATE_TEAM
 from motorpool.api.auth.rights import LINK
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.operations import NO_CONTENT, Operations
-from motorpool.api.engine.resource import Resource
-from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
+from motorpool.api.engine.operations import NO_CONTENT
+from motorpool.api.engine.resource_operations import fetch_readable
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
-from motorpool.api.resources.helpdesk.company_policy import COMPANY_PARAMETERS, CompanyPolicy
+from motorpool.api.resources.helpdesk.company_policy import CompanyPolicy, company_resource
 from motorpool.api.resources.helpdesk.memberships import change_links, managed
 from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.storage.accounts import links, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import company_tables, configuration_uses, teams
 from motorpool.storage.helpdesk.helpdesk_records import Team, TeamMember
-
-OPERATIONS = Operations("teams")
 
 
 class TeamPolicy(CompanyPolicy[Team]):
@@ -35,13 +32,7 @@ class TeamPolicy(CompanyPolicy[Team]):
         await configuration_uses.forget_escalation(transaction, old.company_id, ESCALATE_TEAM, old.id)
 
 
-TEAMS = Resource(
-    name="team",
-    path="teams",
-    policy=TeamPolicy(company_tables.TEAMS),
-    parameters=COMPANY_PARAMETERS,
-)
-add_resource_operations(TEAMS, OPERATIONS)
+TEAMS, OPERATIONS = company_resource("team", "teams", TeamPolicy(company_tables.TEAMS))
 
 
 @OPERATIONS.operation("GET", "/teams/{id}/members", answer=list[TeamMember], errors=(400,))
