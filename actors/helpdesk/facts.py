@@ -192,10 +192,6 @@ class Outcome(msgspec.Struct, frozen=True):
     breaches: tuple[Breach, ...] = ()
     notices: tuple[Notice, ...] = ()
 
-    def __bool__(self) -> bool:
-        """Whether anything was changed that has a place in the history."""
-        return bool(self.entries)
-
 
 class Change(NamedTuple):
     """The ticket before and after a change; a new ticket has no facts."""

@@ -40,7 +40,7 @@ def test_a_comment_finds_an_edited_target_and_the_recalculation_after_it_nothing
     expected = [("resolutionDue", "priority", 7200, "2026-10-12T11:00:00Z")]
     assert recalculations(desk) == expected
     assert desk.ticket.resolution_due == world.START + 3 * HOUR
-    assert not desk.keep(settle(desk.facts, desk.now, reason="calendar"))
+    assert not desk.keep(settle(desk.facts, desk.now, reason="calendar")).entries
     assert recalculations(desk) == expected
 
 
@@ -48,7 +48,7 @@ def test_a_ticket_that_is_reopened_has_the_target_of_now():
     desk = world.Desk(priority_id=world.SLOW)
     desk.do(transition, status_id=world.RESOLVED, after=2 * HOUR)
     edit_priority(desk, resolution_minutes=60)
-    assert not desk.keep(settle(desk.facts, desk.now))
+    assert not desk.keep(settle(desk.facts, desk.now)).entries
     desk.do(transition, status_id=world.OPEN, after=HOUR)
     assert recalculations(desk) == [("resolutionDue", "priority", 7200, "2026-10-12T12:00:00Z")]
     assert not desk.ticket.resolution_breached
@@ -77,4 +77,4 @@ def test_an_edited_calendar_is_found_during_a_pause():
     desk.keep(settle(desk.facts, desk.now, reason="calendar"))
     # All ten hours count by the new calendar; by the old one five had been used.
     assert recalculations(desk) == [("resolutionDue", "calendar", 5 * 3600, None)]
-    assert not desk.keep(settle(desk.facts, desk.now + HOUR, reason="calendar"))
+    assert not desk.keep(settle(desk.facts, desk.now + HOUR, reason="calendar")).entries

@@ -78,9 +78,9 @@ def test_the_resolution_stands_and_the_first_response_runs():
     assert not outcome.messages
     assert (desk.ticket.first_response_due, desk.ticket.resolution_due) == (responds, None)
     assert not desk.ticket.sla_paused
-    assert not leave(desk, after=MINUTE)
+    assert not leave(desk, after=MINUTE).entries
     assert come_back(desk, after=4 * MINUTE).entries[0].type == "slaResumed"
-    assert not come_back(desk, after=MINUTE)
+    assert not come_back(desk, after=MINUTE).entries
     assert desk.ticket.resolution_due == due + 5 * MINUTE
     assert [(pause.reason, pause.status_id) for pause in desk.facts.pauses] == [("outsideZone", 0)]
 
@@ -97,7 +97,7 @@ def test_it_goes_on_through_a_pending_status_and_ends_when_the_ticket_is_done():
     leave(desk)
     outcome = desk.do(transition, status_id=world.RESOLVED, after=MINUTE)
     assert [entry.type for entry in outcome.entries] == ["statusChanged", "firstResponse", "slaResumed"]
-    assert not leave(desk)
+    assert not leave(desk).entries
     desk.do(transition, status_id=world.OPEN, after=MINUTE)
     assert desk.ticket.resolution_due == due + 5 * MINUTE
 
@@ -124,7 +124,7 @@ def test_a_ticket_has_a_number_of_these_pauses_at_most(monkeypatch):
     monkeypatch.setattr(zone_pause, "MAX_ZONE_PAUSES", 2)
     desk = world.Desk(priority_id=world.SLOW)
     for _ in range(2):
-        assert leave(desk, after=MINUTE)
-        assert come_back(desk, after=MINUTE)
-    assert not leave(desk, after=MINUTE)
+        assert leave(desk, after=MINUTE).entries
+        assert come_back(desk, after=MINUTE).entries
+    assert not leave(desk, after=MINUTE).entries
     assert desk.ticket.resolution_due is not None
