@@ -133,11 +133,12 @@ class BusinessCalendars:
         rows: Mapping[int, Versioned[CalendarRow]],
         now: datetime,
     ) -> _Kept:
-        opened, shut = (None if each is None else _source(each, rows) for each in (hours, holidays))
-        computed = BusinessTime(opened and opened.windows, shut and shut.windows, self._horizon)
+        (opened, events), (shut, others) = (
+            (None, 0) if each is None else _source(each, rows) for each in (hours, holidays)
+        )
+        computed = BusinessTime(opened, shut, self._horizon)
         computed.expand(now - PAST, now + self._horizon)
-        events = sum(each.events for each in (opened, shut) if each is not None)
-        return _Kept(computed, computed.size + WINDOWS_OF_EVENT * (1 + events))
+        return _Kept(computed, computed.size + WINDOWS_OF_EVENT * (1 + events + others))
 
 
 def holiday_calendar_of(priority: TicketPriority) -> int:
@@ -164,21 +165,17 @@ def _hours(number: int, state: CalendarState | None, of_company: Mapping[str, An
     return _Hours(number, state.version, str(zone_of(*chain)))
 
 
-class _Source(NamedTuple):
-    windows: WindowSource
-    events: int = 0
-
-
-def _source(hours: _Hours, rows: Mapping[int, Versioned[CalendarRow]]) -> _Source:
+def _source(hours: _Hours, rows: Mapping[int, Versioned[CalendarRow]]) -> tuple[WindowSource, int]:
+    """Return the windows of a calendar, and the number of its events."""
     row = rows.get(hours.calendar_id)
     if row is None:
-        return _Source(_never)
+        return _never, 0
     try:
         calendar = read_leniently(row.record)
     except CalendarError as error:
         _log.warning("calendar %d is never open: %s", hours.calendar_id, error)
-        return _Source(_never)
-    return _Source(calendar.uncached(zone_of({TIME_ZONE: hours.zone})), calendar.size)
+        return _never, 0
+    return calendar.uncached(zone_of({TIME_ZONE: hours.zone})), calendar.size
 
 
 def _never(start: datetime, end: datetime) -> tuple[()]:

@@ -80,7 +80,13 @@ async def write(
             ids = await store(transaction, [_row(change, sent) for change, sent in part], entries)
             stored |= {id(entry): number for (_, entry), number in zip(entries, ids, strict=True)}
     await _write_pauses(transaction, moved)
-    await _write_breaches(transaction, moved, at)
+    breaches = [
+        (outcome.ticket.company_id, outcome.ticket.id, breach.target, breach.due)
+        for _, outcome in moved
+        for breach in outcome.breaches
+    ]
+    if breaches:
+        await tickets.insert_breaches(transaction, breaches, at)
     await _enqueue(transaction, moved, wanted, webhooks, stored, at)
     if mails is not None:
         await mails.enqueue(
@@ -144,16 +150,6 @@ async def _write_pauses(transaction: Queries, changes: Sequence[Change]) -> None
         await tickets.close_pauses(transaction, ended)
     if begun:
         await tickets.insert_pauses(transaction, begun)
-
-
-async def _write_breaches(transaction: Queries, changes: Sequence[Change], now: datetime) -> None:
-    breaches = [
-        (outcome.ticket.company_id, outcome.ticket.id, breach.target, breach.due)
-        for _, outcome in changes
-        for breach in outcome.breaches
-    ]
-    if breaches:
-        await tickets.insert_breaches(transaction, breaches, now)
 
 
 async def _enqueue(

@@ -64,7 +64,7 @@ async def find(
 
 async def is_below(q: Queries, company_id: int, ticket_id: int, parent_id: int) -> bool:
     """Return whether `parent_id` lies below a ticket or is it; call it with the company's row locked."""
-    below: bool = await q.fetch_value(
+    below = await q.fetch_value(
         """
         with recursive above (id) as (
             select $3::bigint
@@ -78,4 +78,4 @@ async def is_below(q: Queries, company_id: int, ticket_id: int, parent_id: int) 
         ticket_id,
         parent_id,
     )
-    return below
+    return below is True
