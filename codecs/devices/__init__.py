@@ -1,4 +1,4 @@
-"""The device protocols; `base.py` describes how to add one.
+"""The device protocols; `base.py` is their contract.
 
 Every subclass of `DeviceCodec` with a name that is defined in a module of this folder, or in the module
 `codec` of a package here, is registered. A package without such a module is no protocol.

@@ -1,4 +1,4 @@
-"""The contract of a device codec, and what it takes to add one.
+"""The contract of a device codec.
 
 A codec is one peer's stream of bytes in both directions. It holds what the protocol needs between messages
 and nothing else: no socket, no clock, no device. The connection (`actors/gateway/device_connection.py`) feeds
@@ -21,19 +21,7 @@ it and sends what it returns:
   protocol's page says that it is dropped. A well-formed message that the codec does not know becomes
   `UnknownMessage`.
 
-To add a protocol:
-
-1. `codecs/devices/<name>/codec.py` (or `<name>.py` if that is all) with a subclass that has a `name` and
-   a `port`. Being there registers it and opens its port, unless `protocols` in the settings excludes it.
-2. `framed_codec.py: FramedCodec` is the usual base: it takes a framing from `framing/` and leaves
-   `read_frame` and `encode` to be written, with `commands` (`gps103.py` is an example). Fields through
-   `codecs/reader.py`, units and coordinates through `codecs/units.py`, cells and access points through
-   `network.py`, alarms through `attributes.py: add_alarms`, attributes of commands through
-   `command_values.py`; attribute names as in `attributes.py` and docs/protocols/common.md#attribute-keys.
-3. docs/protocols/<name>.md with the facts and their public sources.
-4. tests/vectors/<name>.txt: connections in hex or text and the reports they give, real captures first; and in
-   tests/codecs/test_every_codec.py the device's end in `PEERS`. That file then tests splitting, garbage,
-   bounded buffers, commands and refusals.
+ARCHITECTURE.md says what it takes to add one.
 """
 
 import abc

@@ -1,74 +1,71 @@
 """States and alarms: the bytes of a status block (docs/protocols/gt06.md#status)."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.gt06.record import Message, Record
 from motorpool.codecs.reader import ByteReader
 
-_ALARMS: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        0x01: "sos",
-        0x02: "powerCut",
-        0x03: "vibration",
-        0x04: "geofenceEnter",
-        0x05: "geofenceExit",
-        0x06: "overspeed",
-        0x09: "vibration",
-        0x0C: "tampering",
-        0x0E: "lowBattery",
-        0x0F: "lowBattery",
-        0x11: "powerOff",
-        0x13: "tampering",
-        0x14: "door",
-        0x18: "removing",
-        0x19: "lowBattery",
-        0x1A: "hardBraking",
-        0x1B: "hardCornering",
-        0x23: "fallDown",
-        0x25: "tampering",
-        0x26: "hardAcceleration",
-        0x27: "hardBraking",
-        0x28: "hardBraking",
-        0x29: "hardAcceleration",
-        0x2A: "hardCornering",
-        0x2B: "hardCornering",
-        0x2C: "accident",
-        0x2E: "hardCornering",
-        0x30: "jamming",
-        0x32: "tampering",
-        0x33: "lock",
-        0x34: "unlock",
-        0x53: "fuelLeak",
-        0x5B: "temperature",
-        0x5C: "temperature",
-        0xC9: "idle",
-        0xF0: "hardAcceleration",
-        0xF1: "hardBraking",
-        0xF2: "accident",
-        0x0107: "jamming",
-        0x010B: "jamming",
-    }
-)
+_ALARMS: Final[Mapping[int, str]] = {
+    0x01: "sos",
+    0x02: "powerCut",
+    0x03: "vibration",
+    0x04: "geofenceEnter",
+    0x05: "geofenceExit",
+    0x06: "overspeed",
+    0x09: "vibration",
+    0x0C: "tampering",
+    0x0E: "lowBattery",
+    0x0F: "lowBattery",
+    0x11: "powerOff",
+    0x13: "tampering",
+    0x14: "door",
+    0x18: "removing",
+    0x19: "lowBattery",
+    0x1A: "hardBraking",
+    0x1B: "hardCornering",
+    0x23: "fallDown",
+    0x25: "tampering",
+    0x26: "hardAcceleration",
+    0x27: "hardBraking",
+    0x28: "hardBraking",
+    0x29: "hardAcceleration",
+    0x2A: "hardCornering",
+    0x2B: "hardCornering",
+    0x2C: "accident",
+    0x2E: "hardCornering",
+    0x30: "jamming",
+    0x32: "tampering",
+    0x33: "lock",
+    0x34: "unlock",
+    0x53: "fuelLeak",
+    0x5B: "temperature",
+    0x5C: "temperature",
+    0xC9: "idle",
+    0xF0: "hardAcceleration",
+    0xF1: "hardBraking",
+    0xF2: "accident",
+    0x0107: "jamming",
+    0x010B: "jamming",
+}
 """By the alarm byte; above 0xFF by page and alarm byte."""
 _VL: Final = {0x09: "tow", 0x28: "powerOff", 0x30: "hardBraking"}
-_OF_MODEL: Final[Mapping[str, Mapping[int, str]]] = MappingProxyType(
-    {
-        "VL103": _VL,
-        "LL303": _VL,
-        "VL512": _VL,
-        "G18": _VL,
-        "TRX16I": {0x09: "geofence", 0x0E: "lowPower"},
-        "SEEWORLD": {0x28: "hardCornering", 0x29: "accident"},
-        "LW": {0x18: "accident", 0x19: "hardAcceleration"},
-    }
-)
+_OF_MODEL: Final[Mapping[str, Mapping[int, str]]] = {
+    **dict.fromkeys(("VL103", "LL303", "VL512", "G18"), _VL),
+    "TRX16I": {0x09: "geofence", 0x0E: "lowPower"},
+    "SEEWORLD": {0x28: "hardCornering", 0x29: "accident"},
+    "LW": {0x18: "accident", 0x19: "hardAcceleration"},
+}
 """Alarms that mean something else in a model."""
-_ALARM_STATES: Final[Mapping[int, str]] = MappingProxyType(
-    {1: "vibration", 2: "powerCut", 3: "lowBattery", 4: "sos", 6: "geofence", 7: "removing"}
-)
+_ALARM_STATES: Final = {
+    1: "vibration",
+    2: "powerCut",
+    3: "lowBattery",
+    4: "sos",
+    6: "geofence",
+    7: "removing",
+}
 """By bits 3 to 5 of the state byte."""
 _MAX_STEPS = 6
 """Batteries are reported in six steps, or in percent from 7 on."""
