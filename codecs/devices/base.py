@@ -31,8 +31,10 @@ from datetime import datetime, tzinfo
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+import msgspec
+
 from motorpool.codecs.errors import ChecksumError, UnsupportedCommand
-from motorpool.codecs.reports import DeviceCommand, EncodedCommand, Receipt, Report
+from motorpool.codecs.reports import DeviceCommand, EncodedCommand, Heartbeat, PositionReport, Receipt, Report
 
 _BOOLEANS = {"true": True, "false": False}
 
@@ -173,6 +175,15 @@ class DeviceCodec(abc.ABC):
     @abc.abstractmethod
     def buffered(self) -> int:
         """Bytes held for incomplete messages; bounded, whatever the peer sends."""
+
+
+def add_positions(positions: list[PositionReport], receipt: Receipt, reports: list[Report]) -> None:
+    """Append positions, of which the last has the receipt of them all; without any a heartbeat has it."""
+    if positions:
+        positions[-1] = msgspec.structs.replace(positions[-1], receipt=receipt)
+        reports += positions
+    else:
+        reports.append(Heartbeat(receipt))
 
 
 def _typed(value: object) -> object:

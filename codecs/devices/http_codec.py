@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import h11
-import msgspec
 
-from motorpool.codecs.devices.base import DeviceCodec
+from motorpool.codecs.devices.base import DeviceCodec, add_positions
 from motorpool.codecs.devices.framing import rejected
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.reports import (
-    Heartbeat,
     ImmediateReply,
     Login,
     PositionReport,
@@ -205,11 +203,7 @@ class HttpCodec(DeviceCodec, abc.ABC):
         if unique_id != self._unique_id:
             self._unique_id = unique_id
             reports.append(Login((unique_id,)))
-        if positions:
-            positions[-1] = msgspec.structs.replace(positions[-1], receipt=self._request_count)
-            reports.extend(positions)
-        else:
-            reports.append(Heartbeat(self._request_count))
+        add_positions(positions, self._request_count, reports)
 
     def _reject(self, reports: list[Report], error: str, status: int) -> None:
         """Answer a request that cannot be read, and end the stream with it."""

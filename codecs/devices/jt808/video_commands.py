@@ -58,26 +58,14 @@ def channel(command: DeviceCommand, default: int = 1, low: int = 1) -> int:
 
 def live_request(command: DeviceCommand, _: VideoContext) -> bytes:
     """Return the body of 0x9101, a request for live video."""
-    attributes = command.attributes
     address = _media(command)
-    return _address(address.host, address.live_port) + pack(
-        "BBB",
-        channel(command),
-        integer(attributes, "dataType", 0, 0, 5),
-        integer(attributes, "streamType", 0, 0, 1),
-    )
+    codes = bytes((channel(command),)) + _codes(command, dataType=5, streamType=1)
+    return _address(address.host, address.live_port) + codes
 
 
 def live_stop(command: DeviceCommand, _: VideoContext) -> bytes:
     """Return the body of 0x9102 that ends live video."""
-    attributes = command.attributes
-    return pack(
-        "BBBB",
-        channel(command),
-        0,
-        integer(attributes, "closeType", 0, 0, 2),
-        integer(attributes, "streamType", 0, 0, 1),
-    )
+    return bytes((channel(command), 0)) + _codes(command, closeType=2, streamType=1)
 
 
 def list_query(command: DeviceCommand, context: VideoContext) -> bytes:
@@ -93,13 +81,8 @@ def list_query(command: DeviceCommand, context: VideoContext) -> bytes:
     return (
         bytes((channel(command, 0, 0),))
         + _span(start, end, context.clock)
-        + pack(
-            ">QBBB",
-            alarm,
-            integer(attributes, "dataType", 3, 0, 3),
-            integer(attributes, "streamType", 0, 0, 2),
-            integer(attributes, "memoryType", 0, 0, 2),
-        )
+        + pack(">QB", alarm, integer(attributes, "dataType", 3, 0, 3))
+        + _codes(command, streamType=2, memoryType=2)
     )
 
 
@@ -113,15 +96,9 @@ def playback_request(command: DeviceCommand, context: VideoContext) -> bytes:
     method = integer(attributes, "method", 0, 0, 4)
     return (
         _address(address.host, address.playback_port)
-        + pack(
-            "BBBBBB",
-            channel(command),
-            integer(attributes, "dataType", 0, 0, 3),
-            integer(attributes, "streamType", 0, 0, 2),
-            integer(attributes, "memoryType", 0, 0, 2),
-            method,
-            _speed(attributes) if method in (1, 2) else 0,
-        )
+        + bytes((channel(command),))
+        + _codes(command, dataType=3, streamType=2, memoryType=2)
+        + bytes((method, _speed(attributes) if method in (1, 2) else 0))
         + _span(start, read_time(attributes, "endTime", "to"), context.clock)
     )
 
@@ -142,6 +119,11 @@ def playback_control(command: DeviceCommand, context: VideoContext) -> bytes:
     return pack("BBB", channel(command), control, _speed(attributes) if control in (3, 4) else 0) + (
         _stamp(time, context.clock) if control == 5 else NO_TIME
     )
+
+
+def _codes(command: DeviceCommand, **most: int) -> bytes:
+    """Return attributes that are numbers from 0 to `most`, a byte each; those that are not there are 0."""
+    return bytes(integer(command.attributes, name, 0, 0, high) for name, high in most.items())
 
 
 def _media(command: DeviceCommand) -> MediaAddress:

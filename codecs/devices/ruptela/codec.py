@@ -1,7 +1,6 @@
 """The codec of Ruptela trackers (docs/protocols/ruptela.md)."""
 
-import msgspec
-
+from motorpool.codecs.devices.base import add_positions
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
 from motorpool.codecs.devices.framing import Framing, rejected
 from motorpool.codecs.devices.ruptela import frames
@@ -102,8 +101,5 @@ class Ruptela(FramedCodec):
         found.extend(report_of(record) for record in records)
         if fault is not None:
             reports += (*found, rejected(fault, frame), Heartbeat(answer))
-        elif found:
-            found[-1] = msgspec.structs.replace(found[-1], receipt=answer)
-            reports += found
         else:
-            reports.append(Heartbeat(answer))
+            add_positions(found, answer, reports)

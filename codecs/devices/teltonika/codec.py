@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from motorpool.codecs.checksums import crc16_arc
+from motorpool.codecs.devices.base import add_positions
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
 from motorpool.codecs.devices.framing import Fixed, Framing, length_field, rejected
 from motorpool.codecs.devices.teltonika import messages, records
@@ -123,11 +122,7 @@ class Teltonika(FramedCodec):
             # The device sends all of it again unless all of it is acknowledged.
             reports += (*found, rejected(error, frame), Heartbeat(answer))
             return
-        if found:
-            found[-1] = msgspec.structs.replace(found[-1], receipt=answer)
-            reports += found
-        else:
-            reports.append(Heartbeat(answer))
+        add_positions(found, answer, reports)
 
     def _read_record(self, codec: int, reader: ByteReader) -> PositionReport:
         if codec == records.CODEC_7:
