@@ -89,23 +89,17 @@ def add_analog(attributes: dict[str, Any], number: int, text: str) -> None:
         put(attributes, f"adc{number}", millivolts(text))
 
 
-def add_state(attributes: dict[str, Any], state: int) -> None:
-    """Add what the state of the vehicle says of ignition and motion."""
-    if (known := STATES.get(state)) is not None:
-        attributes |= known
-    elif state & _IGNITION_OFF:
-        attributes["ignition"] = False
-    elif state & _IGNITION_ON:
-        attributes["ignition"] = True
-
-
 def add_status(attributes: dict[str, Any], text: str) -> None:
     """Add the status: the state in its first byte, then inputs and outputs in one half each of the rest."""
     status = hexadecimal(text)
     if status is None or len(text) < _SHORT_STATUS:
         return
     width = (len(text) - 2) // 2 * 4
-    add_state(attributes, status >> 2 * width)
+    state = status >> 2 * width
+    if state in STATES:
+        attributes |= STATES[state]
+    elif state & (_IGNITION_OFF | _IGNITION_ON):
+        attributes["ignition"] = not state & _IGNITION_OFF
     inputs, outputs = status >> width & (1 << width) - 1, status & (1 << width) - 1
     attributes |= {
         "input": inputs,

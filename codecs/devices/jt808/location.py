@@ -6,7 +6,7 @@ from struct import Struct
 
 from motorpool.codecs.devices.attributes import add_alarms
 from motorpool.codecs.devices.jt808.item_layouts import STANDARD_ITEMS, ItemDecoder
-from motorpool.codecs.devices.jt808.items import Alarms, Attributes
+from motorpool.codecs.devices.jt808.items import Alarms
 from motorpool.codecs.devices.jt808.times import TerminalClock
 from motorpool.codecs.devices.jt808.vendors.models import STANDARD, Model
 from motorpool.codecs.errors import Truncated
@@ -53,7 +53,9 @@ def decode_location(
     if end - items_start == _TAIL_BYTES and not _is_item_list(content, items_start, end):
         raised: Alarms = []
         others = None
-        _decode_tail(content, items_start, attributes)
+        # Some trackers send these fields in place of items.
+        kilometres, decivolts, _, rssi = _TAIL.unpack_from(content, items_start)
+        attributes |= {"odometer": kilometres * 1000, "battery": decivolts / 10, "rssi": rssi}
     else:
         raised, others = items.decode(content, items_start, end, attributes, alarm)
     if alarm or raised:
@@ -90,14 +92,6 @@ def decode_location(
         archived,
         receipt,
     )
-
-
-def _decode_tail(content: bytes, start: int, attributes: Attributes) -> None:
-    """Read the fields that some trackers send in place of items."""
-    kilometres, decivolts, _, rssi = _TAIL.unpack_from(content, start)
-    attributes["odometer"] = kilometres * 1000
-    attributes["battery"] = decivolts / 10
-    attributes["rssi"] = rssi
 
 
 def _is_item_list(content: bytes, start: int, end: int) -> bool:

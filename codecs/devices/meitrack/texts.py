@@ -82,7 +82,10 @@ def read_text(values: Sequence[str], model: str) -> PositionReport:
         if _TEMPERATURE.fullmatch(temperature):
             attributes[f"temp{int(temperature[:2], 16)}"] = _temperature(temperature[2:], is_signed)
     _add_data(attributes, fields[22:])
-    place = _coordinates(latitude, longitude)
+    north, east = parse_finite(latitude), parse_finite(longitude)
+    if north is None or east is None:
+        raise CodecError("a record without coordinates")
+    place = checked_coordinates(north, east)
     bearing = parse_finite(course) or 0.0
     return PositionReport(
         attributes,
@@ -96,13 +99,6 @@ def read_text(values: Sequence[str], model: str) -> PositionReport:
         course=bearing if 0 <= bearing <= 360 else 0.0,
         network=_network(cell.split("|"), parse_whole(rssi)),
     )
-
-
-def _coordinates(latitude: str, longitude: str) -> tuple[float, float]:
-    north, east = parse_finite(latitude), parse_finite(longitude)
-    if north is None or east is None:
-        raise CodecError("a record without coordinates")
-    return checked_coordinates(north, east)
 
 
 def _moment(text: str) -> datetime | None:

@@ -28,14 +28,10 @@ _HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+")
 _LOADS = ("loadTruck", "loadTrailer", "totalTruck", "totalTrailer")
 
 
-def packet(data: bytes) -> bytes:
-    """Return a packet of a TCP connection."""
-    return bytes(4) + len(data).to_bytes(4, "big") + data + crc16_arc(data).to_bytes(4, "big")
-
-
 def _message(kind: int, content: bytes) -> bytes:
-    """Return a packet with one message of codec 12."""
-    return packet(b"\x0c\x01" + bytes((kind,)) + len(content).to_bytes(4, "big") + content + b"\x01")
+    """Return a packet of a TCP connection with one message of codec 12."""
+    data = b"\x0c\x01" + bytes((kind,)) + len(content).to_bytes(4, "big") + content + b"\x01"
+    return bytes(4) + len(data).to_bytes(4, "big") + data + crc16_arc(data).to_bytes(4, "big")
 
 
 def command_frame(command: DeviceCommand) -> bytes:

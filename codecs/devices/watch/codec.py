@@ -6,8 +6,7 @@ from typing import Any, Final
 from motorpool.codecs.devices.attributes import put
 from motorpool.codecs.devices.framed_codec import MALFORMED, FramedCodec
 from motorpool.codecs.devices.framing import Framing, Nested, rejected
-from motorpool.codecs.devices.watch.command_texts import COMMANDS, ECHOED, command_content
-from motorpool.codecs.devices.watch.escapes import ESCAPES
+from motorpool.codecs.devices.watch.command_texts import COMMANDS, ECHOED, ESCAPES, command_content
 from motorpool.codecs.devices.watch.health import HEALTH_TYPES, read_health
 from motorpool.codecs.devices.watch.locations import read_location
 from motorpool.codecs.errors import CodecError, UnsupportedCommand

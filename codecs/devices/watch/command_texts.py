@@ -7,11 +7,13 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from motorpool.codecs.devices.command_values import integer
-from motorpool.codecs.devices.watch.escapes import ESCAPES
+from motorpool.codecs.devices.framing import ByteStuffing
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.numbers import whole_number
 from motorpool.codecs.reports import DeviceCommand
 
+ESCAPES = ByteStuffing({b"}\x01": b"}", b"}\x02": b"[", b"}\x03": b"]", b"}\x04": b",", b"}\x05": b"*"})
+"""Bytes of sounds and pictures that would be marks of a frame (docs/protocols/watch.md#frames)."""
 MAX_CONTENT: Final = 0xFFFF
 """The length of a message has four hexadecimal digits."""
 _PLAIN: Final = {"positionSingle": "CR", "rebootDevice": "RESET", "powerOff": "POWEROFF"}

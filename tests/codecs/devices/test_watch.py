@@ -7,7 +7,7 @@ import pytest
 
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.watch.codec import MAX_FRAME_BYTES, MAX_VOICE_BYTES
-from motorpool.codecs.devices.watch.escapes import ESCAPES
+from motorpool.codecs.devices.watch.command_texts import ESCAPES
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import DeviceCommand, FrameRejected, Heartbeat, MediaFile, PositionReport
 
