@@ -20,7 +20,7 @@ from motorpool.actors.deliveries.webhook_schedule import (
 )
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError, Unreachable
 from motorpool.actors.http.response import HttpResponse
-from motorpool.actors.messages.topics import RECEIVERS_PAUSED, ReceiverPaused
+from motorpool.actors.messages.topics import DELIVERIES_STOPPED, DeliveryStopped
 from motorpool.runtime import BackOff, Context
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import receivers
@@ -107,7 +107,9 @@ class Lane(ABC):
         del attributes
         if await receivers.pause(database, self.name, receiver, now=context.clock.now()):
             context.log.warning("no messages by %s to user %d any more: %s", self.name, receiver, error)
-            context.system.topic(RECEIVERS_PAUSED).publish(ReceiverPaused(receiver, self.name, str(error)))
+            attributes = {"notificator": self.name, "reason": str(error)}
+            stopped = DeliveryStopped("notificatorPaused", frozenset({receiver}), attributes, self.name)
+            context.system.topic(DELIVERIES_STOPPED).publish(stopped)
 
 
 def next_attempt(error: OutgoingError, now: datetime, seconds: float) -> datetime:

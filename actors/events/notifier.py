@@ -4,11 +4,10 @@ The transaction that takes events puts the messages to their recipients into the
 after a crash an event either waits still or its messages are in the outbox.
 """
 
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from itertools import islice
-from typing import Never, TypeVar
+from typing import Never
 
 import msgspec
 import trio
@@ -21,18 +20,16 @@ from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_ba
 from motorpool.actors.events.rendering import reader_of, render
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
 from motorpool.actors.messages.topics import (
-    RECEIVERS_PAUSED,
+    DELIVERIES_STOPPED,
     UNMATCHED_EVENTS,
     WEB_EVENTS,
-    WEBHOOKS_DISABLED,
-    ReceiverPaused,
+    DeliveryStopped,
     WebEvent,
-    WebhookDisabled,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.actors.work.event_consumer import EventConsumer
 from motorpool.actors.work.stored_calendars import StoredCalendars
-from motorpool.runtime import Actor, ActorError, Lagged, TopicName
+from motorpool.runtime import Actor, ActorError, Lagged
 from motorpool.storage.accounts import server, users
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
@@ -51,10 +48,8 @@ MAX_TEXTS = 100
 """Most commands that wait to be sent as text messages."""
 TEXT_SECONDS = 30.0
 """How long to wait for the outcome of one."""
-MAX_PAUSED = 1000
-"""Most paused receivers whose users have not been told yet."""
-
-T = TypeVar("T")
+MAX_STOPPED = 1000
+"""Most stopped deliveries of which users have not been told yet."""
 
 
 class _Made(msgspec.Struct):
@@ -86,8 +81,7 @@ class Notifier(Actor[Never]):
         async with trio.open_nursery() as nursery:
             self._text_commands, waiting = trio.open_memory_channel[tuple[int, SendCommand]](MAX_TEXTS)
             nursery.start_soon(self._send_text_commands, waiting)
-            nursery.start_soon(self._follow, RECEIVERS_PAUSED, self._report_paused)
-            nursery.start_soon(self._follow, WEBHOOKS_DISABLED, self._report_disabled)
+            nursery.start_soon(self._report_stopped)
             consumer = EventConsumer(self, undone="events not matched", poll_seconds=POLL_SECONDS)
             self.context.listen(UNMATCHED_EVENTS, lambda _: consumer.wake())
             await consumer.run(self.context.log)
@@ -147,45 +141,29 @@ class Notifier(Actor[Never]):
                     await self._enqueue(transaction, messages, made)
                 await trio.lowlevel.checkpoint()
 
-    async def _follow(self, topic: TopicName[T], report: Callable[[T], Awaitable[None]]) -> None:
-        async with self.context.system.topic(topic).subscribe(MAX_PAUSED) as published:
+    async def _report_stopped(self) -> None:
+        """Tell users which deliveries were stopped."""
+        async with self.context.system.topic(DELIVERIES_STOPPED).subscribe(MAX_STOPPED) as published:
             while True:
                 with suppress(Lagged, StorageError):
-                    for each in await published.receive_batch():
-                        await report(each)
+                    for stopped in await published.receive_batch():
+                        for user_id in sorted(stopped.user_ids):
+                            await self._report(user_id, stopped)
 
-    async def _report_disabled(self, webhook: WebhookDisabled) -> None:
-        """Notify the managers of a company by WebSocket and by mail."""
-        event = Event(
-            type="ticketWebhookDisabled",
-            event_time=self.context.clock.now(),
-            attributes={"company": webhook.company, "reason": webhook.reason},
-        )
-        for user_id in sorted(webhook.user_ids):
-            await self._report(user_id, event)
-
-    async def _report_paused(self, receiver: ReceiverPaused) -> None:
-        """Notify a user by WebSocket, and by mail unless mail is what is paused."""
-        event = Event(
-            type="notificatorPaused",
-            event_time=self.context.clock.now(),
-            attributes={"notificator": receiver.lane, "reason": receiver.reason},
-        )
-        await self._report(receiver.user_id, event, failing=receiver.lane)
-
-    async def _report(self, user_id: int, event: Event, *, failing: str = "") -> None:
-        """Send an event to a user by WebSocket, and by mail unless `failing` is the lane of their mails."""
+    async def _report(self, user_id: int, stopped: DeliveryStopped) -> None:
+        """Tell a user by WebSocket, and by mail unless that is what was stopped."""
         user = await users.TABLE.fetch(self._database, user_id)
         if user is None:
             return
-        now = event.event_time
+        now = self.context.clock.now()
+        event = Event(type=stopped.type, event_time=now, attributes=stopped.attributes)
         facts = EventFacts(event=event)
         rendered = render(facts, reader_of(user, await server.fetch(self._database)))
         shown = msgspec.structs.replace(event, attributes={**event.attributes, "message": rendered.digest})
         self.context.system.topic(WEB_EVENTS).publish(WebEvent(frozenset({user.id}), shown))
         mail = self._outgoing.mail
         message = mail.message(user, rendered, facts)
-        if message and mail.enabled_for(user.attributes) and mail.lane_of(user) != failing:
+        if message and mail.enabled_for(user.attributes) and mail.lane_of(user) != stopped.lane:
             await outbox.enqueue_many(self._database, (message,), now=now)
             self.context.system.ref(OUTBOX).offer(OutboxFilled())
 

@@ -11,7 +11,7 @@ from motorpool.actors.deliveries.lane import WebhookLane
 from motorpool.actors.helpdesk.webhook_settings import disabling, read_settings
 from motorpool.actors.http.errors import DeliveryRefused, OutgoingError
 from motorpool.actors.messages.changes import CompanyChanged
-from motorpool.actors.messages.topics import WEBHOOKS_DISABLED, WebhookDisabled
+from motorpool.actors.messages.topics import DELIVERIES_STOPPED, DeliveryStopped
 from motorpool.runtime import Context
 from motorpool.storage.accounts import audit
 from motorpool.storage.database.database import Database
@@ -88,4 +88,6 @@ class TicketWebhookLane(WebhookLane):
         await publish_changes(
             context.system, CompanyChanged(receiver, "updated", ("attributes.ticketWebhook",))
         )
-        context.system.topic(WEBHOOKS_DISABLED).publish(WebhookDisabled(frozenset(managers), name, reason))
+        told = {"company": name, "reason": reason}
+        stopped = DeliveryStopped("ticketWebhookDisabled", frozenset(managers), told)
+        context.system.topic(DELIVERIES_STOPPED).publish(stopped)

@@ -56,22 +56,17 @@ class DeviceTraffic(msgspec.Struct, frozen=True, gc=False):
     """Why it was refused or dropped, or the connection ended before a login; else empty."""
 
 
-class ReceiverPaused(msgspec.Struct, frozen=True, gc=False):
-    """Messages to a receiver of a user could not be delivered for long, and are not made any more."""
+class DeliveryStopped(msgspec.Struct, frozen=True, gc=False):
+    """Messages could not be delivered to a receiver for long, and are not sent to it any more."""
 
-    user_id: int
-    lane: str
-    reason: str
-
-
-class WebhookDisabled(msgspec.Struct, frozen=True, gc=False):
-    """The webhook of a company was disabled, since messages could not be delivered."""
-
+    type: str
+    """The type of the event that tells users."""
     user_ids: frozenset[int]
-    """The managers of the company."""
-    company: str
-    """Its name."""
-    reason: str
+    """The users who are told."""
+    attributes: dict[str, str]
+    """Those of the event."""
+    lane: str = ""
+    """The lane that was stopped, if it is one that could tell users."""
 
 
 POSITIONS: TopicName[tuple[Position, ...]] = TopicName("positions")
@@ -102,8 +97,5 @@ UNMATCHED_EVENTS: TopicName[int] = TopicName("unmatched events")
 WEB_EVENTS: TopicName[WebEvent | WebEventsLost] = TopicName("web events")
 """Events that notifications and announcements send through the notificator `web`."""
 
-RECEIVERS_PAUSED: TopicName[ReceiverPaused] = TopicName("receivers paused")
-"""Receivers of notifications that were just paused."""
-
-WEBHOOKS_DISABLED: TopicName[WebhookDisabled] = TopicName("webhooks disabled")
-"""Webhooks of companies that were just disabled."""
+DELIVERIES_STOPPED: TopicName[DeliveryStopped] = TopicName("deliveries stopped")
+"""Receivers of notifications that were just paused, and webhooks of companies that were just disabled."""

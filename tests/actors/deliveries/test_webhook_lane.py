@@ -10,7 +10,7 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, Outbox, OutboxFilled
 from motorpool.actors.deliveries.settings import OutboxSettings
 from motorpool.actors.deliveries.webhook_schedule import DELAYS_SECONDS
-from motorpool.actors.messages.topics import RECEIVERS_PAUSED
+from motorpool.actors.messages.topics import DELIVERIES_STOPPED
 from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.deliveries import outbox, queue, receivers
@@ -143,11 +143,12 @@ async def test_a_receiver_that_is_gone_is_paused_and_its_user_told(
 
     async with (
         tree(outbox_spec(database, ALLOW)) as system,
-        system.topic(RECEIVERS_PAUSED).subscribe() as published,
+        system.topic(DELIVERIES_STOPPED).subscribe() as published,
     ):
         await until(is_paused)
         (told,) = await published.receive_batch()
-    assert (told.user_id, told.lane, told.reason) == (ann.id, "webhook", "the receiver answers 410")
+    assert (told.type, told.user_ids, told.lane) == ("notificatorPaused", {ann.id}, "webhook")
+    assert told.attributes == {"notificator": "webhook", "reason": "the receiver answers 410"}
     assert numbers(server) == [1]
     (shown,) = await receivers.failing(database, ann.id)
     assert (shown.notificator, shown.failures, shown.last_error) == (
@@ -172,7 +173,7 @@ async def test_a_receiver_that_fails_for_three_days_is_paused(
     paused_after = None
     async with (
         tree(outbox_spec(database, ALLOW, give_up_days=30)) as system,
-        system.topic(RECEIVERS_PAUSED).subscribe() as published,
+        system.topic(DELIVERIES_STOPPED).subscribe() as published,
     ):
         for hours in range(1, 24 * 7):
             asked = len(server.asked)
@@ -188,7 +189,7 @@ async def test_a_receiver_that_fails_for_three_days_is_paused(
                 break
             assert len(server.asked) >= asked
         (told,) = await published.receive_batch()
-    assert (told.user_id, told.lane) == (ann.id, "webhook")
+    assert (told.user_ids, told.lane) == ({ann.id}, "webhook")
     assert paused_after is not None
     assert 72 <= paused_after <= 72 + 36
     (shown,) = await receivers.failing(database, ann.id)

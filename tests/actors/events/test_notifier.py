@@ -17,12 +17,10 @@ from motorpool.actors.events import notifier as notifier_module
 from motorpool.actors.events.notifier import Notifier
 from motorpool.actors.events.settings import NotificationSettings
 from motorpool.actors.messages.topics import (
+    DELIVERIES_STOPPED,
     EVENTS,
-    RECEIVERS_PAUSED,
     WEB_EVENTS,
-    WEBHOOKS_DISABLED,
-    ReceiverPaused,
-    WebhookDisabled,
+    DeliveryStopped,
 )
 from motorpool.actors.messages.uplink import DEVICE, CommandRefused, DeliverQueued, SendCommand
 from motorpool.runtime import ChildSpec, DynamicSpec, Restart, TaskSpec
@@ -434,9 +432,9 @@ async def test_the_user_of_a_paused_receiver_is_told_by_mail_and_socket(database
         await time.settle()
         async with system.topic(WEB_EVENTS).subscribe() as web:
             for lane in ("webhook", "mail"):
-                system.topic(RECEIVERS_PAUSED).publish(
-                    ReceiverPaused(ann.id, lane, "the receiver answers 410")
-                )
+                attributes = {"notificator": lane, "reason": "the receiver answers 410"}
+                stopped = DeliveryStopped("notificatorPaused", frozenset({ann.id}), attributes, lane)
+                system.topic(DELIVERIES_STOPPED).publish(stopped)
             await time.settle()
             told = await web.receive_batch()
     assert [(each.user_ids, each.event.type) for each in told] == [({ann.id}, "notificatorPaused")] * 2
@@ -451,11 +449,12 @@ async def test_managers_hear_of_a_webhook_that_was_disabled_by_mail_and_socket(
 ):
     account = MailSettings(host="127.0.0.1", port=1, security="none", address="fleet@example.net")
     ann, ben = await make_user("ann"), await make_user("ben", attributes={"language": "de"})
-    webhook = WebhookDisabled(frozenset({ann.id, ben.id}), "Acme", "the receiver answers 410")
+    attributes = {"company": "Acme", "reason": "the receiver answers 410"}
+    webhook = DeliveryStopped("ticketWebhookDisabled", frozenset({ann.id, ben.id}), attributes)
     async with tree(*notifying(database, OutgoingServices(mail=account))) as system:
         await time.settle()
         async with system.topic(WEB_EVENTS).subscribe() as web:
-            system.topic(WEBHOOKS_DISABLED).publish(webhook)
+            system.topic(DELIVERIES_STOPPED).publish(webhook)
             await time.settle()
             published = await web.receive_batch()
     assert [(each.user_ids, each.event.type) for each in published] == [

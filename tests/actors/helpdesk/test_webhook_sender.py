@@ -17,7 +17,7 @@ from motorpool.actors.deliveries.webhook_schedule import DELAYS_SECONDS
 from motorpool.actors.helpdesk import webhook_lane, webhook_sender
 from motorpool.actors.helpdesk.webhook_sender import KEPT, WebhookSender
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
-from motorpool.actors.messages.topics import WEBHOOKS_DISABLED
+from motorpool.actors.messages.topics import DELIVERIES_STOPPED
 from motorpool.runtime import ChildSpec
 from motorpool.storage.accounts import users
 from motorpool.storage.deliveries import outbox, receivers, ticket_log
@@ -360,14 +360,17 @@ async def test_a_receiver_that_is_gone_is_disabled_and_its_managers_notified(
 
     async with (
         tree(sender(database)) as system,
-        system.topic(WEBHOOKS_DISABLED).subscribe() as published,
+        system.topic(DELIVERIES_STOPPED).subscribe() as published,
     ):
         await until(disabled)
         (notice,) = await published.receive_batch()
-        assert (notice.user_ids, notice.company) == ({boss.id}, "Acme")
-        assert notice.reason == "the receiver answers 410"
+        assert (notice.type, notice.user_ids) == ("ticketWebhookDisabled", {boss.id})
+        assert notice.attributes == {"company": "Acme", "reason": "the receiver answers 410"}
         webhook = await database.fetch_value("select attributes -> 'ticketWebhook' from companies")
-        assert (webhook["disabledAt"], webhook["disabledReason"]) == ("2026-06-15T12:00:00Z", notice.reason)
+        assert (webhook["disabledAt"], webhook["disabledReason"]) == (
+            "2026-06-15T12:00:00Z",
+            notice.attributes["reason"],
+        )
         (action,) = await database.fetch("select object_type, object_id, attributes from audit")
         assert (action[0], action[1]) == ("company", company)
         assert SECRET not in json.dumps(action[2])
