@@ -8,7 +8,7 @@ import msgspec
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.event_rules import FoldState, events_of
 from motorpool.actors.rules.event_types import EVENT_TYPES
-from motorpool.actors.rules.fold import FUTURE, is_latest
+from motorpool.actors.rules.fold import is_latest
 from motorpool.storage.records import Event, Position
 
 REPLAYED: Final = frozenset(EVENT_TYPES) - {
@@ -50,7 +50,7 @@ class Replay:
     def events(self, position: Position) -> Iterator[Replayed]:
         """Yield the events of the next position whose types are REPLAYED."""
         state = self._state
-        if position.fix_time - position.server_time > FUTURE or not is_latest(position, state.latest):
+        if not is_latest(position, state.latest):
             return
         found = events_of(position, state, self._rules, linked=None)
         self._state = found.state

@@ -105,12 +105,13 @@ def _rounding(operate: Callable[[float], int]) -> Callable[[float], float]:
     return lambda number: float(operate(number)) if math.isfinite(number) else number
 
 
-def _least(first: float, second: float) -> float:
-    return math.nan if math.isnan(first) or math.isnan(second) else min(first, second)
+def _unless_nan(choose: Callable[[float, float], float]) -> Callable[[float, float], float]:
+    return lambda first, second: (
+        math.nan if math.isnan(first) or math.isnan(second) else choose(first, second)
+    )
 
 
-def _most(first: float, second: float) -> float:
-    return math.nan if math.isnan(first) or math.isnan(second) else max(first, second)
+_least, _most = _unless_nan(min), _unless_nan(max)
 
 
 def _logarithm(log: Callable[[float], float]) -> Function:
@@ -137,21 +138,12 @@ def _sign(number: float) -> float:
     return number if number == 0 or math.isnan(number) else math.copysign(1.0, number)
 
 
-def _clamp(number: float, low: float, high: float) -> float:
-    return _most(low, _least(number, high))
-
-
-def _round(state: EvaluationState, arguments: Sequence[object]) -> object:
-    del state
-    return rounded(to_number(arguments[0]))
-
-
 MATH: Mapping[str, Function] = {
     "abs": _number(abs),
     "max": _number(_most, 2),
     "min": _number(_least, 2),
-    "clamp": _number(_clamp, 3),
-    "round": Function(_round, 1, 1),
+    "clamp": _number(lambda number, low, high: _most(low, _least(number, high)), 3),
+    "round": Function(lambda _, given: rounded(to_number(given[0])), 1, 1),
     "floor": _real(_rounding(math.floor)),
     "ceil": _real(_rounding(math.ceil)),
     "rint": _real(_rounding(round)),

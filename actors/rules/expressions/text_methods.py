@@ -102,10 +102,6 @@ def _starts_with(state: EvaluationState, given: Sequence[object]) -> object:
     return 0 <= start <= len(subject) and subject.startswith(part, start)
 
 
-def _same_ignoring_case(first: str, second: str) -> bool:
-    return first.casefold() == second.casefold()
-
-
 def _order_ignoring_case(first: str, second: str) -> int:
     return (first.casefold() > second.casefold()) - (first.casefold() < second.casefold())
 
@@ -122,7 +118,7 @@ TEXT_METHODS: Mapping[str, Function] = {
     "contains": _on_texts(lambda subject, part: part in subject, 1),
     "startsWith": method(_starts_with, 1, 2),
     "endsWith": _on_texts(str.endswith, 1),
-    "equalsIgnoreCase": _on_texts(_same_ignoring_case, 1),
+    "equalsIgnoreCase": _on_texts(lambda first, second: first.casefold() == second.casefold(), 1),
     "compareTo": method(compare_to, 1),
     "compareToIgnoreCase": _on_texts(_order_ignoring_case, 1),
     "matches": method(_matches, 1),
