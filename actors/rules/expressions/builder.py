@@ -17,8 +17,6 @@ from motorpool.actors.rules.expressions.functions import FUNCTIONS, STATIC, Func
 from motorpool.actors.rules.expressions.grammar import Parser
 from motorpool.actors.rules.expressions.literals import (
     read_integer,
-    read_real,
-    read_regex,
     read_string,
     split_template,
     unescape,
@@ -268,16 +266,16 @@ class Builder(lark.Transformer[lark.Token, object]):
         return constant(read_integer(parts[0], parts[0].start_pos))
 
     def real(self, parts: Mixed) -> Node:
-        """`1.2`."""
-        return constant(read_real(parts[0]))
+        """`1.2` or `1e3`, with or without a type suffix such as `f`."""
+        return constant(float(parts[0].rstrip("fFdDbB")))
 
     def string(self, parts: Mixed) -> Node:
         """`'a'`."""
         return constant(read_string(parts[0], parts[0].start_pos))
 
     def regex(self, parts: Mixed) -> Node:
-        """`~/a/`."""
-        return constant(read_regex(parts[0]))
+        """`~/a/`, in which only the slash is escaped."""
+        return constant(parts[0][2:-1].replace("\\/", "/"))
 
     true, false, nan = _literal(True), _literal(False), _literal(nan)
 

@@ -1,4 +1,4 @@
-"""The literals of expressions: numbers, strings, regular expressions and templates."""
+"""The literals of expressions: whole numbers, strings and templates."""
 
 from motorpool.actors.rules.expressions.errors import ExpressionError
 from motorpool.actors.rules.expressions.values import in_64_bits
@@ -20,19 +20,9 @@ def read_integer(written: str, position: int) -> int:
         raise ExpressionError("a whole number is beyond 64 bits", position) from None
 
 
-def read_real(written: str) -> float:
-    """Read 1.5 or 1e3, with or without a type suffix such as f."""
-    return float(written.rstrip("fFdDbB"))
-
-
 def read_string(written: str, position: int) -> str:
     """Read a quoted string."""
     return unescape(written[1:-1], position + 1)
-
-
-def read_regex(written: str) -> str:
-    r"""Read ~/…/, in which only the slash is escaped."""
-    return written[2:-1].replace("\\/", "/")
 
 
 def unescape(text: str, position: int) -> str:
