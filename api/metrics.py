@@ -1,11 +1,8 @@
 """`/metrics` for Prometheus, open to this machine only unless configured (docs/decisions/0015)."""
 
-from collections.abc import Callable, Iterator
 from functools import cache
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from quart import Request, Response
 from quart import request as current_request
 from quart_trio import QuartTrio
@@ -33,7 +30,10 @@ class HttpMetrics:
         self.registry.register(LoopStallsCollector(context.loop_stalls, "motorpool_loop"))
         for counter in COUNTERS:
             self.registry.register(counter)
-        self.registry.register(DatabaseCollector(lambda: context.database.available))
+        available = Gauge(
+            "motorpool_database_available", "1 while the database answers.", registry=self.registry
+        )
+        available.set_function(lambda: context.database.available)
         self.requests = Counter(
             "motorpool_http_requests",
             "Answered requests by operation and status class.",
@@ -56,19 +56,6 @@ class HttpMetrics:
         """Count one answer."""
         self._requests_of(operation, f"{status // 100}xx").inc()
         self._seconds_of(operation).observe(seconds)
-
-
-class DatabaseCollector(Collector):
-    """The metric of the database's availability."""
-
-    def __init__(self, available: Callable[[], bool]) -> None:
-        self._available = available
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield the gauge."""
-        yield GaugeMetricFamily(
-            "motorpool_database_available", "1 while the database answers.", value=float(self._available())
-        )
 
 
 def add_metrics_route(app: QuartTrio, context: ServerContext, http_metrics: HttpMetrics) -> None:

@@ -1,7 +1,7 @@
 """The keys by which this server signs and verifies tokens, as last read."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
@@ -34,9 +34,9 @@ class SigningKeys:
         """Return the keys that verify, the one that signs first."""
         return [key.value for key in self._keys if key.accepted_until is None or key.accepted_until > now]
 
-    async def reload(self, now: datetime, make: Callable[[], bytes] = new_key) -> None:
+    async def reload(self, now: datetime) -> None:
         """Read the keys again, which may have been rotated."""
-        self._keys = await signing_keys.load(self._database, make, now)
+        self._keys = await signing_keys.load(self._database, new_key, now)
 
     async def reload_if_due(self, now: datetime, monotonic: float) -> bool:
         """Read the keys again unless that was done a moment ago; return whether they were read.
@@ -50,6 +50,6 @@ class SigningKeys:
         return True
 
 
-async def open_keys(database: Queries, now: datetime, make: Callable[[], bytes] = new_key) -> SigningKeys:
+async def open_keys(database: Queries, now: datetime) -> SigningKeys:
     """Return the keys of the database; the first call makes one."""
-    return SigningKeys(database, await signing_keys.load(database, make, now))
+    return SigningKeys(database, await signing_keys.load(database, new_key, now))

@@ -5,19 +5,14 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
 
 from quart import Response, request
 
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-    ".webmanifest": "application/manifest+json",
-}
-"""Media types by suffix; files with other suffixes are not served."""
+from motorpool.api.http.file_responses import media_type
+
+SUFFIXES = frozenset({".html", ".css", ".js", ".json", ".svg", ".txt", ".webmanifest"})
+"""Files with other suffixes are not served."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ def make_file(name: str, content: bytes, policy: str, compressed: bytes | None =
     return StaticFile(
         compressed or gzip.compress(content, 6, mtime=0),
         f'"{hashlib.sha256(content).hexdigest()[:20]}"',
-        TYPES[_suffix(name)],
+        media_type(name),
         policy,
         immutable=name.startswith("assets/"),
     )
@@ -53,7 +48,7 @@ def load_files(folder: Traversable, policy: str, prefix: str = "") -> Iterator[t
     for name, item in items.items():
         if item.is_dir():
             yield from load_files(item, policy, f"{prefix}{name}/")
-        elif _suffix(name) in TYPES:
+        elif PurePosixPath(name).suffix in SUFFIXES:
             compressed = items.get(f"{name}.gz")
             yield (
                 prefix + name,
@@ -78,7 +73,3 @@ def answer_file(file: StaticFile) -> Response:
         return Response(file.gzipped, 200, headers=headers, content_type=file.media_type)
     # All browsers take gzip, so the plain content is not kept.
     return Response(gzip.decompress(file.gzipped), 200, headers=headers, content_type=file.media_type)
-
-
-def _suffix(name: str) -> str:
-    return name[name.rfind(".") :]
