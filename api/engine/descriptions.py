@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from motorpool.api.field_docstrings import field_docstrings
+from motorpool.storage.accounts.links import LINK_TYPES
 
 COMMON_FIELDS: Mapping[str, str] = {
     "id": (
@@ -54,6 +55,7 @@ COMMON_FIELDS: Mapping[str, str] = {
 """Descriptions of fields without a docstring, in any record."""
 
 PARAMETERS: Mapping[str, str] = {
+    **{key: "0 is any." for keys in LINK_TYPES for key in keys},
     "deliveryId": "The message to a webhook.",
     "id": "The record.",
     "deviceId": "The device.",
@@ -85,25 +87,6 @@ PARAMETERS: Mapping[str, str] = {
     "file": "The file's name.",
     "path": "Where the file is served, below `/`.",
     "type": "`xlsx` or `mail`.",
-    **{
-        f"{kind}Id": "0 is any."
-        for kind in (
-            "attribute",
-            "calendar",
-            "command",
-            "company",
-            "driver",
-            "geofence",
-            "linkedDevice",
-            "maintenance",
-            "managedUser",
-            "notification",
-            "order",
-            "report",
-            "scheduledCommand",
-            "team",
-        )
-    },
 }
 """Descriptions of path parameters, and of query and form parameters without a docstring."""
 
