@@ -141,7 +141,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
         Raises Unreachable or DeliveryRefused.
         """
         progress = PROGRESS.get()
-        progress.is_kept = False
+        progress.is_kept, progress.address = False, ""
         addresses = await self._guard.resolve(
             progress.host, port, trusted=self._trusted, listed_only=self._listed_only
         )
