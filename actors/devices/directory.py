@@ -186,11 +186,8 @@ class Directory(Actor[DirectoryMessage]):
 
     def _statuses_of(self, asked: messages.GetDeviceStatuses) -> dict[int, DeviceStatus]:
         found = {device_id: self._status_of(device_id) for device_id in asked.device_ids}
-        return (
-            self._cluster_statuses.only_here(found)
-            if asked.here and self._cluster_statuses is not None
-            else found
-        )
+        statuses = self._cluster_statuses if asked.here else None
+        return found if statuses is None else statuses.only_here(found)
 
     def _known_latest(self, device_ids: tuple[int, ...]) -> list[Position]:
         found = map(self._latest.get, device_ids)
