@@ -288,22 +288,12 @@ def fleet_tree(
                     TaskSpec(
                         name="capture_retention",
                         factory=lambda: CaptureRetention(
-                            database,
-                            files.store,
-                            settings.captures.quota_bytes or 0,
-                            settings.captures.retention_days or 0,
-                            node=node,
-                            clustered=clustered,
+                            database, files.store, settings.captures, node=node, clustered=clustered
                         ),
                     ),
                     ChildSpec(
                         kind=FILE_RETENTION,
-                        factory=lambda: FileRetention(
-                            database,
-                            files,
-                            settings.files.quota_bytes or 0,
-                            settings.files.retention_days or 0,
-                        ),
+                        factory=lambda: FileRetention(database, files, settings.files),
                     ),
                     ChildSpec(
                         kind=OUTBOX,

@@ -14,6 +14,7 @@ import trio
 
 from motorpool.actors.files.file_retention import MEDIA_NAMES, sweep
 from motorpool.actors.files.media_files import MediaFiles
+from motorpool.actors.files.settings import FileSettings
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.runtime import Actor, Kind
 from motorpool.storage.database.database import Database
@@ -36,22 +37,13 @@ FILE_RETENTION: Kind[None, FilesHeld] = Kind("file_retention")
 class FileRetention(Actor[FilesHeld]):
     """Sweeps all folders of devices every five minutes."""
 
-    def __init__(
-        self,
-        database: Database,
-        files: MediaFiles,
-        quota_bytes: int,
-        days: int,
-    ) -> None:
-        """`quota_bytes` and `days`: 0 is no quota, and no limit of age.
-
-        The quota of `files` learns which files are evidence of tickets.
-        """
+    def __init__(self, database: Database, files: MediaFiles, settings: FileSettings) -> None:
+        """The quota of `files` learns which files are evidence of tickets."""
         self._database = database
         self._device_quota = files.quota
         self._store = files.store
-        self._quota_bytes = quota_bytes
-        self._days = days
+        self._quota_bytes = settings.quota_bytes or 0
+        self._days = settings.retention_days
 
     def handle(self, message: FilesHeld) -> None:
         """Have the quota of a device leave files, before the next sweep reads which stay."""
@@ -77,9 +69,15 @@ class FileRetention(Actor[FilesHeld]):
         if self._device_quota is not None:
             self._device_quota.exempt(held.keys())
         oldest = now - timedelta(days=self._days) if self._days else None
-        quota = self._quota_bytes
         swept = await trio.to_thread.run_sync(
-            partial(sweep, self._store, MEDIA_NAMES, quota_bytes=quota, oldest=oldest, exempt=held.keys())
+            partial(
+                sweep,
+                self._store,
+                MEDIA_NAMES,
+                quota_bytes=self._quota_bytes,
+                oldest=oldest,
+                exempt=held.keys(),
+            )
         )
         FILE_BYTES.labels("media").set(swept.total_bytes)
         FILES_REMOVED.labels("media").inc(len(swept.removed))

@@ -16,6 +16,7 @@ from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.runtime import Actor, ActorError
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
@@ -34,23 +35,13 @@ class CaptureRetention(Actor[Never]):
     """Checks once a minute."""
 
     def __init__(
-        self,
-        database: Database,
-        store: MediaStore,
-        quota_bytes: int,
-        days: int,
-        *,
-        node: int,
-        clustered: bool,
+        self, database: Database, store: MediaStore, settings: CaptureSettings, *, node: int, clustered: bool
     ) -> None:
-        """`quota_bytes` and `days`: 0 is no quota, and no limit of age.
-
-        `node` is the number of this server, and `clustered` says that there may be others.
-        """
+        """`node` is the number of this server, and `clustered` says that there may be others."""
         self._database = database
         self._store = store
-        self._quota_bytes = quota_bytes
-        self._days = days
+        self._quota_bytes = settings.quota_bytes or 0
+        self._days = settings.retention_days or 0
         self._node = node
         # A server that is alone looks for captures that its own crashes have left.
         self._look_seconds = LOOK_SECONDS if clustered else CHECK_SECONDS

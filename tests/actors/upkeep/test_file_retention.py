@@ -4,6 +4,7 @@ import os
 
 from motorpool.actors.files.media_files import MediaFiles, media_name
 from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.files.settings import FileSettings
 from motorpool.actors.messages.counters import FILE_BYTES, FILES_REMOVED
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FileRetention
 from motorpool.runtime import ChildSpec
@@ -12,7 +13,8 @@ DAY = 86_400.0
 
 
 def file_retention_spec(database, files, quota_bytes, days):
-    return ChildSpec(kind=FILE_RETENTION, factory=lambda: FileRetention(database, files, quota_bytes, days))
+    settings = FileSettings(quota_bytes=quota_bytes, retention_days=days)
+    return ChildSpec(kind=FILE_RETENTION, factory=lambda: FileRetention(database, files, settings))
 
 
 def kept(media, device, name, ago, size, clock):

@@ -20,6 +20,7 @@ from motorpool.actors.video.capture_records import (
     OpenCapture,
 )
 from motorpool.actors.video.capture_retention import CaptureRetention
+from motorpool.actors.video.settings import CaptureSettings
 from motorpool.runtime import ChildSpec, DynamicSpec, TaskSpec
 from motorpool.storage.database import nodes
 from motorpool.storage.helpdesk import ticket_files
@@ -31,9 +32,10 @@ DAY = 86_400.0
 
 
 def capture_retention_spec(database, store, quota_bytes, days, *, node=0, clustered=False):
+    settings = CaptureSettings(quota_bytes=quota_bytes, retention_days=days)
     return TaskSpec(
         name="capture_retention",
-        factory=lambda: CaptureRetention(database, store, quota_bytes, days, node=node, clustered=clustered),
+        factory=lambda: CaptureRetention(database, store, settings, node=node, clustered=clustered),
     )
 
 

@@ -14,6 +14,7 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import MediaFiles
 from motorpool.actors.files.media_store import MediaKey, MediaStore
+from motorpool.actors.files.settings import FileSettings
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.ticket_captures import NO_RIGHT, TicketCaptures
 from motorpool.actors.mailings.ticket_mails import TicketMails
@@ -510,7 +511,8 @@ async def test_files_that_become_evidence_are_left_by_the_quota_at_once(database
     quota, store = DeviceQuota(1000), MediaStore(tmp_path)
     async with tree(
         ChildSpec(
-            kind=FILE_RETENTION, factory=lambda: FileRetention(database, MediaFiles(store, quota), 0, 0)
+            kind=FILE_RETENTION,
+            factory=lambda: FileRetention(database, MediaFiles(store, quota), FileSettings()),
         )
     ) as system:
         await time.passes(1)

@@ -14,6 +14,7 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.files.file_retention import DeviceQuota
 from motorpool.actors.files.media_files import MediaFiles, media_name
 from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.files.settings import FileSettings
 from motorpool.actors.helpdesk.business_calendars import BusinessCalendars
 from motorpool.actors.helpdesk.ticket_pictures import TicketPictures
 from motorpool.actors.mailings.ticket_mails import TicketMails
@@ -191,7 +192,12 @@ async def test_evidence_stays_whatever_quotas_and_retention_remove(
         "insert into ticket_files (company_id, ticket_id, name, size, sha256) values (1, 1, $1, 900, '')",
         names[0],
     )
-    async with tree(ChildSpec(kind=FILE_RETENTION, factory=lambda: FileRetention(database, files, 1000, 0))):
+    async with tree(
+        ChildSpec(
+            kind=FILE_RETENTION,
+            factory=lambda: FileRetention(database, files, FileSettings(quota_bytes=1000)),
+        )
+    ):
         await time.passes(1)
         assert [(tmp_path / "1" / name).exists() for name in names] == [True, False, True]
         quota.hold(names[2])
