@@ -82,14 +82,8 @@ CHANGE: Mapping[str, Right] = {
     "command": Right(USER, (READONLY, LIMIT_COMMANDS)),
     "scheduledCommand": Right(USER, (READONLY, LIMIT_COMMANDS)),
     "attribute": Right(ADMINISTRATOR),
-    # Below a company also by what the caller is there (api/engine/company_policy.py).
+    # With what companies configure; there also by what the caller is in the company (company_policy.py).
     "company": Right(USER, (READONLY, TEMPORARY)),
-    "branch": Right(USER, (READONLY, TEMPORARY)),
-    "team": Right(USER, (READONLY, TEMPORARY)),
-    "contact": Right(USER, (READONLY, TEMPORARY)),
-    "ticketCategory": Right(USER, (READONLY, TEMPORARY)),
-    "ticketPriority": Right(USER, (READONLY, TEMPORARY)),
-    "ticketStatus": Right(USER, (READONLY, TEMPORARY)),
     # Checked by field, see below: read-only users may change some fields of their own.
     "user": Right(USER),
 }

@@ -34,7 +34,7 @@ BYTES: Json = {"type": "string", "format": "binary"}
 
 def describe(operations: Iterable[Operation], *, version: str, server: str = "/api") -> Json:
     """Build the document."""
-    listed = list(operations)
+    listed = sorted(operations, key=lambda each: (each.tag, each.plain_path))
     schemas = Schemas(
         content.shape
         for operation in listed

@@ -3,9 +3,11 @@
 Routes, validation and the OpenAPI document are all derived from these declarations, so they cannot disagree.
 """
 
+import importlib
 import inspect
+import pkgutil
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -181,3 +183,12 @@ class Operations:
             return serve
 
         return declare
+
+
+def find_operations(package: str, folders: Iterable[str]) -> tuple[Operation, ...]:
+    """Return what modules of a package declare as `OPERATIONS`, and import them all.
+
+    `package` and `folders` are its `__name__` and `__path__`.
+    """
+    modules = (importlib.import_module(f"{package}.{each.name}") for each in pkgutil.iter_modules(folders))
+    return tuple(operation for module in modules for operation in getattr(module, "OPERATIONS", ()))

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from motorpool.actors.messages.changes import Change
+from motorpool.api.auth.rights import CHANGE, Right
 from motorpool.api.engine.audit import changed_attributes, privileged_values
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters, select_parameters
@@ -120,9 +121,11 @@ class Resource(Generic[R]):
     """A record type served with list, create, fetch, update and delete."""
 
     name: str
-    """Name in audit rows and in the table of rights: "device"."""
+    """Name in audit rows: "device"."""
     path: str
     """Path below /api: "devices"."""
+    right: str = ""
+    """Name in the table of rights, where it is not `name`."""
     policy: ResourcePolicy[R]
     extended: type[R] | None = None
     """Type of bodies and answers, where it extends the table's record."""
@@ -136,6 +139,11 @@ class Resource(Generic[R]):
     public_create: bool = False
     create_headers: Mapping[str, str] = field(default_factory=dict)
     """Optional headers of a request to create a record -> their description."""
+
+    @property
+    def change_right(self) -> Right:
+        """The right to create, edit and delete."""
+        return CHANGE[self.right or self.name]
 
     @property
     def list_parameters(self) -> frozenset[str]:

@@ -10,7 +10,6 @@ from quart import Response
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import changed_fields
 from motorpool.actors.words.masking import restore_secrets
-from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operation, Operations
@@ -88,7 +87,7 @@ class _ResourceOperations(Generic[R]):
     def __init__(self, resource: Resource[R]) -> None:
         self._resource = resource
         self._policy = resource.policy
-        self._change = CHANGE[resource.name]
+        self._change = resource.change_right
 
     async def list_records(self, call: Call) -> Response:
         query = await self._policy.list_query(call, self._resource.read_parameters(call))

@@ -26,7 +26,7 @@ from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import EverythingChanged
 from motorpool.actors.words.record_json import encode
 from motorpool.api.auth.caller import Caller
-from motorpool.api.auth.rights import CHANGE, Right
+from motorpool.api.auth.rights import Right
 from motorpool.api.engine.operations import Operation
 from motorpool.api.engine.resource import Resource
 from motorpool.api.http.errors import HttpError
@@ -40,12 +40,8 @@ from motorpool.storage.devices import commands, devices, groups
 from motorpool.storage.events import events
 from motorpool.storage.helpdesk import company_tables, tickets
 from motorpool.storage.helpdesk.helpdesk_records import (
-    Branch,
     Company,
-    Contact,
-    Team,
     Ticket,
-    TicketCategory,
     TicketPriority,
     TicketStatus,
 )
@@ -128,6 +124,16 @@ class Kind(NamedTuple):
     by_device: bool = True
 
 
+RESOURCES = {
+    each.path: each
+    for name, module in sorted(sys.modules.items())
+    if name.startswith("motorpool.api.resources.")
+    for each in vars(module).values()
+    if isinstance(each, Resource)
+}
+CONFIGURED = {path: each for path, each in RESOURCES.items() if isinstance(each.policy, CompanyPolicy)}
+EXAMPLES = {"ticketpriorities": TicketPriority(level=1), "ticketstatuses": TicketStatus(kind="new")}
+"""What companies configure and needs more than a name."""
 KINDS = {
     "devices": Kind(devices.TABLE, "device", Device(), "unique_id", by_device=False),
     "groups": Kind(groups.TABLE, "group", Group(), by_device=False),
@@ -159,16 +165,10 @@ KINDS = {
     "scheduledcommands": Kind(scheduled_commands.TABLE, "scheduledCommand", ScheduledCommand()),
     "reports": Kind(scheduled_reports.TABLE, "report", ScheduledReport(type="trips"), "description"),
     "companies": Kind(company_tables.COMPANIES, "company", Company(), by_device=False),
-    "branches": Kind(company_tables.BRANCHES, "branch", Branch(), by_device=False),
-    "teams": Kind(company_tables.TEAMS, "team", Team(), by_device=False),
-    "contacts": Kind(company_tables.CONTACTS, "contact", Contact(), by_device=False),
-    "ticketcategories": Kind(company_tables.CATEGORIES, "ticketCategory", TicketCategory(), by_device=False),
-    "ticketpriorities": Kind(
-        company_tables.PRIORITIES, "ticketPriority", TicketPriority(level=1), by_device=False
-    ),
-    "ticketstatuses": Kind(
-        company_tables.STATUSES, "ticketStatus", TicketStatus(kind="new"), by_device=False
-    ),
+    **{
+        path: Kind(each.policy.table, each.name, EXAMPLES.get(path) or each.shape(), by_device=False)
+        for path, each in CONFIGURED.items()
+    },
     "tickets": Kind(tickets.TABLE, "ticket", Ticket(status_kind="new"), "subject", by_device=False),
 }
 PATHS = {f"{kind.key}Id": path for path, kind in KINDS.items()} | {
@@ -417,13 +417,6 @@ def steps() -> Iterator[Step]:
 
 
 STEPS = tuple(steps())
-RESOURCES = {
-    each.path: each
-    for name, module in sorted(sys.modules.items())
-    if name.startswith("motorpool.api.resources.")
-    for each in vars(module).values()
-    if isinstance(each, Resource)
-}
 NOBODY = ("anon", "dis", "exp")
 """Who is not let in."""
 ALIKE = {
@@ -734,7 +727,7 @@ def rules_of(path: str) -> Iterator[Any]:
     """What decides about the requests to a family: right, parameters, and how each method begins."""
     resource = RESOURCES[path]
     yield (
-        CHANGE[resource.name],
+        resource.change_right,
         resource.list_parameters & {"all", "user_id", "device_id", "group_id", "company_id"},
         resource.public_create,
         resource.policy.distinguishes_missing,
@@ -764,8 +757,7 @@ def goes_on(method: Any) -> bool:
     return False
 
 
-COMPANY_FAMILIES = {path for path, each in RESOURCES.items() if isinstance(each.policy, CompanyPolicy)}
-DECIDED_BY_LINKS = {*COMPANY_FAMILIES, "reports", "scheduledcommands"}
+DECIDED_BY_LINKS = {*CONFIGURED, "reports", "scheduledcommands"}
 """Of who creates one it is asked besides what they are in the company, or whether they see the calendar."""
 
 
@@ -779,7 +771,7 @@ def test_whom_the_matrix_lets_change_something_has_the_right_to():
             continue
         seen.add((family, method))
         for role in step.cells.keys() - {*NOBODY}:
-            permitted = has_right(CHANGE[RESOURCES[family].name], role)
+            permitted = has_right(RESOURCES[family].change_right, role)
             if step.cells[role].startswith("2"):
                 assert permitted, f"{step.request}, {role}"
             elif method == "POST" and not words and family not in DECIDED_BY_LINKS:

@@ -185,7 +185,7 @@ def company_resource(
 ) -> tuple[Resource[Any], Operations]:
     """Return a resource of companies, whose lists take `companyId` and `parameters`, and its operations."""
     taken = COMMON_PARAMETERS | {"company_id"} | parameters
-    resource = Resource(name=name, path=path, policy=policy, parameters=taken, change=change)
+    resource = Resource(name=name, path=path, right="company", policy=policy, parameters=taken, change=change)
     operations = Operations(path)
     add_resource_operations(resource, operations)
     return resource, operations

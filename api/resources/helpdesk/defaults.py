@@ -124,7 +124,7 @@ async def create_ticket_defaults(call: Call) -> Response:
     What there is under one of the names, whatever its case, is left as it is, so doing it again changes
     nothing. Answers with the company's entries of these names.
     """
-    CHANGE["ticketStatus"].require(call.caller)
+    CHANGE["company"].require(call.caller)
     company_id = call.query(DefaultsFor).company_id
     if not company_id and (await call.raw_body()).strip():
         company_id = (await call.body(DefaultsFor)).company_id
