@@ -95,8 +95,8 @@ async def post(request):
 async def test_an_answer_that_does_not_come_in_time_names_the_host(peer, post, names):
     names({"fleet.example": [["127.0.0.1"]]})
     server = await peer(silent)
-    with pytest.raises(Unreachable, match=r"^fleet\.example gave no answer within 0\.1 s$") as caught:
-        await post(f"http://fleet.example:{server.port}/?key=secret", seconds=0.1)
+    with pytest.raises(Unreachable, match=r"^fleet\.example gave no answer within 0\.5 s$") as caught:
+        await post(f"http://fleet.example:{server.port}/?key=secret", seconds=0.5)
     assert (caught.value.cause, caught.value.address) == ("timeout", "127.0.0.1")
     with trio.fail_after(5):
         await server.ended.wait()
@@ -109,16 +109,16 @@ async def test_the_wait_for_a_slot_is_a_part_of_the_time_that_is_named(peer):
 
     async def ask():
         with pytest.raises(Unreachable) as caught:
-            await http.request("POST", server.url, content=b"1", seconds=0.1)
+            await http.request("POST", server.url, content=b"1", seconds=0.4)
         errors.append(str(caught.value))
 
     begun = trio.current_time()
     async with trio.open_nursery() as nursery:
         for _ in range(5):
             nursery.start_soon(ask)
-    assert errors == ["127.0.0.1 gave no answer within 0.1 s"] * 5
+    assert errors == ["127.0.0.1 gave no answer within 0.4 s"] * 5
     # One after another would take five times as long.
-    assert trio.current_time() - begun < 0.4
+    assert trio.current_time() - begun < 1.6
 
 
 async def test_what_cannot_be_asked_is_refused_although_all_slots_are_taken():
@@ -224,12 +224,12 @@ async def test_a_server_that_reads_nothing_costs_its_time_too(peer, post, names,
 
     names({"fleet.example": [["127.0.0.1"]]})
     server = await peer(shake_hands_only, reads_request=False)
-    with pytest.raises(Unreachable, match=r"fleet\.example gave no answer within 0\.3 s") as caught:
+    with pytest.raises(Unreachable, match=r"fleet\.example gave no answer within 1 s") as caught:
         await post(
             f"https://fleet.example:{server.port}/",
             OutgoingHttp(LOOPBACK, tls=authority.trusting),
             content=bytes(20_000_000),
-            seconds=0.3,
+            seconds=1.0,
         )
     assert caught.value.address == "127.0.0.1"
 
@@ -253,7 +253,7 @@ async def test_the_next_address_is_tried_where_tls_fails(peer, names, authority,
     )
     names({"fleet.example": [["127.0.0.1", "127.0.0.2"]], "wrong.example": [["127.0.0.1", "127.0.0.2"]]})
     http = OutgoingHttp(LOOPBACK, tls=authority.trusting)
-    async with http.session(connect_seconds=0.5) as session:
+    async with http.session(connect_seconds=1.0) as session:
         answer = await session.request("POST", f"https://fleet.example:{wrong.port}/")
         assert (answer.status, answer.address) == (200, "127.0.0.2")
         with pytest.raises(Unreachable, match=r"wrong\.example cannot be connected to: .*") as caught:
@@ -269,7 +269,7 @@ async def test_an_error_names_the_address_of_its_own_connection(peer, names):
 
     async def ask(session, host):
         with pytest.raises(Unreachable) as caught:
-            await session.request("POST", f"http://{host}:{slow.port}/", content=b"1", seconds=0.3)
+            await session.request("POST", f"http://{host}:{slow.port}/", content=b"1", seconds=1.0)
         found[host] = caught.value.address
 
     async with OutgoingHttp(LOOPBACK).session() as session, trio.open_nursery() as nursery:
@@ -283,10 +283,10 @@ async def test_an_error_names_the_address_of_its_own_connection(peer, names):
 async def test_a_name_in_another_script_is_shown_as_it_was_written(peer, names):
     server = await peer(silent)
     names({"xn--mnchen-3ya.example": [["127.0.0.1"]]})
-    for url, shown in (
-        (f"http://münchen.example:{server.port}/", "münchen.example gave no answer"),
-        ("http://münchen.example:1/", "münchen.example cannot be connected to"),
-        ("http://straße.example/", "straße.example has no address"),
+    for url, shown, seconds in (
+        (f"http://münchen.example:{server.port}/", "münchen.example gave no answer", 0.1),
+        ("http://münchen.example:1/", "münchen.example cannot be connected to", 30.0),
+        ("http://straße.example/", "straße.example has no address", 30.0),
     ):
         with pytest.raises(Unreachable, match=shown):
-            await OutgoingHttp(LOOPBACK).request("POST", url, content=b"1", seconds=0.1)
+            await OutgoingHttp(LOOPBACK).request("POST", url, content=b"1", seconds=seconds)
