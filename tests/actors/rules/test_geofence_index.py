@@ -209,7 +209,7 @@ def test_a_segment_crosses_what_a_point_of_it_lies_in(crowd, fleet):
     held = [set(index.containing(*place)) for place in places]
     # What a segment touches in passing is a matter of rounding: so the neighbour lies in it as well.
     through = {number for one, other in itertools.pairwise(held) for number in one & other}
-    ends = held[0] | held[-1]
+    ends = {*index.containing(*start), *index.containing(*end)}
     assert through - ends <= set(found)
     assert not ends & set(found)
 
