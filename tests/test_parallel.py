@@ -27,7 +27,16 @@ def start(tmp_path: Path) -> Iterator[Start]:
             (tmp_path / "pytest.ini").write_text("[pytest]\n")
             for name, text in files.items():
                 (tmp_path / name).write_text(text)
-            plugins = ["-p", "tests.parallel", "-p", "no:cacheprovider", "-p", "no:schemathesis"]
+            plugins = [
+                "-p",
+                "tests.parallel",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:xdist",
+                "-p",
+                "no:schemathesis",
+            ]
             folder = ["--rootdir", str(tmp_path), str(tmp_path)]
             # Where this process is in the background, it may have been started without SIGINT.
             listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
