@@ -408,6 +408,8 @@ def schedule_spec(
                 factory=lambda: Dispatcher(
                     database, reconnect_grace_seconds, status_seconds, node, duties.duty("schedule")
                 ),
+                # Longer than by default: it waits for four seconds for the steps that are being sent.
+                shutdown_seconds=6.0,
             ),
             duties.only("schedule", Timetable, TIMETABLE),
         ),
