@@ -95,6 +95,9 @@ class GuardedStream(httpcore.AsyncNetworkStream):
         why = f": {root_cause(error)}"
         if isinstance(error, httpcore.ConnectTimeout):
             cause, why = "timeout", f" within {seconds:g} s"
+        if self._failure is not None and self._failure.cause == "tls" and cause != "tls":
+            # What TLS says of one address tells more than that the next one is no help.
+            return
         text = f"{self._host} cannot be connected to{why}"
         self._failure = Unreachable(text, cause=cause, address=self._address)
 

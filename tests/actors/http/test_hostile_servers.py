@@ -261,6 +261,15 @@ async def test_the_next_address_is_tried_where_tls_fails(peer, names, authority,
     assert (caught.value.cause, caught.value.address) == ("tls", "127.0.0.2")
 
 
+async def test_a_failure_of_tls_is_told_though_the_next_address_is_no_help(peer, names, authority):
+    wrong = await peer(saying(b"SSH-2.0\r\n"), reads_request=False)
+    names({"fleet.example": [["127.0.0.1", "127.0.0.2"]]})
+    async with OutgoingHttp(LOOPBACK, tls=authority.trusting).session(connect_seconds=1.0) as session:
+        with pytest.raises(Unreachable) as caught:
+            await session.request("POST", f"https://fleet.example:{wrong.port}/")
+    assert (caught.value.cause, caught.value.address) == ("tls", "127.0.0.1")
+
+
 async def test_an_error_names_the_address_of_its_own_connection(peer, names):
     slow = await peer(silent)
     broken = await peer(saying(b"HTTP/1.1 "), host="127.0.0.2", port=slow.port)
