@@ -332,18 +332,24 @@ class Model:
             self._send(run, now)
 
     def _obstacle(self, run: Run) -> str:
-        owner = self.owners.get(self.schedules[run.schedule].owner)
-        device = self.devices.get(run.device)
-        if device is None:
+        if run.device not in self.devices:
             return "device_not_found"
         if run.command not in self.commands:
             return "command_not_found"
+        owner = self._owner(run)
+        may_send = owner is not None and (owner.administrator or run.command in owner.commands)
+        return "" if may_send and self._reaches_device(run) else "no_permission"
+
+    def _reaches_device(self, run: Run) -> bool:
+        """Whether its owner may send commands to the device at all."""
+        owner = self._owner(run)
         if owner is None or not owner.valid:
-            return "no_permission"
-        sees = run.device in owner.devices or self._above(device.group) & owner.groups
-        if not owner.administrator and not (sees and run.command in owner.commands):
-            return "no_permission"
-        return ""
+            return False
+        above = self._above(self.devices[run.device].group)
+        return owner.administrator or run.device in owner.devices or bool(above & owner.groups)
+
+    def _owner(self, run: Run) -> Owner | None:
+        return self.owners.get(self.schedules[run.schedule].owner)
 
     def _send(self, run: Run, now: datetime) -> None:
         device, command = self.devices[run.device], self.commands[run.command]
@@ -424,8 +430,13 @@ class Model:
                 if seen.status == "delivering":
                     run.status = "delivering"
                     device.perhaps.append(run)
+            elif seen is not None and seen.reason == "superseded":
+                # After a restart, an edge that passed meanwhile may have its turn first; `settle` follows it.
+                continue
             elif run.expires is not None and run.expires <= self.now:
                 self._end(run, "skipped", "queue_expired", self.now)
+            elif not self._reaches_device(run):
+                self._end(run, "skipped", "no_permission", self.now)
             elif device.declines:
                 self._end(run, "skipped", "not_sent", self.now)
             else:
