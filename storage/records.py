@@ -373,15 +373,15 @@ class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
     registration: bool = False
     """Visitors may create a user for themselves."""
     readonly: bool = False
-    """Users who are no administrators change nothing; new users get the flag."""
+    """Default of the flag for new users; with `forceSettings` it acts on all who are no administrators."""
     device_readonly: bool = False
-    """Users who are no administrators change no devices; new users get the flag."""
+    """The same for this flag."""
     limit_commands: bool = False
-    """Users who are no administrators send saved commands only; new users get the flag."""
+    """The same for this flag."""
     disable_reports: bool = False
-    """Users who are no administrators see no history; new users get the flag."""
+    """The same for this flag."""
     fixed_email: bool = False
-    """Users who are no administrators keep their e-mail address; new users get the flag."""
+    """The same for this flag."""
     map: str | None = None
     bing_key: str | None = None
     """Key of a map service."""
@@ -396,7 +396,7 @@ class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
     longitude: float = 0.0
     zoom: int = 0
     force_settings: bool = False
-    """The server's preferences win over those of users."""
+    """The server's preferences win over those of users; its restrictions act on all but administrators."""
     coordinate_format: str | None = None
     attributes: dict[str, Any] = {}
 

@@ -10,16 +10,29 @@ def may_log_in(user: User, now: datetime) -> bool:
     return not user.disabled and (user.expiration_time is None or user.expiration_time > now)
 
 
+def is_forced(server: ServerSettings, flag: str) -> bool:
+    """Return whether the server's restriction of this name acts on users, and is not only their default."""
+    return server.force_settings and bool(getattr(server, flag))
+
+
+def is_restricted(user: User, server: ServerSettings, flag: str) -> bool:
+    """Return whether a restriction applies to a user: one of their own, or one that the server forces.
+
+    `storage/accounts/users.py: restricted` says the same in SQL.
+    """
+    return not user.administrator and (bool(getattr(user, flag)) or is_forced(server, flag))
+
+
 def may_read_reports(user: User, server: ServerSettings) -> bool:
     """Return whether a user may see history and reports."""
-    return user.administrator or not (user.disable_reports or server.disable_reports)
+    return not is_restricted(user, server, "disable_reports")
 
 
 def may_capture_video(user: User, server: ServerSettings) -> bool:
     """Return whether a user may store video of devices that they see."""
-    return user.administrator or not (user.readonly or server.readonly or user.temporary)
+    return user.administrator or not (is_restricted(user, server, "readonly") or user.temporary)
 
 
 def may_send_commands(user: User, server: ServerSettings) -> bool:
     """Return whether a user may send commands other than saved ones."""
-    return user.administrator or not (user.limit_commands or server.limit_commands)
+    return not is_restricted(user, server, "limit_commands")

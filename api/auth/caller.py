@@ -4,13 +4,22 @@ docs/permissions.md#who-may-do-what).
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 
+from motorpool.actors.accounts.user_rights import is_forced
 from motorpool.storage.records import ServerSettings, Session, User
+
+
+class Source(Enum):
+    """Whose restriction applies to a caller; the value completes the text of the error."""
+
+    USER = ""
+    SERVER = ", by the settings of the server"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """An authenticated user; the restrictions of the user and of the server both apply."""
+    """An authenticated user; their own restrictions apply, and those that the server forces on all users."""
 
     user: User
     server: ServerSettings
@@ -42,27 +51,25 @@ class Caller:
         """Whether they may have users of their own, as administrators may."""
         return self.user.administrator or self.user.user_limit != 0
 
+    def restricted_by(self, flag: str) -> Source | None:
+        """Return whose restriction of this name applies; None: none, as always for administrators."""
+        if self.administrator:
+            return None
+        if getattr(self.user, flag):
+            return Source.USER
+        return Source.SERVER if is_forced(self.server, flag) else None
+
     @property
     def readonly(self) -> bool:
         """Whether they may only read and send commands."""
-        return not self.administrator and (self.user.readonly or self.server.readonly)
-
-    @property
-    def device_readonly(self) -> bool:
-        """Whether they may not change devices."""
-        return not self.administrator and (self.user.device_readonly or self.server.device_readonly)
+        return self.restricted_by("readonly") is not None
 
     @property
     def limit_commands(self) -> bool:
         """Whether they may send saved commands only."""
-        return not self.administrator and (self.user.limit_commands or self.server.limit_commands)
+        return self.restricted_by("limit_commands") is not None
 
     @property
     def disable_reports(self) -> bool:
         """Whether they may not see history and reports."""
-        return not self.administrator and (self.user.disable_reports or self.server.disable_reports)
-
-    @property
-    def fixed_email(self) -> bool:
-        """Whether they may not change their e-mail address."""
-        return not self.administrator and (self.user.fixed_email or self.server.fixed_email)
+        return self.restricted_by("disable_reports") is not None

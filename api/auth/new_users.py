@@ -24,7 +24,7 @@ def with_server_values(new: U, server: ServerSettings, fields: Iterable[str]) ->
 
 
 def with_registration_defaults(new: U, server: ServerSettings, limits: UserSettings, now: datetime) -> U:
-    """Apply to a self-registered user the limits of the settings and the server's restrictions."""
+    """Give a self-registered user the limits of the settings and the restrictions of new users."""
     expires = None
     if limits.expiration_days:
         expires = (now + timedelta(days=limits.expiration_days)).replace(microsecond=0)

@@ -1,17 +1,16 @@
 """Who may do what, as one table (docs/users.md, docs/permissions.md#links).
 
-This table depends on the caller alone: on their role, and on the restrictions that they or the whole server
-are under. Access to the record itself comes from links: `access` of each table in storage/ says which rows a
-user sees, and storage/accounts/links.py which kinds of links there are. A caller with the right and with
-access may act; only the limits on users and devices are checked beside that, in the policies of their
-resources.
+This table depends on the caller alone: on their role, and on the restrictions that they are under. Access to
+the record itself comes from links: `access` of each table in storage/ says which rows a user sees, and
+storage/accounts/links.py which kinds of links there are. A caller with the right and with access may act;
+only the limits on users and devices are checked beside that, in the policies of their resources.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.caller import Caller, Source
 from motorpool.api.http.errors import BadRequest, Forbidden, HttpError, Unauthorized
 
 
@@ -41,12 +40,12 @@ _HOLDS: Mapping[Role, Callable[[Caller], bool]] = {
     MANAGER: lambda caller: caller.manager,
     ADMINISTRATOR: lambda caller: caller.administrator,
 }
-_APPLIES: Mapping[Restriction, Callable[[Caller], bool]] = {
-    READONLY: lambda caller: caller.readonly,
-    DEVICE_READONLY: lambda caller: caller.device_readonly,
-    LIMIT_COMMANDS: lambda caller: caller.limit_commands,
-    DISABLE_REPORTS: lambda caller: caller.disable_reports,
-    TEMPORARY: lambda caller: caller.user.temporary,
+_APPLIES: Mapping[Restriction, Callable[[Caller], Source | None]] = {
+    READONLY: lambda caller: caller.restricted_by("readonly"),
+    DEVICE_READONLY: lambda caller: caller.restricted_by("device_readonly"),
+    LIMIT_COMMANDS: lambda caller: caller.restricted_by("limit_commands"),
+    DISABLE_REPORTS: lambda caller: caller.restricted_by("disable_reports"),
+    TEMPORARY: lambda caller: Source.USER if caller.user.temporary else None,
 }
 
 
@@ -64,8 +63,9 @@ class Right:
         if not _HOLDS[self.role](caller):
             raise self.refusal(f"only {self.role.value} may do this")
         for restriction in self.restrictions:
-            if _APPLIES[restriction](caller):
-                raise self.refusal(restriction.value)
+            source = _APPLIES[restriction](caller)
+            if source is not None:
+                raise self.refusal(restriction.value + source.value)
 
 
 # Creating, editing and deleting, by the names of resources.
@@ -93,6 +93,8 @@ CAPTURE_VIDEO = Right(USER, (READONLY,))
 """Captures write files."""
 DELETE_POSITIONS = Right(USER, (READONLY,))
 LINK = Right(USER, (READONLY,))
+WRITE_TICKETS = Right(USER, (READONLY,))
+"""Creating tickets and commenting on them, beside what the caller is in the company."""
 
 SEND_UNSAVED_COMMANDS = Right(USER, (LIMIT_COMMANDS,))
 READ_HISTORY = Right(USER, (DISABLE_REPORTS,))

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_server_values
+from motorpool.api.auth.new_users import DISPLAY_FIELDS, SHARED_FLAGS, with_server_values
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.logins.password_rules import password_fault
 from motorpool.api.program.configured_database import open_running_database
@@ -46,7 +46,8 @@ async def edit_user(settings: Settings, edit: UserEdit) -> str:
                 if hashed is None:
                     raise StartFailed(f"there is no user {edit.email}; --password creates one")
                 user = User(name=edit.email, email=edit.email.strip(), administrator=bool(edit.administrator))
-                user = with_server_values(user, await server.fetch(transaction), DISPLAY_FIELDS)
+                defaults = (*DISPLAY_FIELDS, *SHARED_FLAGS)
+                user = with_server_values(user, await server.fetch(transaction), defaults)
                 await server.initialise(transaction)
                 made = await users.TABLE.insert(transaction, user)
                 await users.set_password(transaction, made.id, hashed)

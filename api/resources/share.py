@@ -140,14 +140,14 @@ def _expiration(call: Call, requested: datetime) -> datetime:
 async def _guest(
     call: Call, transaction: Queries, pair: LinkType, object_id: int, name: str, email: str, expires: datetime
 ) -> User:
-    caller, shared = call.caller, call.context.settings.share
+    caller, defaults, shared = call.caller, call.context.server, call.context.settings.share
     # By name, for a new user as well as an existing one.
     fields: dict[str, Any] = {
         "name": name,
         "expiration_time": expires,
         "readonly": True,
-        "limit_commands": caller.limit_commands or not shared.commands,
-        "disable_reports": caller.disable_reports or not shared.reports,
+        "limit_commands": caller.limit_commands or defaults.limit_commands or not shared.commands,
+        "disable_reports": caller.disable_reports or defaults.disable_reports or not shared.reports,
     }
     found = await users.by_address(transaction, email, lock=True)
     if found is not None and await _is_guest_of(call, transaction, found, pair, object_id):

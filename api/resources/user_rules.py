@@ -6,11 +6,12 @@ from typing import Annotated
 import msgspec
 import pyotp
 
+from motorpool.actors.accounts.user_rights import is_restricted
 from motorpool.actors.deliveries.webhook import WEBHOOK_SECRET, WEBHOOK_URL, check_url, signing_key
 from motorpool.actors.http.errors import DeliveryRefused
 from motorpool.actors.words.masking import MASK
 from motorpool.actors.work.connection_limits import client_network
-from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.caller import Caller, Source
 from motorpool.api.auth.new_users import with_registration_defaults
 from motorpool.api.auth.rights import (
     MANAGE_USERS,
@@ -141,8 +142,8 @@ async def prepare_change(call: Call, transaction: Queries, new: User, old: UserR
     if old.totp_key and not new.totp_key and call.context.server.attributes.get("totpForce") is True:
         raise BadRequest("totpKey: needed on this server")
     own = caller.id == old.id
-    if caller.readonly and not (own and _only_self_editable_attributes_differ(new, old)):
-        raise BadRequest("the user is read-only")
+    if not (own and _only_self_editable_attributes_differ(new, old)):
+        MANAGE_USERS.require(caller)
     for name in ROLE_FIELDS:
         if getattr(new, name) != getattr(old, name):
             raise BadRequest(f"{camel(name)}: only an administrator may change it")
@@ -150,8 +151,9 @@ async def prepare_change(call: Call, transaction: Queries, new: User, old: UserR
         for name in RESTRICTION_FIELDS:
             if getattr(new, name) != getattr(old, name):
                 raise BadRequest(f"{camel(name)}: nobody changes it for themselves")
-    if (old.fixed_email or call.context.server.fixed_email) and new.email.lower() != old.email.lower():
-        raise BadRequest("email: only an administrator may change it")
+    if new.email.lower() != old.email.lower() and is_restricted(old, call.context.server, "fixed_email"):
+        source = Source.USER if old.fixed_email else Source.SERVER
+        raise BadRequest(f"email: only an administrator may change it{source.value}")
     if new.temporary != old.temporary:
         raise BadRequest("temporary: only an administrator may change it")
     if new.expiration_time != old.expiration_time:

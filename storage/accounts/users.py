@@ -56,6 +56,14 @@ _ADMINISTRATORS = 0x6D70_6164
 """Advisory lock of transactions that take the role from an administrator."""
 
 
+def restricted(flag: str, user: str) -> str:
+    """Return SQL that holds where a restriction applies to a user who is no administrator.
+
+    `flag` is its column, `user` an alias of the table of users. actors/accounts/user_rights.py says the same.
+    """
+    return f"({user}.{flag} or exists (select from server where force_settings and {flag}))"
+
+
 async def accounts(q: Queries, user_ids: Sequence[int]) -> dict[int, Account]:
     """Return the accounts of these users by id; unknown ids are left out."""
     found = {}

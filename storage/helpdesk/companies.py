@@ -2,6 +2,7 @@
 
 import msgspec
 
+from motorpool.storage.accounts import users
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.helpdesk.company_tables import CONFIGURED
@@ -28,7 +29,7 @@ class Membership(msgspec.Struct, frozen=True):
 NO_MEMBERSHIP = Membership()
 """Of a user who is not linked to the company, which need not exist."""
 
-_MEMBERSHIPS = """
+_MEMBERSHIPS = f"""
     select l.company_id,
         l.manager or u.user_limit <> 0 as manager,
         case
@@ -38,11 +39,11 @@ _MEMBERSHIPS = """
                 select from teams t join user_team m on m.team_id = t.id
                 where t.company_id = l.company_id and m.user_id = l.user_id and not t.disabled
             )
-            else not u.readonly
+            else not {users.restricted("readonly", "u")}
         end as agent
     from user_company l join users u on u.id = l.user_id
     where l.user_id = $1 and ($2::bigint = 0 or l.company_id = $2) and not u.temporary
-"""
+"""  # noqa: S608 - constants
 _CONFIGURATION = 0x6D70_636F
 """Seed of the advisory locks of companies, which keeps them apart from other advisory locks."""
 

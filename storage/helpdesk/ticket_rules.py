@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from motorpool.storage.accounts import access
+from motorpool.storage.accounts import access, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.events.events import TABLE as EVENTS
 from motorpool.storage.records import Event
@@ -110,7 +110,7 @@ _CANDIDATES = f"""
     where not users.disabled and not users.temporary
         and (users.expiration_time is null or users.expiration_time > $4)
         and not companies.disabled
-        and (users.administrator or (not users.readonly and exists (
+        and (users.administrator or (not {users.restricted("readonly", "users")} and exists (
             select from viewer where viewer.user_id = rule.user_id and viewer.device_id = event.device_id)))
     order by event_id, rule.company_id, rule.user_id
 """  # noqa: S608 - constants

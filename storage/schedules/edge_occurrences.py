@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from motorpool.storage.accounts import access
+from motorpool.storage.accounts import access, users
 from motorpool.storage.database import nodes
 from motorpool.storage.database.queries import Queries, columns
 from motorpool.storage.devices import commands
@@ -147,8 +147,7 @@ _START_STEPS = f"""
                 when not u.administrator and not (
                     (
                         exists (select from user_command uc where uc.user_id = u.id and uc.command_id = c.id)
-                        or (r.requested_by is not null and not u.limit_commands
-                            and not (select limit_commands from server))
+                        or (r.requested_by is not null and not {users.restricted("limit_commands", "u")})
                     )
                     and {access.sees_device("u.id", "d.id")}
                 ) then 'no_permission'

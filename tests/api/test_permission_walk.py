@@ -104,12 +104,19 @@ GUEST = {
     "temporary": True,
 }
 """What `own` makes of a guest."""
+FORCED = {"forceSettings": True}
 SERVER_FLAGS = {
-    "s.ro": {"readonly": True},
-    "s.dev": {"deviceReadonly": True},
-    "s.lim": {"limitCommands": True},
-    "s.rep": {"disableReports": True},
-    "s.adm": {"readonly": True, "deviceReadonly": True, "limitCommands": True, "disableReports": True},
+    "s.ro": {"readonly": True, **FORCED},
+    "s.dev": {"deviceReadonly": True, **FORCED},
+    "s.lim": {"limitCommands": True, **FORCED},
+    "s.rep": {"disableReports": True, **FORCED},
+    "s.adm": {
+        "readonly": True,
+        "deviceReadonly": True,
+        "limitCommands": True,
+        "disableReports": True,
+        **FORCED,
+    },
 }
 
 

@@ -15,6 +15,7 @@ from motorpool.actors.helpdesk.facts import Author, Change, Outcome, TicketFacts
 from motorpool.actors.helpdesk.ticket_creation import TooManyTickets
 from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_writer import announce, write
+from motorpool.api.auth.rights import WRITE_TICKETS
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.versions import require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
@@ -52,8 +53,7 @@ Decide = Callable[[TicketContext], Awaitable[Outcome]]
 def require_writer(call: Call, membership: Membership) -> None:
     """Raise BadRequest unless the caller may create tickets and comment on them."""
     require_linked(membership)
-    if call.caller.readonly:
-        raise BadRequest("the user is read-only")
+    WRITE_TICKETS.require(call.caller)
 
 
 def require_agent(membership: Membership) -> None:

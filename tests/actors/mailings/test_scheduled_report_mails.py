@@ -179,7 +179,7 @@ async def test_a_server_without_reports_mails_administrators_alone(
     database, tree, time, specs, schedule, person, mails
 ):
     await schedule((0, 10), readers=[await person(), await person("root", administrator=True)])
-    await database.execute("update server set disable_reports = true")
+    await database.execute("update server set disable_reports = true, force_settings = true")
     async with tree(*specs):
         await time.passes(600, step=60)
     assert [mail.to for mail in await mails()] == ["root@example.org"]

@@ -1,20 +1,31 @@
 import pytest
 
-from motorpool.api.auth.caller import Caller
+from motorpool.api.auth.caller import Caller, Source
 from motorpool.storage.records import ServerSettings, User
 
 FLAGS = ("readonly", "device_readonly", "limit_commands", "disable_reports", "fixed_email")
+OWN, SERVERS = Source.USER, Source.SERVER
 
 
 @pytest.mark.parametrize("flag", FLAGS)
 @pytest.mark.parametrize(
-    ("user", "server", "holds"), [(0, 0, False), (1, 0, True), (0, 1, True), (1, 1, True)]
+    ("user", "server", "forced", "source"),
+    [
+        (0, 0, 0, None),
+        (1, 0, 0, OWN),
+        (0, 1, 0, None),
+        (0, 0, 1, None),
+        (0, 1, 1, SERVERS),
+        (1, 1, 1, OWN),
+    ],
 )
-def test_a_restriction_of_user_or_server_holds_for_all_but_administrators(flag, user, server, holds):
-    settings = ServerSettings(**{flag: bool(server)})
-    assert getattr(Caller(user=User(**{flag: bool(user)}), server=settings), flag) is holds
+def test_a_restriction_of_the_user_or_forced_by_the_server_holds_for_all_but_administrators(
+    flag, user, server, forced, source
+):
+    settings = ServerSettings(force_settings=bool(forced), **{flag: bool(server)})
+    assert Caller(user=User(**{flag: bool(user)}), server=settings).restricted_by(flag) is source
     boss = Caller(user=User(administrator=True, **{flag: bool(user)}), server=settings)
-    assert getattr(boss, flag) is False
+    assert boss.restricted_by(flag) is None
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,17 @@ def test_who_has_not_the_right_is_told_why(right, fields, text):
     assert refused.value.text.startswith(text)
 
 
+def test_a_refusal_names_the_server_where_it_forces_the_restriction():
+    forcing = ServerSettings(force_settings=True, limit_commands=True)
+    for fields, text in (
+        ({}, "the user may only send saved commands, by the settings of the server"),
+        ({"limit_commands": True}, "the user may only send saved commands"),
+    ):
+        with pytest.raises(BadRequest) as refused:
+            SEND_UNSAVED_COMMANDS.require(Caller(user=User(**fields), server=forcing))
+        assert refused.value.text == text
+
+
 @pytest.mark.parametrize(
     ("right", "fields", "refusal"),
     [(READ_AUDIT, {}, Unauthorized), (SHARE_OBJECTS, {"temporary": True}, Forbidden)],

@@ -754,7 +754,8 @@ async def test_a_run_by_hand_sends_what_its_caller_may_send(served, fields, link
     assert made["reason"] == reason
 
 
-async def test_a_limit_of_the_server_holds_for_runs_by_hand(served):
+@pytest.mark.parametrize(("forced", "reason"), [(False, "offline"), (True, "no_permission")])
+async def test_a_limit_of_the_server_holds_for_runs_by_hand_while_it_is_forced(served, forced, reason):
     ann = await served.user("ann")
     device = await served.device(served.admin, "1")
     number = await schedule(served.admin)
@@ -762,9 +763,10 @@ async def test_a_limit_of_the_server_holds_for_runs_by_hand(served):
     await link(served.admin, userId=ann.id, scheduledCommandId=number)
     await link(served.admin, userId=ann.id, deviceId=device)
     settings = (await served.admin.get("/server")).json()
-    assert (await served.admin.put("/server", json={**settings, "limitCommands": True})).status == 200
+    limits = {"limitCommands": True, "forceSettings": forced}
+    assert (await served.admin.put("/server", json={**settings, **limits})).status == 200
     (made,) = await started(ann, number)
-    assert made["reason"] == "no_permission"
+    assert made["reason"] == reason
 
 
 # Who watches the calendars hears of it before the change is answered

@@ -366,6 +366,45 @@ async def test_new_users_have_the_defaults_of_the_server(served):
         assert chosen_of(user, FLAGS) == {**FLAGS, "readonly": False}
 
 
+async def set_server(served, **changes):
+    settings = (await served.admin.get("/server")).json()
+    assert (await served.admin.put("/server", json={**settings, **changes})).status == 200
+
+
+async def test_restrictions_of_the_server_are_defaults_that_act_on_users_only_when_they_are_forced(served):
+    flags = {"readonly": True, "deviceReadonly": True, "limitCommands": True}
+    await set_server(served, **flags)
+    free = await served.user("free", deviceLimit=-1, **dict.fromkeys(flags, False))
+    bound = await served.user("bound", deviceLimit=-1)
+    command = {"type": "custom", "description": "x", "attributes": {"data": "00"}}
+    for path, body in (("/devices", {"name": "x", "uniqueId": "1"}), ("/commands", command)):
+        assert (await free.post(path, json=body)).status == 200
+        refused = await bound.post(path, json=body)
+        assert (refused.status, refused.text) == (400, "the user is read-only")
+    # A default that is changed changes no user.
+    await set_server(served, **dict.fromkeys(flags, False))
+    assert (await bound.post("/commands", json=command)).status == 400
+    await set_server(served, **flags, forceSettings=True)
+    refused = await free.post("/devices", json={"name": "x", "uniqueId": "2"})
+    assert (refused.status, refused.text) == (400, "the user is read-only, by the settings of the server")
+    assert (await served.admin.post("/devices", json={"name": "x", "uniqueId": "2"})).status == 200
+    # What a client reads it may write back: these are the flags of the row.
+    me = (await free.get("/session")).json()
+    assert chosen_of(me, flags) == dict.fromkeys(flags, False)
+    assert (await free.put(f"/users/{free.id}", json=me)).status == 200
+
+
+async def test_an_address_that_the_server_fixes_is_kept_and_the_refusal_names_the_server(served):
+    ann = await served.user("ann")
+    body = {**(await ann.get("/session")).json(), "email": "anna@example.org"}
+    await set_server(served, fixedEmail=True, forceSettings=True)
+    refused = await ann.put(f"/users/{ann.id}", json=body)
+    text = "email: only an administrator may change it, by the settings of the server"
+    assert (refused.status, refused.text) == (400, text)
+    await set_server(served, forceSettings=False)
+    assert (await ann.put(f"/users/{ann.id}", json=body)).status == 200
+
+
 async def test_what_the_body_of_a_new_user_has_wins_over_the_defaults_of_the_server(served):
     settings = (await served.admin.get("/server")).json()
     assert (await served.admin.put("/server", json={**settings, **DISPLAY, **FLAGS})).status == 200

@@ -1,13 +1,15 @@
+import itertools
 from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 import trio
 
-from motorpool.storage.accounts import links, sessions, users
+from motorpool.actors.accounts.user_rights import is_restricted
+from motorpool.storage.accounts import links, server, sessions, users
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.errors import Conflict, StatementRejected
-from motorpool.storage.records import Session, User
+from motorpool.storage.records import ServerSettings, Session, User
 from motorpool.storage.upkeep import expired_rows
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -41,6 +43,16 @@ async def test_a_user_keeps_every_field(database):
     )
     stored = await users.TABLE.insert(database, user)
     assert await users.TABLE.fetch(database, stored.id) == msgspec.structs.replace(user, id=stored.id)
+
+
+@pytest.mark.parametrize("flag", ["readonly", "limit_commands"])
+async def test_restrictions_are_the_same_in_sql_as_in_memory(database, flag):
+    for own, default, forced in itertools.product((False, True), repeat=3):
+        user = await users.TABLE.insert(database, User(email=f"{own}{default}{forced}", **{flag: own}))
+        settings = ServerSettings(force_settings=forced, **{flag: default})
+        await server.save(database, settings)
+        sql = f"select {users.restricted(flag, 'u')} from users u where id = $1"
+        assert await database.fetch_value(sql, user.id) is is_restricted(user, settings, flag)
 
 
 async def test_the_password_hash_is_in_no_record(database):

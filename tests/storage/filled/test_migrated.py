@@ -158,6 +158,19 @@ async def test_all_rows_are_as_they_were_but_for_what_migrations_change(filled_u
     assert list(differences(expected_of(before, applied), after)) == []
 
 
+async def test_restrictions_of_the_server_become_those_of_its_users_but_not_of_administrators(filled_url):
+    flags = ("readonly", "disable_reports", "fixed_email")
+    async with open_session(filled_url) as session:
+        await session.execute(f"update server set {', '.join(f'{flag} = true' for flag in flags)}")
+    before = {row["id"]: row for row in (await read(filled_url))["users"]}
+    await bring_up_to_date(filled_url, OURS)
+    after = {row["id"]: row for row in (await read(filled_url))["users"]}
+    assert {row["administrator"] for row in before.values()} == {True, False}
+    for number, row in before.items():
+        restricted = {**row, **dict.fromkeys(flags, True), "version": row["version"] + 1}
+        assert after[number] == (row if row["administrator"] else restricted)
+
+
 async def test_what_waits_to_be_sent_is_sent_once_and_in_the_same_order(filled_url):
     async with open_session(filled_url) as session:
         # The dump has none of an order that others go before.

@@ -36,12 +36,12 @@ export type Action =
   | "share"
   | "token";
 
-/** Whether the user may do this, by the flags of the user and of the server (docs/users.md#restrictions). */
+/** Whether the user may do this, by their flags and those that the server forces (docs/users.md#restrictions). */
 export function may(action: Action): boolean {
   const user = session.value;
   if (!user) return false;
   const limited = (flag: "readonly" | "deviceReadonly" | "disableReports" | "limitCommands") =>
-    !user.administrator && (user[flag] || Boolean(server.value?.[flag]));
+    !user.administrator && (user[flag] || Boolean(server.value?.forceSettings && server.value[flag]));
   switch (action) {
     case "administer":
       return user.administrator;

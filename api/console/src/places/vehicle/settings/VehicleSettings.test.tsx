@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import type { Device } from "../../../api/types";
 import { openPage } from "../../../testing/page";
-import { deviceOf, userOf } from "../../../testing/records";
+import { deviceOf, serverOf, userOf } from "../../../testing/records";
 import { answerOf, FakeServer, refusal } from "../../../testing/server";
 
 /** A server with a vehicle of which each edit is another version. */
@@ -85,6 +85,22 @@ test("settings are saved on top of another edit, and the vehicle is deleted", as
   await screen.findByText("Van Nine is deleted.");
   expect(screen.queryByRole("link", { name: "Van Nine" })).toBeNull();
   expect(page.address).toBe("/fleet");
+});
+
+test("a default of the server takes the settings from nobody unless it is forced", async () => {
+  const server = withVan();
+  server.user = userOf({ administrator: false });
+  server.answer("getServer", serverOf({ deviceReadonly: true }));
+  await openPage("/vehicles/9/settings", server);
+  await screen.findByRole("link", { name: "Settings" });
+});
+
+test("what the server forces takes the settings from all but administrators", async () => {
+  const server = withVan();
+  server.user = userOf({ administrator: false });
+  server.answer("getServer", serverOf({ deviceReadonly: true, forceSettings: true }));
+  await openPage("/vehicles/9/settings", server);
+  await screen.findByText("You may not change vehicles.");
 });
 
 test("who may not change vehicles has no settings", async () => {
