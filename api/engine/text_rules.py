@@ -1,5 +1,6 @@
 """Rules for the texts that users enter: trimmed, limited in length, some are required."""
 
+import re
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,13 @@ R = TypeVar("R", bound=msgspec.Struct)
 NAMES = frozenset({"name", "unique_id", "type"})
 MAX_NAME_LENGTH = 128
 MAX_TEXT_LENGTH = 4000
+_EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]+@[\w-]+(\.[\w-]+)*")
+"""Without quoted local parts and numeric addresses of hosts (RFC 5321), which nobody has."""
+
+
+def is_email(text: str) -> bool:
+    """Return whether a text has the form of an e-mail address; its domain may be one name, as in a@localhost."""
+    return text.isprintable() and _EMAIL.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)

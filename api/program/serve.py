@@ -49,6 +49,8 @@ from motorpool.storage.records import User
 
 STOP_SECONDS = 9.5
 """Seconds after which a shutdown ends the process; the specification allows ten."""
+SHARED_NAMES_SHOWN = 20
+"""Most login names that the warning of duplicates lists."""
 SERVER_KEY = "device codecs"
 """Name of the key of the device codecs in the database."""
 
@@ -114,6 +116,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
             token_keys = await open_keys(database, clock.now())
             server_key = await tokens.signing_key(database, SERVER_KEY, partial(secrets.token_bytes, 32))
             row = await server.fetch(database)
+            await warn_of_shared_names(database)
             setup_token = await fetch_setup_token(database)
             waits_for_user = not await server.is_initialised(database)
             fleet = await with_retention(database, settings)
@@ -258,6 +261,19 @@ async def with_retention(database: Database, settings: FleetSettings) -> FleetSe
             ", ".join(unset),
         )
     return settings
+
+
+async def warn_of_shared_names(database: Database) -> None:
+    """Name the users whom earlier versions gave a name to log in with that another user has as well."""
+    shared = await users.shared_names(database, SHARED_NAMES_SHOWN)
+    if shared:
+        _log.warning(
+            "a login name is another user's e-mail address, so its owner cannot log in with it; change one of"
+            " each: %s",
+            ", ".join(
+                f"{name!r} (e-mail address of user {one}, login name of {two})" for name, one, two in shared
+            ),
+        )
 
 
 async def _create_first_administrator(

@@ -37,6 +37,7 @@ async def edit_user(settings: Settings, edit: UserEdit) -> str:
             changes: dict[str, Any] = {"commandLine": True}
             if hashed is not None:
                 changes["password"] = "changed"  # noqa: S105 - says that, not what
+            await users.lock_name(transaction, edit.email.strip())
             found = await users.by_email(transaction, edit.email, lock=True)
             if edit.password:
                 names = (edit.email, *((found.name, found.login) if found else ()))

@@ -14,6 +14,7 @@ from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defau
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.text_rules import is_email
 from motorpool.api.logins.setup import REFUSAL
 from motorpool.storage.accounts import openid_identities, server, users
 from motorpool.storage.database.queries import Queries
@@ -64,12 +65,14 @@ async def _find_or_link(
         identity.verified is None and call.context.settings.openid.require_verified
     ):
         raise LoginRefused("the provider has not verified your e-mail address")
-    if len(identity.email) > MAX_EMAIL_LENGTH or "\x00" in identity.email:
-        raise LoginRefused("your e-mail address is too long for this server")
+    if len(identity.email) > MAX_EMAIL_LENGTH or not is_email(identity.email):
+        raise LoginRefused("your e-mail address is too long for this server, or no e-mail address")
     # Of parallel logins with one address the first creates the user, and the others find it.
-    await users.serialize_creation(transaction, identity.email)
+    await users.lock_name(transaction, identity.email)
     user = await users.by_address(transaction, identity.email, lock=True)
     if user is None:
+        if await users.id_by_email(transaction, identity.email) is not None:
+            raise LoginRefused("another account has your e-mail address as its login name")
         return None
     if user.email != identity.email and not (user.email.isascii() and identity.email.isascii()):
         # Case folding is ambiguous outside ASCII.

@@ -97,7 +97,7 @@ async def _share(
     expires = _expiration(call, requested)
     async with call.context.database.transaction() as transaction:
         # Serializes parallel shares of the same object, so that the second finds the user of the first.
-        await users.serialize_creation(transaction, _short(email))
+        await users.lock_name(transaction, _short(email))
         guest = await _guest(call, transaction, pair, object_id, name, _short(email), expires)
         await users.set_sharer(transaction, guest.id, call.caller.id)
         await links.add(transaction, pair, guest.id, object_id)
@@ -149,7 +149,7 @@ async def _guest(
         "limit_commands": caller.limit_commands or defaults.limit_commands or not shared.commands,
         "disable_reports": caller.disable_reports or defaults.disable_reports or not shared.reports,
     }
-    found = await users.by_address(transaction, email, lock=True)
+    found = await users.by_email(transaction, email, lock=True)
     if found is not None and await _is_guest_of(call, transaction, found, pair, object_id):
         if found.expiration_time is not None:
             fields["expiration_time"] = max(expires, found.expiration_time)
@@ -157,7 +157,7 @@ async def _guest(
         assert kept is not None
         return kept
     if found is not None:
-        # The address is taken, or an object was renamed to the former name of another.
+        # The name is taken, or an object was renamed to the former name of another.
         digest = hashlib.sha256(f"{email} {pair.table} {object_id} {call.caller.id} {call.now}".encode())
         email = f"{email[: MAX_EMAIL_LENGTH - 33]}:{digest.hexdigest()[:32]}"
     return await users.TABLE.insert(

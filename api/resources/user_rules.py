@@ -20,6 +20,7 @@ from motorpool.api.auth.rights import (
     SELF_EDITABLE_ATTRIBUTES,
 )
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.text_rules import is_email
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel, extended
 from motorpool.api.logins.password_rules import require_acceptable, require_proof
@@ -73,6 +74,23 @@ async def check_secrets(call: Call, sent: User) -> None:
     new_email = bool(sent.email.strip()) and sent.email.strip().lower() != caller.user.email.lower()
     if sent.password or new_key or new_email:
         await require_proof(call, sent.current_password)
+
+
+def new_names(new: User, old: UserRow | None) -> dict[str, str]:
+    """Return the names to log in with that are new or changed, by field. Raises BadRequest for a wrong form.
+
+    Those of before stay as they are. A login name is no address, which its owner may want to register.
+    """
+    found = {}
+    if old is None or new.email != old.email:
+        if not is_email(new.email):
+            raise BadRequest("email: not an e-mail address")
+        found["email"] = new.email
+    if new.login and (old is None or new.login != old.login):
+        if "@" in new.login and new.login.lower() != new.email.lower():
+            raise BadRequest("login: only one's own e-mail address may be a login name too")
+        found["login"] = new.login
+    return found
 
 
 async def check_registration(call: Call) -> None:

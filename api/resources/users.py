@@ -41,6 +41,7 @@ from motorpool.api.resources.user_rules import (
     check_secrets,
     check_totp_key,
     check_webhook,
+    new_names,
     prepare_change,
     prepare_new,
     show,
@@ -124,8 +125,13 @@ class UserPolicy(ResourcePolicy[User]):
         check_webhook(new)
         require_time_zone(TIME_ZONE, new.attributes, old.attributes if old is not None else {})
         if old is None:
-            return await prepare_new(call, transaction, new)
-        return await prepare_change(call, transaction, new, old)
+            new = await prepare_new(call, transaction, new)
+        else:
+            new = await prepare_change(call, transaction, new, old)
+        # The first user may be called as they like, such as "admin" in clients that know no other name.
+        if old is not None or not new.administrator or call.optional_caller is not None:
+            await users.claim_names(transaction, new.id, new_names(new, old))
+        return new
 
     async def insert(self, call: Call, transaction: Queries, new: User) -> User:
         """Store; a user created by a manager is linked to the manager."""

@@ -1,6 +1,6 @@
 """Users and their password hashes, which only `accounts` reads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -9,6 +9,7 @@ from motorpool.storage.accounts import known_addresses, links, sessions
 from motorpool.storage.database.conditions import Condition, all_of
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import LOCK, ListQuery, Table
+from motorpool.storage.errors import Conflict
 from motorpool.storage.records import User
 
 
@@ -20,8 +21,8 @@ def _users_of_manager(manager_id: int) -> Condition:
 TABLE = Table("users", User, keywords=("name", "email"), access=_users_of_manager)
 
 
-_EMAILS = 0x6D70_656D
-"""Seed of the advisory locks of e-mail addresses, which keeps them apart from other advisory locks."""
+_NAMES = 0x6D70_656D
+"""Seed of the advisory locks of names to log in with, which keeps them apart from other advisory locks."""
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -44,6 +45,15 @@ _ID_BY_EMAIL = """
     select id from users where lower(email) = lower($1) or lower(login) = lower($1)
     -- A matching address takes precedence over a matching login name.
     order by lower(email) = lower($1) desc, id limit 1
+"""
+
+
+_NAME_IS_TAKEN = """
+    select exists (select from users where id <> $2 and (lower(email) = lower($1) or lower(login) = lower($1)))
+"""
+_SHARED_NAMES = """
+    select a.email, a.id, b.id from users a join users b on lower(b.login) = lower(a.email) and b.id <> a.id
+    order by a.id limit $1
 """
 
 
@@ -137,9 +147,31 @@ async def change_password(
     return True
 
 
-async def serialize_creation(transaction: Queries, email: str) -> None:
-    """Block other transactions that would create a user with this e-mail address until this one ends."""
-    await transaction.execute("select pg_advisory_xact_lock(hashtextextended(lower($1), $2))", email, _EMAILS)
+async def lock_name(transaction: Queries, name: str) -> None:
+    """Block other transactions that would give a user this e-mail address or login name until this one ends."""
+    await transaction.execute("select pg_advisory_xact_lock(hashtextextended(lower($1), $2))", name, _NAMES)
+
+
+async def claim_names(transaction: Queries, user_id: int, names: Mapping[str, str]) -> None:
+    """Check that no other user logs in with these new e-mail addresses or login names, given by field.
+
+    No constraint can say so: the two are columns of their own, and earlier versions have stored duplicates.
+    `user_id` is 0 for a new user. Other transactions cannot take the names until this one ends.
+
+    Raises:
+        Conflict: another user has one of them as e-mail address or login name.
+    """
+    # In a fixed order, so that two transactions with the same names do not wait for each other.
+    for name in sorted({name.lower() for name in names.values()}):
+        await lock_name(transaction, name)
+    for field, name in names.items():
+        if await transaction.fetch_value(_NAME_IS_TAKEN, name, user_id):
+            raise Conflict(field, "users_names")
+
+
+async def shared_names(q: Queries, limit: int) -> list[tuple[str, int, int]]:
+    """Return names that one user has as e-mail address and another as login name, with the ids of both."""
+    return [(row[0], row[1], row[2]) for row in await q.fetch(_SHARED_NAMES, limit)]
 
 
 async def manages(q: Queries, manager_id: int, user_id: int) -> bool:

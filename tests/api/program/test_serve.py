@@ -19,7 +19,7 @@ from motorpool.actors.settings import RETENTION_DEFAULTS, FleetSettings
 from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.api.program.errors import StartFailed, error_line
-from motorpool.api.program.serve import with_retention
+from motorpool.api.program.serve import warn_of_shared_names, with_retention
 from motorpool.api.settings import Settings
 
 PATIENCE_SECONDS = 60
@@ -196,6 +196,17 @@ def test_the_last_line_is_the_cause_that_people_understand():
         error_line(OSError(2, "No such file or directory", "x.toml")) == "x.toml: No such file or directory"
     )
     assert error_line(RuntimeError()) == "RuntimeError"
+
+
+async def test_stored_names_that_two_users_log_in_with_are_one_warning(database, caplog):
+    await warn_of_shared_names(database)
+    assert caplog.text == ""
+    await database.execute("insert into users (email) values ('root'), ('x\ny')")
+    await database.execute("insert into users (email, login) values ('a@b', 'ROOT'), ('c@d', 'X\nY')")
+    await warn_of_shared_names(database)
+    (warning,) = caplog.messages
+    assert "'root' (e-mail address of user 1, login name of 3), 'x\\ny'" in warning
+    assert "\n" not in warning
 
 
 async def test_the_actors_are_given_how_long_each_kind_of_history_is_kept(database):

@@ -2,6 +2,7 @@ import json
 import threading
 from datetime import UTC, datetime
 
+import pytest
 import trio
 
 from motorpool.api.login_settings import UserSettings
@@ -423,3 +424,92 @@ async def test_what_the_body_of_a_new_user_has_wins_over_the_defaults_of_the_ser
     # Only what is new takes them: a body without them means the plain defaults in an update.
     kept = {"email": "ann@example.org"}
     assert (await served.admin.put(f"/users/{user['id']}", json=kept)).json()["map"] is None
+
+
+@pytest.mark.parametrize(
+    "email",
+    [
+        "root",
+        "@",
+        "a@",
+        "@b",
+        "a@b@c",
+        "a b@c",
+        "a@b c",
+        "a@.c",
+        "a@b..c",
+        "a@b\n",
+        "a\u200b@c",
+        "<a@b>",
+        "a:1@b",
+    ],
+)
+async def test_a_new_address_has_the_form_of_one(served, email):
+    # Surrounding white space is trimmed.
+    expected = 200 if email.strip() == "a@b" else 400
+    ann = await served.user("ann")
+    body = {"email": email, "password": "secret words"}
+    assert (await served.admin.post("/users", json=body)).status == expected
+    if expected == 400:
+        refused = await ann.put(f"/users/{ann.id}", json={"email": email, "currentPassword": "ann"})
+        assert (refused.status, refused.text) == (400, "email: not an e-mail address")
+
+
+async def test_addresses_of_all_usual_forms_are_taken(served):
+    for email in (
+        "a@b",
+        "admin@localhost",
+        "o'neil+x=1/2@mail.example.org",
+        "jörg@müller.de",
+        "a.b@xn--d1acufc.su",
+    ):
+        sent = {"email": email, "password": "secret words"}
+        assert (await served.admin.post("/users", json=sent)).json()["email"] == email
+
+
+async def test_an_address_of_another_form_that_is_stored_already_is_kept(served, database):
+    ann = await served.user("ann")
+    await database.execute("update users set email = 'ann' where id = $1", ann.id)
+    path = f"/users/{ann.id}"
+    body = (await served.admin.get(path)).json()
+    assert (await served.admin.put(path, json={**body, "name": "Anna"})).status == 200
+    assert (await served.admin.put(path, json={**body, "email": "anna"})).status == 400
+
+
+async def test_the_first_user_may_be_called_admin(starting, database):
+    async with starting() as served:
+        await database.execute("delete from users; update server set initialised = false")
+        sent = {"email": "admin", "password": "secret words"}
+        assert (await served.client().post("/users", json=sent)).json()["administrator"] is True
+
+
+async def test_no_address_or_login_name_is_that_of_another_user(served, database):
+    await served.user("root", login="Root")
+    await database.execute("update users set login = 'old@example.org' where email = 'root@example.org'")
+    ann = await served.user("ann")
+    path = f"/users/{ann.id}"
+    body = (await served.admin.get(path)).json()
+    for field, name in (("email", "OLD@example.org"), ("email", "Root@example.org")):
+        for answer in (
+            await served.admin.post("/users", json={"email": name, "password": "secret words"}),
+            await ann.put(path, json={**body, field: name, "currentPassword": "ann"}),
+        ):
+            assert (answer.status, answer.text) == (400, f"{field} is taken already")
+    await database.execute(
+        "update users set email = 'root', login = 'ROUTE' where email = 'root@example.org'"
+    )
+    for name in ("route", "ROOT"):
+        answer = await ann.put(path, json={**body, "login": name})
+        assert (answer.status, answer.text) == (400, "login is taken already")
+    # An address of one's own may be a login name as well; that of somebody else may not, whoever it is.
+    assert (await ann.put(path, json={**body, "login": "Ann@example.org"})).status == 200
+    assert (await ann.put(path, json={**body, "login": "boss@example.org"})).status == 400
+
+
+async def test_names_that_are_shared_already_stay_until_they_are_changed(served, database):
+    ann = await served.user("ann")
+    await served.user("ben")
+    await database.execute("update users set login = 'ben@example.org' where id = $1", ann.id)
+    body = (await ann.get("/session")).json()
+    assert (await ann.put(f"/users/{ann.id}", json=body)).json()["login"] == "ben@example.org"
+    assert (await ann.put(f"/users/{ann.id}", json={**body, "login": "annie"})).status == 200

@@ -109,7 +109,7 @@ async def test_transactions_that_create_the_same_user_take_turns(database):
 
     async def create():
         async with database.transaction() as transaction:
-            await users.serialize_creation(transaction, "Ann@example.com")
+            await users.lock_name(transaction, "Ann@example.com")
             if await users.by_address(transaction, "ann@example.com") is None:
                 made.append(await users.TABLE.insert(transaction, User(email="ann@example.com")))
 
@@ -117,6 +117,40 @@ async def test_transactions_that_create_the_same_user_take_turns(database):
         for _ in range(8):
             nursery.start_soon(create)
     assert len(made) == 1
+
+
+async def test_of_transactions_that_take_one_name_as_address_or_login_one_gets_it(database):
+    people = [await users.TABLE.insert(database, User(email=f"u{number}")) for number in range(8)]
+    outcomes = []
+
+    async def take(user):
+        field, name = ("email", "root") if user.id % 2 else ("login", "ROOT")
+        try:
+            async with database.transaction() as transaction:
+                await users.claim_names(transaction, user.id, {field: name, "other": f"x{user.id}"})
+                changed = msgspec.structs.replace(user, **{field: name})
+                outcomes.append(await users.TABLE.update(transaction, changed))
+        except Conflict as conflict:
+            outcomes.append(conflict.field == field)
+
+    async with trio.open_nursery() as nursery:
+        for user in people:
+            nursery.start_soon(take, user)
+    assert outcomes.count(True) == 7
+    (taken,) = [user for user in outcomes if user is not True]
+    assert await users.id_by_email(database, "Root") == taken.id
+    # One's own names are no others'.
+    async with database.transaction() as transaction:
+        await users.claim_names(transaction, taken.id, {"email": "root", "login": "ROOT"})
+
+
+async def test_names_that_are_shared_are_found(database):
+    ann = await users.TABLE.insert(database, User(email="Root", login="root"))
+    ben = await users.TABLE.insert(database, User(email="b", login="ROOT2"))
+    assert await users.shared_names(database, 5) == []
+    await database.execute("update users set email = 'root2' where id = $1", ann.id)
+    assert await users.shared_names(database, 5) == [("root2", ann.id, ben.id)]
+    assert await users.shared_names(database, 0) == []
 
 
 async def test_share_users_go_when_their_time_is_over(database):
