@@ -20,7 +20,7 @@ _EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]+@[\w-]+(\.[\w-]+)*")
 
 
 def is_email(text: str) -> bool:
-    """Return whether a text has the form of an e-mail address; its domain may be one name, as in a@localhost."""
+    """Return whether a text has the form of an e-mail address; the domain may be one name (a@localhost)."""
     return text.isprintable() and _EMAIL.fullmatch(text) is not None
 
 

@@ -9,14 +9,14 @@ import msgspec
 
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
-from motorpool.actors.messages.changes import UserChanged, changed_fields
+from motorpool.actors.messages.changes import Change, TokenRevoked, UserChanged, changed_fields
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defaults, with_server_values
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.text_rules import is_email
 from motorpool.api.logins.setup import REFUSAL
-from motorpool.storage.accounts import openid_identities, server, users
+from motorpool.storage.accounts import openid_identities, server, tokens, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User
 
@@ -38,29 +38,33 @@ async def find_or_create_user(call: Call, identity: Identity, *, set_up: bool) -
     administrator = settings.admin_group in identity.groups
     if settings.allow_group is not None and not administrator and settings.allow_group not in identity.groups:
         raise LoginRefused("you are not in the group that may log in here")
+    facts: list[Change] = []
     async with call.context.database.transaction() as transaction:
-        found = await _find_or_link(call, transaction, identity, administrator=administrator)
+        found = await _find(transaction, identity)
+        if found is None and (
+            found := await _match(call, transaction, identity, administrator=administrator)
+        ):
+            facts += await _link_existing(call, transaction, identity, found)
         if found is None:
             user = await _create(call, transaction, identity, administrator=administrator, set_up=set_up)
+            facts.append(UserChanged(user.id, "created"))
         else:
             user = await _update(call, transaction, found, administrator=administrator)
-    if found is None:
-        await publish_changes(call.context.system, UserChanged(user.id, "created"))
-    elif fields := changed_fields(found, user):
-        await publish_changes(call.context.system, UserChanged(user.id, "updated", fields))
+            if fields := changed_fields(found, user):
+                facts.append(UserChanged(user.id, "updated", fields))
+    await publish_changes(call.context.system, *facts)
     return user
 
 
-async def _find_or_link(
-    call: Call, transaction: Queries, identity: Identity, *, administrator: bool
-) -> User | None:
-    """Return the user that the identity is linked to, or link it to the one with its e-mail address; None:
-    there is no such user.
-    """
+async def _find(transaction: Queries, identity: Identity) -> User | None:
+    """Return the user that the identity is linked to."""
     user_id = await openid_identities.find_user(transaction, identity.issuer, identity.subject)
-    if user_id is not None:
-        # Whatever the address is by now: it may have been given to another person.
-        return await users.TABLE.fetch(transaction, user_id, lock=True)
+    # Whatever the address is by now: it may have been given to another person.
+    return None if user_id is None else await users.TABLE.fetch(transaction, user_id, lock=True)
+
+
+async def _match(call: Call, transaction: Queries, identity: Identity, *, administrator: bool) -> User | None:
+    """Return the user with the identity's e-mail address, to be linked to it. None: there is no such user."""
     if identity.verified is False or (
         identity.verified is None and call.context.settings.openid.require_verified
     ):
@@ -81,18 +85,30 @@ async def _find_or_link(
         account = (await users.accounts(transaction, [user.id]))[user.id]
         if account.password_hash is not None or (user.administrator and not administrator):
             raise LoginRefused("your account here needs an e-mail address that the provider has verified")
-    linked = await openid_identities.find_user(transaction, identity.issuer, identity.subject)
-    # A parallel login of the same identity may have linked it meanwhile.
-    if linked != user.id:
-        await _link(call, transaction, identity, user)
-        await record_action(
-            call, transaction, "link", "user", user.id, user=user, attributes=_audited(identity)
-        )
     return user
 
 
-async def _link(call: Call, transaction: Queries, identity: Identity, user: User) -> None:
-    if not await openid_identities.link(transaction, identity.issuer, identity.subject, user.id, call.now):
+async def _link_existing(call: Call, transaction: Queries, identity: Identity, user: User) -> list[Change]:
+    """Link the identity to an account that was there before; return the facts to publish after the commit.
+
+    Nobody had proved before that the address is theirs: whoever made the account may know its password, be
+    logged in, and hold tokens and share links. All of these end.
+    """
+    linked = await openid_identities.find_user(transaction, identity.issuer, identity.subject)
+    if linked == user.id:
+        # A parallel login of the same identity has linked it meanwhile.
+        return []
+    await _link(call, transaction, identity, user, existed=True)
+    await users.change_password(transaction, user.id, None, call.now)
+    shares = await tokens.revoke_shares(transaction, user.id)
+    attributes = {**_audited(identity), "password": "removed"}
+    await record_action(call, transaction, "link", "user", user.id, user=user, attributes=attributes)
+    return [UserChanged(user.id, "updated"), *(TokenRevoked(*each) for each in shares.items())]
+
+
+async def _link(call: Call, transaction: Queries, identity: Identity, user: User, *, existed: bool) -> None:
+    issuer, subject = identity.issuer, identity.subject
+    if not await openid_identities.link(transaction, issuer, subject, user.id, call.now, existed=existed):
         raise LoginRefused("the account with your e-mail address is linked to another login of the provider")
 
 
@@ -119,7 +135,7 @@ async def _create(
     made = await users.TABLE.insert(
         transaction, msgspec.structs.replace(new, fixed_email=True, administrator=administrator)
     )
-    await _link(call, transaction, identity, made)
+    await _link(call, transaction, identity, made, existed=False)
     await record_action(
         call, transaction, "create", "user", made.id, user=made, attributes=_audited(identity)
     )
@@ -132,9 +148,8 @@ async def _update(call: Call, transaction: Queries, user: User, *, administrator
         raise LoginRefused("your account is disabled or has expired")
     if call.context.settings.openid.admin_group is None or user.administrator == administrator:
         return user
-    account = (await users.accounts(transaction, [user.id]))[user.id]
-    if not administrator and account.password_hash is not None:
-        # The role of a user with a password was granted here, not by the provider.
+    if not administrator and await _was_here_first(transaction, user):
+        # The role was granted here, not by the provider.
         return user
     changed = msgspec.structs.replace(user, administrator=administrator)
     if await users.is_last_administrator(transaction, user, changed, call.now):
@@ -149,3 +164,9 @@ async def _update(call: Call, transaction: Queries, user: User, *, administrator
         call, transaction, "edit", "user", user.id, user=user, attributes={"administrator": administrator}
     )
     return changed
+
+
+async def _was_here_first(transaction: Queries, user: User) -> bool:
+    """Return whether the account is not the provider's: it was there before, or has a password."""
+    account = (await users.accounts(transaction, [user.id]))[user.id]
+    return account.password_hash is not None or await openid_identities.existed(transaction, user.id)

@@ -13,13 +13,24 @@ async def find_user(q: Queries, issuer: str, subject: str) -> int | None:
     return found
 
 
-async def link(transaction: Queries, issuer: str, subject: str, user_id: int, now: datetime) -> bool:
-    """Link an identity to a user; return False if either is linked to another one already."""
+async def link(
+    transaction: Queries, issuer: str, subject: str, user_id: int, now: datetime, *, existed: bool
+) -> bool:
+    """Link an identity to a user; return False if either is linked to another one already.
+
+    `existed` tells an account that was there before from one that is made for the identity.
+    """
     sql = (
-        "insert into openid_identities (issuer, subject, user_id, linked) values ($1, $2, $3, $4)"
-        " on conflict do nothing returning true"
+        "insert into openid_identities (issuer, subject, user_id, linked, existed)"
+        " values ($1, $2, $3, $4, $5) on conflict do nothing returning true"
     )
-    return await transaction.fetch_value(sql, issuer, subject, user_id, now) is True
+    return await transaction.fetch_value(sql, issuer, subject, user_id, now, existed) is True
+
+
+async def existed(q: Queries, user_id: int) -> bool:
+    """Return whether the user had the account before an identity was linked to it."""
+    sql = "select exists (select from openid_identities where user_id = $1 and existed)"
+    return await q.fetch_value(sql, user_id) is True
 
 
 async def delete_of_user(q: Queries, user_id: int) -> bool:

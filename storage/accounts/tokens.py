@@ -51,6 +51,16 @@ _SHARED = """
     where t.purpose = 'share' and t.issuer_id = $1 and t.expires > $2
     group by t.id order by t.issued desc, t.id
 """
+_REVOKE_SHARES = """
+    with ended as (
+        delete from tokens where purpose = 'share' and issuer_id = $1 returning id, user_id, expires
+    ),
+    revoked as (
+        insert into revoked_tokens (id, expires) select id, expires from ended on conflict do nothing
+    ),
+    closed as (delete from sessions where token_id in (select id from ended))
+    select id, user_id from ended
+"""
 _REVOKE_ALL = """
     with recursive ended (id, user_id, expires) as (
         select $1::text, $2::bigint, $3::timestamptz
@@ -127,6 +137,11 @@ async def revoke_with_descendants(
 ) -> dict[str, int]:
     """Revoke a token and all that were issued with it; return the user of each by the token's id."""
     return {row[0]: row[1] for row in await q.fetch(_REVOKE_ALL, token_id, user_id, expires)}
+
+
+async def revoke_shares(q: Queries, issuer_id: int) -> dict[str, int]:
+    """Revoke all share links of a user and end the sessions begun with them; return the guests by token id."""
+    return {row[0]: row[1] for row in await q.fetch(_REVOKE_SHARES, issuer_id)}
 
 
 async def delete_expired(q: Queries, now: datetime) -> None:

@@ -49,7 +49,9 @@ _ID_BY_EMAIL = """
 
 
 _NAME_IS_TAKEN = """
-    select exists (select from users where id <> $2 and (lower(email) = lower($1) or lower(login) = lower($1)))
+    select exists (
+        select from users where id <> $2 and (lower(email) = lower($1) or lower(login) = lower($1))
+    )
 """
 _SHARED_NAMES = """
     select a.email, a.id, b.id from users a join users b on lower(b.login) = lower(a.email) and b.id <> a.id
@@ -132,10 +134,10 @@ async def replace_hash(q: Queries, user_id: int, old: str, new: str) -> None:
 
 
 async def change_password(
-    transaction: Queries, user_id: int, stored: str, now: datetime, *, keep_session: str | None = None
+    transaction: Queries, user_id: int, stored: str | None, now: datetime, *, keep_session: str | None = None
 ) -> bool:
     """Store a new password hash, end all tokens and all sessions except `keep_session`, and forget from where
-    the user has logged in: anyone who knew the old password may have done so.
+    the user has logged in: anyone who knew the old password may have done so. None is no password.
 
     Return whether the user exists.
     """
@@ -148,7 +150,7 @@ async def change_password(
 
 
 async def lock_name(transaction: Queries, name: str) -> None:
-    """Block other transactions that would give a user this e-mail address or login name until this one ends."""
+    """Block others that would give a user this e-mail address or login name until this one ends."""
     await transaction.execute("select pg_advisory_xact_lock(hashtextextended(lower($1), $2))", name, _NAMES)
 
 

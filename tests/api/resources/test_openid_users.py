@@ -197,6 +197,58 @@ async def test_the_disabled_expired_and_temporary_do_not_log_in(starting, openid
         assert (await openid.log_in(served.client(), "a1")).status == 303
 
 
+async def test_what_was_prepared_in_an_account_ends_when_its_owner_first_logs_in_by_the_provider(
+    starting, openid, database
+):
+    async with starting(openid=openid.settings()) as served:
+        eve = await served.user("ann", deviceLimit=1)
+        device = await served.device(eve, "1")
+        token = (await eve.post("/session/token", form={})).text
+        form = {"deviceId": device, "expiration": "2026-05-02T00:00:00Z"}
+        link = (await eve.post("/share/device", form=form)).text
+        guest = served.client()
+        assert (await guest.get(f"/session?token={link}")).status == 200
+        callers = [
+            eve,
+            guest,
+            *(served.client({"Authorization": f"Bearer {text}"}) for text in (token, link)),
+        ]
+        assert {(await each.get("/devices")).status for each in callers} == {200}
+        await openid.user("a1", email=ANN, email_verified=True)
+        ann = served.client()
+        assert (await openid.log_in(ann, "a1")).status == 303
+        assert {(await each.get("/devices")).status for each in callers} == {401}
+        prepared = {"email": ANN, "password": "ann"}
+        assert (await served.client().post("/session", form=prepared)).status == 401
+        row = await database.fetch_row("select object_id, attributes from audit where action_type = 'link'")
+        assert (row["object_id"], row["attributes"]["password"]) == (eve.id, "removed")
+        # The owner sets a new password, which later logins by the provider leave alone.
+        me = (await ann.get("/session")).json()
+        assert (await ann.put(f"/users/{eve.id}", json={**me, "password": "mine alone"})).status == 200
+        again = served.client()
+        assert (await openid.log_in(again, "a1")).status == 303
+        assert (await ann.get("/devices")).status == 200
+        await served.log_in(ANN, "mine alone")
+
+
+async def test_an_account_that_the_provider_made_keeps_what_its_owner_adds(starting, openid):
+    async with starting(openid=openid.settings(allow_registration=True)) as served:
+        await openid.user("a1", email=ANN, email_verified=True)
+        first, second = served.client(), served.client()
+        for client in (first, second):
+            assert (await openid.log_in(client, "a1")).status == 303
+        assert (await first.get("/session")).json()["email"] == ANN
+
+
+async def test_an_administrator_who_was_one_before_the_link_stays_one_without_the_group(starting, openid):
+    async with starting(openid=openid.settings(admin_group="bosses")) as served:
+        await served.user("boss", administrator=True)
+        await openid.user("b1", email="boss@example.org", email_verified=True)
+        for _ in range(2):
+            assert (await openid.log_in(served.client(), "b1")).status == 303
+            assert await role(served, "boss@example.org") is True
+
+
 async def test_a_second_factor_is_the_providers_affair(starting, openid):
     async with starting(openid=openid.settings()) as served:
         ann = await served.user("ann")
@@ -204,7 +256,8 @@ async def test_a_second_factor_is_the_providers_affair(starting, openid):
         await openid.user("a1", email=ANN, email_verified=True)
         assert (await openid.log_in(served.client(), "a1")).status == 303
         # Here it is asked for as ever.
-        form = {"email": ANN, "password": "ann"}
+        await edit(served, ann.id, password="another one")
+        form = {"email": ANN, "password": "another one"}
         assert (await served.client().post("/session", form=form)).headers["WWW-Authenticate"] == "TOTP"
 
 
@@ -244,7 +297,7 @@ async def test_the_group_of_administrators_gives_the_role_and_takes_it_from_who_
         assert (
             await client.get("/statistics?from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z")
         ).status == 400
-        # Who was made administrator here, with a password of his own, stays one.
+        # Who was made administrator here stays one.
         await openid.user("boss", email="admin@example.org", email_verified=True)
         assert (await openid.log_in(served.client(), "boss")).status == 303
         assert await role(served, "admin@example.org") is True

@@ -107,6 +107,7 @@ def sequences(before):
 
 
 INTENDED = {
+    "openid_identities": lambda before: [{**row, "existed": False} for row in before["openid_identities"]],
     "deliveries": lambda before: [*delivered_to_companies(before), *delivered_to_users(before)],
     "receivers": lambda before: list(receivers(before)),
     "delivery_attachments": lambda before: list(attachments(before)),
