@@ -14,12 +14,13 @@ class Source(Enum):
     """Whose restriction applies to a caller; the value completes the text of the error."""
 
     USER = ""
+    IMPERSONATOR = ", by a restriction of who acts as them"
     SERVER = ", by the settings of the server"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """An authenticated user; their own restrictions apply, and those that the server forces on all users."""
+    """An authenticated user, under their own restrictions, those of who acts as them, and forced ones."""
 
     user: User
     server: ServerSettings
@@ -31,8 +32,8 @@ class Caller:
     """The id of that token."""
     expires: datetime | None = None
     """When the access of the caller, their sharer or impersonator ends: they must be identified again."""
-    impersonator_id: int = 0
-    """Who acts as this user; 0 if it is the user."""
+    impersonator: User | None = None
+    """Who acts as this user; None if it is the user."""
     sharer_id: int = 0
     """Who gave this temporary user access by sharing; 0 for other users."""
 
@@ -40,6 +41,11 @@ class Caller:
     def id(self) -> int:
         """The user's id."""
         return self.user.id
+
+    @property
+    def impersonator_id(self) -> int:
+        """Who acts as this user; 0 if it is the user."""
+        return self.impersonator.id if self.impersonator is not None else 0
 
     @property
     def administrator(self) -> bool:
@@ -57,7 +63,17 @@ class Caller:
             return None
         if getattr(self.user, flag):
             return Source.USER
+        actor = self.impersonator
+        if actor is not None and not actor.administrator and getattr(actor, flag):
+            return Source.IMPERSONATOR
         return Source.SERVER if is_forced(self.server, flag) else None
+
+    @property
+    def account_expires(self) -> datetime | None:
+        """When the account of the user, or of who acts as them, expires."""
+        actor = self.impersonator
+        ends = (self.user.expiration_time, actor.expiration_time if actor is not None else None)
+        return min((end for end in ends if end is not None), default=None)
 
     @property
     def readonly(self) -> bool:

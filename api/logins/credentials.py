@@ -46,6 +46,7 @@ async def find_caller(context: ServerContext, credential: Credential) -> Caller 
         if sharer is None or not await _covers(context, sharer, account, now):
             return None
         ends.append(sharer.user.expiration_time)
+    impersonator: Account | None = None
     if credential.impersonator_id:
         impersonator = await context.logins.accounts.by_id(credential.impersonator_id)
         if (
@@ -62,7 +63,7 @@ async def find_caller(context: ServerContext, credential: Credential) -> Caller 
         token_id=credential.token_id,
         token_expires=credential.token_expires,
         expires=min((end for end in ends if end is not None), default=None),
-        impersonator_id=credential.impersonator_id,
+        impersonator=impersonator.user if impersonator is not None else None,
         sharer_id=sharer_id,
     )
 

@@ -18,7 +18,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
-from motorpool.storage.accounts import access, links, users
+from motorpool.storage.accounts import access, limits, links
 from motorpool.storage.database.conditions import Condition, all_of, any_of
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Versioned
@@ -93,15 +93,13 @@ async def _move_files(call: Call, old: Device, unique_id: str) -> None:
 
 
 async def _require_room(call: Call, transaction: Queries) -> None:
-    """Raise BadRequest if the caller may add no more devices.
-
-    Their row is locked, so that each of several parallel requests counts what the ones before it added.
-    """
-    user = await users.TABLE.fetch(transaction, call.caller.id, lock=True)
-    if user is None:
-        raise BadRequest("the user has been deleted")
-    if 0 <= user.device_limit <= len(await access.device_ids(transaction, user.id)):
-        raise BadRequest("the user's limit of devices is reached")
+    """Raise BadRequest if the caller may add no more devices, by their limit or that of a manager above."""
+    reached = await limits.reached_limit(transaction, call.caller.id, "device_limit")
+    if reached is not None:
+        whose = (
+            "the user's limit" if reached.user_id == call.caller.id else "the limit of a manager of the user"
+        )
+        raise BadRequest(f"{whose} of devices is reached")
 
 
 DEVICES = Resource(

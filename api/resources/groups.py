@@ -7,7 +7,7 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.linked_policy import LinkedPolicy
+from motorpool.api.resources.linked_policy import LinkedPolicy, require_no_hidden_groups
 from motorpool.storage.accounts import links
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import groups
@@ -26,6 +26,9 @@ class GroupPolicy(LinkedPolicy[Group]):
         moved = old is not None and new.group_id and new.group_id != old.group_id
         if moved and await groups.would_lie_below_itself(transaction, new.id, new.group_id):
             raise BadRequest("groupId: the group would lie below itself")
+        if moved and not call.caller.administrator:
+            # Who sees the new parent sees the group and, one level deeper, those in it.
+            await require_no_hidden_groups(call, transaction, new.id, levels=1)
         return new
 
 

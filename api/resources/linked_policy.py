@@ -15,7 +15,7 @@ from motorpool.api.engine.resource import ResourcePolicy, id_of
 from motorpool.api.engine.text_rules import TextRules, rules_for_all
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
-from motorpool.storage.accounts import links, users
+from motorpool.storage.accounts import access, links, users
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.database.conditions import Condition, all_of, any_of
 from motorpool.storage.database.queries import Queries
@@ -134,6 +134,16 @@ async def may_see(call: Call, table: Table[Any], record_id: int, queries: Querie
         assert table.access is not None
         only = all_of(only, table.access(call.caller.id))
     return await table.count(q, only) > 0
+
+
+async def require_no_hidden_groups(call: Call, queries: Queries, group_id: int, *, levels: int) -> None:
+    """Check that what a user sees by the group is no more than the caller sees: groups reach to three levels.
+
+    Raises:
+        BadRequest: there are groups below it that the caller does not see.
+    """
+    if await access.with_hidden_groups(queries, call.caller.id, [group_id], levels=levels):
+        raise BadRequest("groupId: there are groups below it that the caller has no access to")
 
 
 async def may_see_user(call: Call, queries: Queries, user_id: int) -> bool:

@@ -15,7 +15,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.resources.helpdesk.memberships import MEMBERSHIPS, change_links, managed
 from motorpool.storage import plain_tables
-from motorpool.storage.accounts import links, users
+from motorpool.storage.accounts import access, links, users
 from motorpool.storage.accounts.links import LINK_TYPES, LinkType
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.queries import Queries
@@ -204,6 +204,32 @@ async def _require_access(
         for key, accessible, number in zip(pair.keys, sides, ids, strict=True):
             if number not in accessible:
                 raise BadRequest(f"{_dotted(path, key)}: no access to it, or no such")
+    if not call.caller.administrator:
+        await _require_grant(call, transaction, pair, pairs, add=add)
+
+
+async def _require_grant(
+    call: Call, transaction: Queries, pair: LinkType, pairs: Mapping[str, tuple[int, int]], *, add: bool
+) -> None:
+    """Raise BadRequest for the first link that would give a user more than the caller has.
+
+    Groups reach to three levels below, which the caller need not see. Nobody hands over their own account,
+    and nobody parts from their users or managers, whose limits count them together.
+    """
+    first, second = pair.keys
+    if pair is links.USER_USER:
+        for path, (owner_id, managed_id) in pairs.items():
+            if managed_id == call.caller.id:
+                raise BadRequest(f"{_dotted(path, second)}: only an administrator changes one's own managers")
+            if owner_id == call.caller.id and not add:
+                raise BadRequest(f"{_dotted(path, first)}: only an administrator takes users from the caller")
+    elif pair is links.USER_GROUP and add:
+        sent = [group_id for _, group_id in pairs.values()]
+        hidden = await access.with_hidden_groups(transaction, call.caller.id, sent, levels=2)
+        for path, ids in pairs.items():
+            if ids[1] in hidden and not await links.exists(transaction, pair, *ids):
+                text = "there are groups below it that the caller has no access to"
+                raise BadRequest(f"{_dotted(path, second)}: {text}")
 
 
 async def _accessible(call: Call, transaction: Queries, kind: str, ids: Collection[int]) -> set[int]:

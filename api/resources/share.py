@@ -21,7 +21,7 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, Forbidden
 from motorpool.api.http.responses import as_text
 from motorpool.api.resources.credentials import issued_token
-from motorpool.api.resources.linked_policy import may_see
+from motorpool.api.resources.linked_policy import may_see, require_no_hidden_groups
 from motorpool.storage.accounts import links, tokens, users
 from motorpool.storage.accounts.links import USER_DEVICE, USER_GROUP, LinkType
 from motorpool.storage.database.queries import Queries
@@ -77,6 +77,8 @@ async def share_group(call: Call) -> Response:
     group = await groups.TABLE.fetch(call.context.database, form.group_id)
     if group is None or not await may_see(call, groups.TABLE, form.group_id):
         raise BadRequest("groupId: no access to the group")
+    if not call.caller.administrator:
+        await require_no_hidden_groups(call, call.context.database, group.id, levels=2)
     token = await _share(
         call, USER_GROUP, group.id, group.name, f"{call.caller.user.email}:group:{group.id}", form.expiration
     )
@@ -129,7 +131,7 @@ async def _share(
 def _expiration(call: Call, requested: datetime) -> datetime:
     """Limit the expiration to the caller's, to their token's, and to the longest of the settings."""
     longest = call.now + timedelta(days=call.context.settings.http.token_max_days)
-    ends = (call.caller.user.expiration_time, call.caller.token_expires, longest)
+    ends = (call.caller.account_expires, call.caller.token_expires, longest)
     caps = [end for end in ends if end is not None]
     expires = min([requested, *caps]).replace(microsecond=0)
     if expires <= call.now:
@@ -148,6 +150,7 @@ async def _guest(
         "readonly": True,
         "limit_commands": caller.limit_commands or defaults.limit_commands or not shared.commands,
         "disable_reports": caller.disable_reports or defaults.disable_reports or not shared.reports,
+        "fixed_email": True,
     }
     found = await users.by_email(transaction, email, lock=True)
     if found is not None and await _is_guest_of(call, transaction, found, pair, object_id):
@@ -160,9 +163,7 @@ async def _guest(
         # The name is taken, or an object was renamed to the former name of another.
         digest = hashlib.sha256(f"{email} {pair.table} {object_id} {call.caller.id} {call.now}".encode())
         email = f"{email[: MAX_EMAIL_LENGTH - 33]}:{digest.hexdigest()[:32]}"
-    return await users.TABLE.insert(
-        transaction, User(email=email, temporary=True, fixed_email=True, **fields)
-    )
+    return await users.TABLE.insert(transaction, User(email=email, temporary=True, **fields))
 
 
 async def _is_guest_of(call: Call, transaction: Queries, user: User, pair: LinkType, object_id: int) -> bool:

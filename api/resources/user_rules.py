@@ -1,6 +1,5 @@
 """A user in the API, and who may create and change users, field by field (docs/users.md)."""
 
-from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -11,7 +10,8 @@ from motorpool.actors.deliveries.webhook import WEBHOOK_SECRET, WEBHOOK_URL, che
 from motorpool.actors.http.errors import DeliveryRefused
 from motorpool.actors.words.masking import MASK
 from motorpool.actors.work.connection_limits import client_network
-from motorpool.api.auth.caller import Caller, Source
+from motorpool.api.auth.caller import Source
+from motorpool.api.auth.grants import require_grant, require_login_grant
 from motorpool.api.auth.new_users import with_registration_defaults
 from motorpool.api.auth.rights import (
     MANAGE_USERS,
@@ -26,7 +26,7 @@ from motorpool.api.json import camel, extended
 from motorpool.api.logins.password_rules import require_acceptable, require_proof
 from motorpool.api.logins.setup import REFUSAL, may_set_up
 from motorpool.api.request_limits import count
-from motorpool.storage.accounts import server, users
+from motorpool.storage.accounts import limits, server
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import User as UserRow
 
@@ -120,9 +120,8 @@ async def prepare_new(call: Call, transaction: Queries, new: User) -> User:
         raise BadRequest("temporary: only an administrator may set it")
     if creator is not None and creator.manager:
         MANAGE_USERS.require(creator)
+        require_grant(creator, new, None)
         await _require_room(transaction, creator.id)
-        _refuse_role(new)
-        _check_expiration(creator, new.expiration_time)
         return new
     settings = call.context.server
     if not settings.registration:
@@ -136,15 +135,11 @@ async def prepare_new(call: Call, transaction: Queries, new: User) -> User:
 
 
 async def _require_room(transaction: Queries, manager_id: int) -> None:
-    """Raise BadRequest if the manager may create no more users.
-
-    Their row is locked, so that each of several parallel requests counts what the ones before it created.
-    """
-    manager = await users.TABLE.fetch(transaction, manager_id, lock=True)
-    if manager is None:
-        raise BadRequest("the manager has been deleted")
-    if 0 <= manager.user_limit <= len(await users.managed_by(transaction, manager_id)):
-        raise BadRequest("the manager's limit of users is reached")
+    """Raise BadRequest if the manager may create no more users, by their limit or that of a manager above."""
+    reached = await limits.reached_limit(transaction, manager_id, "user_limit")
+    if reached is not None:
+        whose = "the manager's limit" if reached.user_id == manager_id else "the limit of a manager above"
+        raise BadRequest(f"{whose} of users is reached")
 
 
 async def prepare_change(call: Call, transaction: Queries, new: User, old: UserRow) -> User:
@@ -162,20 +157,16 @@ async def prepare_change(call: Call, transaction: Queries, new: User, old: UserR
     own = caller.id == old.id
     if not (own and _only_self_editable_attributes_differ(new, old)):
         MANAGE_USERS.require(caller)
-    for name in ROLE_FIELDS:
-        if getattr(new, name) != getattr(old, name):
-            raise BadRequest(f"{camel(name)}: only an administrator may change it")
     if own:
         for name in RESTRICTION_FIELDS:
             if getattr(new, name) != getattr(old, name):
                 raise BadRequest(f"{camel(name)}: nobody changes it for themselves")
+    require_grant(caller, new, old)
+    if not own:
+        require_login_grant(caller, new, old, password=bool(new.password))
     if new.email.lower() != old.email.lower() and is_restricted(old, call.context.server, "fixed_email"):
         source = Source.USER if old.fixed_email else Source.SERVER
         raise BadRequest(f"email: only an administrator may change it{source.value}")
-    if new.temporary != old.temporary:
-        raise BadRequest("temporary: only an administrator may change it")
-    if new.expiration_time != old.expiration_time:
-        _check_expiration(caller, new.expiration_time)
     return new
 
 
@@ -198,13 +189,6 @@ def _refuse_role(new: User) -> None:
     for name in ROLE_FIELDS:
         if getattr(new, name):
             raise BadRequest(f"{camel(name)}: only an administrator may set it")
-
-
-def _check_expiration(caller: Caller, expires: datetime | None) -> None:
-    """Refuse an expiration later than the caller's own."""
-    own = caller.user.expiration_time
-    if own is not None and (expires is None or expires > own):
-        raise BadRequest("expirationTime: later than the caller's own")
 
 
 def check_totp_key(key: str | None) -> None:

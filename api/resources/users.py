@@ -9,6 +9,7 @@ from quart import Response
 
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.actors.work.stored_calendars import TIME_ZONE
+from motorpool.api.auth.grants import bounded
 from motorpool.api.auth.new_users import (
     DISPLAY_FIELDS,
     SHARED_FLAGS,
@@ -84,13 +85,19 @@ class UserPolicy(ResourcePolicy[User]):
         return msgspec.structs.replace(sent, password=await call.hash_password(sent.password))
 
     async def _with_defaults(self, call: Call, sent: User) -> User:
-        """Give a new user the server's values of the fields that the body does not have."""
+        """Give a new user the server's values of the fields that the body does not have.
+
+        A restriction of a manager becomes one of their users, unless the body names it, which is checked.
+        """
         creator = call.optional_caller
         may_restrict = creator is not None and creator.manager
         defaults = (*DISPLAY_FIELDS, *SHARED_FLAGS) if may_restrict else DISPLAY_FIELDS
         given = await call.body_fields()
         absent = [name for name in defaults if camel(name) not in given]
-        return with_server_values(sent, call.context.server, absent)
+        completed = with_server_values(sent, call.context.server, absent)
+        return (
+            bounded(creator, completed, among=absent) if creator is not None and may_restrict else completed
+        )
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Select all users for administrators and their own for managers; BadRequest for all others."""

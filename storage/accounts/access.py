@@ -88,6 +88,25 @@ async def device_ids(q: Queries, user_id: int) -> set[int]:
     return {row[0] for row in await q.fetch(_DEVICES.format("$1"), user_id)}
 
 
+async def count_devices(q: Queries, user_ids: Sequence[int]) -> int:
+    """Return how many devices any of the users sees."""
+    sql = (
+        f"select count(distinct device_id) from ({_VISIBLE_DEVICES}) as visible"  # noqa: S608 - constants
+        " where user_id = any($1::bigint[])"
+    )
+    return int(await q.fetch_value(sql, list(user_ids)))
+
+
+async def with_hidden_groups(q: Queries, user_id: int, group_ids: Sequence[int], *, levels: int) -> set[int]:
+    """Return which of the groups have others within some levels below that the user does not see."""
+    below = " union all ".join(
+        f"select top.group_id as top, {group} as below from unnest($2::bigint[]) as top (group_id) {joins}"  # noqa: S608 - constants
+        for group, joins in _LEVELS[1 : levels + 1]
+    )
+    sql = f"select distinct top from ({below}) as found where below not in ({_GROUPS.format('$1')})"  # noqa: S608 - constants
+    return {row[0] for row in await q.fetch(sql, user_id, list(group_ids))}
+
+
 async def group_ids(q: Queries, user_id: int) -> set[int]:
     """Return the groups that the user sees."""
     return {row[0] for row in await q.fetch(_GROUPS.format("$1"), user_id)}

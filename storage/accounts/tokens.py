@@ -140,7 +140,7 @@ async def revoke_with_descendants(
 
 
 async def revoke_shares(q: Queries, issuer_id: int) -> dict[str, int]:
-    """Revoke all share links of a user and end the sessions begun with them; return the guests by token id."""
+    """Revoke all share links of a user and end their sessions; return the guest of each link by its id."""
     return {row[0]: row[1] for row in await q.fetch(_REVOKE_SHARES, issuer_id)}
 
 
