@@ -73,10 +73,11 @@ class EditableScheduledCommand(msgspec.Struct, frozen=True, rename="camel"):
     on_start: Steps = []
     """Sent in order when a window starts."""
     on_end: Steps = []
-    """Sent in order when a window ends."""
+    """Sent in order when a window ends, in place of what still waits from `onStart`; if empty, that stays."""
     attributes: dict[str, Any] = {}
-    """`queueMaxMinutes`: minutes within which a device that is offline gets its command, 0 to 43200; it is
-    skipped if this is absent or 0."""
+    """`queueMaxMinutes`: minutes for which a command is queued for a device that is offline, 0 to 43200; the
+    command is skipped if this is absent or 0. A command of `onStart` may arrive after the window if this is
+    longer than the window and `onEnd` is empty."""
 
 
 class ScheduledCommand(EditableScheduledCommand, frozen=True, rename="camel"):

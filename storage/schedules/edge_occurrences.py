@@ -20,6 +20,7 @@ MISSED_AFTER = timedelta(minutes=5)
 """A step that is overdue by more than this is skipped as missed."""
 
 Phase = Literal["start", "end", "manual"]
+_OPPOSITE = {"start": "end", "end": "start"}
 
 
 class EdgeOccurrence(msgspec.Struct, frozen=True, gc=False):
@@ -105,24 +106,27 @@ _FIRE = """
             ) as listed
         ) as step
         order by fired.id, device_id, step.number
-        returning id, scheduled_command_id, phase, device_id, command_id, time, step
+        returning id, scheduled_command_id, phase, device_id, command_id, time, step, firing
     )
-    select made.id, fired.id, fired.phase, device_id, command_id, time, step
-    from fired left join made on made.scheduled_command_id = fired.id
-    order by made.id
+    select * from made order by id
 """
-# A step that is being sent only gets the reason: it is then not queued if its device is offline.
+# Steps of the opposite phase, for the devices for which this one has just made records. A step that is being
+# sent only gets the reason: it is then not queued if its device is offline.
 _SUPERSEDE = """
     with held as (
         select r.id
-        from unnest($1::bigint[], $2::text[]) as opposite (schedule_id, phase)
-        join scheduled_command_runs r on r.scheduled_command_id = opposite.schedule_id
-            and r.phase = opposite.phase and r.status in ('pending', 'sending', 'queued')
+        from unnest($1::bigint[], $2::bigint[], $3::text[]) as fired (firing, schedule_id, opposite)
+        join scheduled_command_runs r on r.scheduled_command_id = fired.schedule_id
+            and r.phase = fired.opposite and r.status in ('pending', 'sending', 'queued')
+        where exists (
+            select from scheduled_command_runs made where made.firing = fired.firing
+                and made.device_id = r.device_id and made.step = 0 and made.status = 'pending'
+        )
         order by r.id for update of r
     )
     update scheduled_command_runs r set
         status = case when r.status = 'sending' then r.status else 'skipped' end,
-        time = case when r.status = 'sending' then r.time else $3 end,
+        time = case when r.status = 'sending' then r.time else $4 end,
         reason = 'superseded'
     where r.id in (select id from held)
     returning r.id
@@ -185,20 +189,20 @@ async def create_runs(
     """Create the run records of these occurrences; return each with the index of its step.
 
     A scheduled command may occur only once in `firings`. Edges that a scheduled command has already passed
-    and edges of inactive ones create no records. Steps of the opposite phase that still wait are skipped as
-    superseded, whether or not this phase has steps or devices of its own. Must run in a transaction.
+    and edges of inactive ones create no records. A phase fires for the devices that it creates records for:
+    steps of the opposite phase that still wait for one of these are skipped as superseded. A phase without
+    steps or devices supersedes nothing. Must run in a transaction.
     """
     if not firings:
         return []
     asked = ((*msgspec.structs.astuple(each)[:-1], each.user_id or None) for each in firings)
-    rows = await q.fetch(_FIRE, *columns(asked))
-    made = [row for row in rows if row[0] is not None]
+    made = await q.fetch(_FIRE, *columns(asked))
     running = {row[1] for row in made if row[6] == 0 and row[5] >= now - MISSED_AFTER}
     if running:
         await q.defer_to_commit(_HAS_RUN, list(running), now)
-    opposite = {row[1]: "end" if row[2] == "start" else "start" for row in rows if row[2] != "manual"}
-    if opposite:
-        gone = await q.fetch(_SUPERSEDE, list(opposite), list(opposite.values()), now)
+    fired = {(row[7], row[1], _OPPOSITE[row[2]]) for row in made if row[2] in _OPPOSITE}
+    if fired:
+        gone = await q.fetch(_SUPERSEDE, *columns(fired), now)
         if gone:
             await commands.remove_runs(q, [row[0] for row in gone])
     return [

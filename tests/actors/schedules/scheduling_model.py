@@ -244,8 +244,8 @@ class Model:
     def _fire_edge(self, number: int, at: datetime, phase: str) -> bool:
         """Whether it fired."""
         schedule = self.schedules[number]
-        has_fired = self._has_seen_firing(number) or self._has_seen_superseding(number, OPPOSITE[phase])
-        if self.cut_off and not has_fired:
+        # An edge without steps or devices leaves no trace, and nothing comes of it when it is reported again.
+        if self.cut_off and not self._has_seen_firing(number):
             return False
         schedule.watched = at
         self._fire(number, phase, schedule.lists[phase], at)
@@ -259,21 +259,16 @@ class Model:
         following = self.schedules[number].fired + 1
         return any(key[:2] == (number, following) for key in self.seen)
 
-    def _has_seen_superseding(self, number: int, phase: str) -> bool:
-        """An edge without steps or devices leaves no other trace."""
-        found = [self.seen.get(run.key) for run in self.open if (run.schedule, run.phase) == (number, phase)]
-        return any(seen and (seen.status, seen.reason) == ("skipped", "superseded") for seen in found)
-
     def _fire(self, number: int, phase: str, steps: tuple[Step, ...], at: datetime) -> None:
         schedule = self.schedules[number]
         targets = self.targets(schedule)
-        if phase != "manual":
-            self._supersede(number, OPPOSITE[phase])
         if not steps:
             return
         if not targets:
             schedule.perhaps_run = self.now
             return
+        if phase != "manual":
+            self._supersede(number, OPPOSITE[phase], targets)
         schedule.fired += 1
         firsts = []
         for device in sorted(targets):
@@ -307,9 +302,9 @@ class Model:
             group = self.groups[group]
         return found
 
-    def _supersede(self, number: int, phase: str) -> None:
+    def _supersede(self, number: int, phase: str, targets: set[int]) -> None:
         def of(run: Run) -> bool:
-            return run.schedule == number and run.phase == phase
+            return run.schedule == number and run.phase == phase and run.device in targets
 
         # What fell due at the same time may have had its turn before.
         self._take_turns(filter(of, self.open), but="superseded")

@@ -382,22 +382,36 @@ async def test_the_opposite_phase_supersedes_what_still_waits(world, running, ti
     assert world.sent == [(60, world.van, "engineStop"), (120, world.van, "engineResume")]
 
 
-async def test_a_window_that_has_only_a_start_takes_back_what_still_waits_when_it_ends(world, running, time):
+async def test_the_end_of_a_window_without_end_steps_takes_nothing_back(world, running, time):
     bus = await world.device("bus", world.owner)
     number = await world.schedule(
         (1, 2), start=[world.stop, (world.stop, 600)], to=[world.van, bus], queueMaxMinutes=60
     )
     world.offline.add(bus)
     async with running():
-        await time.passes(61)
+        await time.passes(121)
         assert len(await commands.queued_for(world.database, bus)) == 1
-        await time.passes(60)
-        assert await commands.queued_for(world.database, bus) == []
-        await time.passes(900, step=30)
-    assert sorted(row[1:] for row in await world.history(number)) == [
-        ("start", "stop", "sent"), *[("start", "stop", "superseded")] * 3,
+        await time.passes(600, step=30)
+        assert len(await commands.queued_for(world.database, bus)) == 2
+    assert sorted(await world.history(number)) == [
+        (60, "start", "stop", "queued"), (60, "start", "stop", "sent"),
+        (660, "start", "stop", "queued"), (660, "start", "stop", "sent"),
     ]  # fmt: skip
-    assert [row[1:] for row in world.sent] == [(world.van, "engineStop")]
+    assert world.sent == [(60, world.van, "engineStop"), (660, world.van, "engineStop")]
+
+
+async def test_end_steps_take_nothing_back_from_a_device_that_has_left(world, running, time):
+    bus = await world.device("bus", world.owner)
+    number = await world.schedule(
+        (1, 2), start=[world.stop], end=[world.go], to=[world.van, bus], queueMaxMinutes=60
+    )
+    world.offline |= {world.van, bus}
+    async with running():
+        await time.passes(61)
+        await links.remove_many(world.database, links.DEVICE_SCHEDULED_COMMAND, [(bus, number)])
+        await time.passes(60)
+        for device_id, waits in ((bus, "engineStop"), (world.van, "engineResume")):
+            assert [each.type for each in await commands.queued_for(world.database, device_id)] == [waits]
 
 
 async def test_what_is_superseded_while_it_is_being_sent_is_not_queued_after_all(world, running, time):

@@ -272,12 +272,11 @@ class TestSuperseding:
         await links.remove_many(world.database, links.DEVICE_SCHEDULED_COMMAND, [(other.id, schedule.id)])
         await world.fire(schedule, NOW + 3 * MINUTE, "end")
         ended = [run for run in await world.runs() if run.reason == "superseded"]
-        # A device that has left the schedule meanwhile is not sent what belongs to a window that is over.
+        # For a device that has left the schedule meanwhile the opposite phase does not fire.
         assert {(run.schedule_id, run.device_id, run.phase) for run in ended} == {
-            (schedule.id, device.id, "start"),
-            (schedule.id, other.id, "start"),
+            (schedule.id, device.id, "start")
         }
-        assert len(ended) == 4
+        assert len(ended) == 2
 
     async def test_what_has_ended_stays_as_it_is(self, world, schedule):
         await self.waiting(world, schedule)
@@ -288,24 +287,42 @@ class TestSuperseding:
         assert (await world.runs())[:3] == before
 
     @pytest.mark.parametrize(("first", "then"), [("start", "end"), ("end", "start")])
-    async def test_an_edge_without_steps_ends_what_waits_all_the_same(
+    async def test_a_phase_without_steps_does_not_fire_and_ends_nothing(
         self, world, command, device, first, then
     ):
         schedule = await world.schedule(device, **{first: [(command, 0), (command, 60), (command, 60)]})
-        sending, queued, pending, _ = await self.waiting(world, schedule, first)
+        *_, waiting = await self.waiting(world, schedule, first)
+        before = await world.runs()
         assert await world.fire(schedule, NOW + 2 * MINUTE, then) == []
-        ended = {run.id: run for run in await world.runs()}
-        for run in (queued, pending):
-            assert (ended[run.id].status, ended[run.id].reason) == ("skipped", "superseded")
-        assert (ended[sending.id].status, ended[sending.id].reason) == ("sending", "superseded")
-        assert await commands.queued_for(world.database, device.id) == []
+        assert await world.runs() == before
+        assert await commands.queued_for(world.database, device.id) == [waiting]
 
-    async def test_an_edge_without_devices_ends_what_waits_all_the_same(self, world, command, device):
+    async def test_a_phase_without_devices_ends_nothing(self, world, command, device):
         schedule = await world.schedule(device, start=[(command, 0)], end=[(command, 0)])
         await world.fire(schedule, NOW + MINUTE)
         await links.remove_many(world.database, links.DEVICE_SCHEDULED_COMMAND, [(device.id, schedule.id)])
         assert await world.fire(schedule, NOW + 2 * MINUTE, "end") == []
-        assert [(run.status, run.reason) for run in await world.runs()] == [("skipped", "superseded")]
+        assert [run.status for run in await world.runs()] == ["pending"]
+
+    async def test_of_several_schedules_that_fire_together_each_ends_its_own(self, world, command, device):
+        other = await world.device()
+        step = [(command, 0)]
+        one = await world.schedule(device, other, start=step, end=step)
+        two = await world.schedule(device, other, start=step, end=step)
+        both, at = (one, two), NOW + MINUTE
+        await world.fire_many(
+            *(EdgeOccurrence(each.id, each.calendar_id, at, "start", "start") for each in both), now=at
+        )
+        for device_id, schedule in ((device.id, one), (other.id, two)):
+            await links.remove_many(
+                world.database, links.DEVICE_SCHEDULED_COMMAND, [(device_id, schedule.id)]
+            )
+        at += MINUTE
+        await world.fire_many(
+            *(EdgeOccurrence(each.id, each.calendar_id, at, "end", "end") for each in both), now=at
+        )
+        ended = {(run.schedule_id, run.device_id) for run in await world.runs() if run.reason == "superseded"}
+        assert ended == {(one.id, other.id), (two.id, device.id)}
 
     async def test_a_run_by_hand_without_steps_ends_nothing(self, world, command, device):
         schedule = await world.schedule(device, start=[(command, 0)])
