@@ -373,15 +373,15 @@ class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
     registration: bool = False
     """Visitors may create a user for themselves."""
     readonly: bool = False
-    """Default of the flag for new users; with `forceSettings` it acts on all who are no administrators."""
+    """Default of `readonly` for new users; with `forceSettings` it binds all but administrators."""
     device_readonly: bool = False
-    """The same for this flag."""
+    """Default of `deviceReadonly` for new users; with `forceSettings` it binds all but administrators."""
     limit_commands: bool = False
-    """The same for this flag."""
+    """Default of `limitCommands` for new users; with `forceSettings` it binds all but administrators."""
     disable_reports: bool = False
-    """The same for this flag."""
+    """Default of `disableReports` for new users; with `forceSettings` it binds all but administrators."""
     fixed_email: bool = False
-    """The same for this flag."""
+    """Default of `fixedEmail` for new users; with `forceSettings` it binds all but administrators."""
     map: str | None = None
     bing_key: str | None = None
     """Key of a map service."""
