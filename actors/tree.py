@@ -238,9 +238,7 @@ def fleet_tree(
                 children=(
                     ChildSpec(
                         kind=CAPTURE_RECORDS,
-                        factory=lambda: CaptureRecords(
-                            database, settings.captures.per_device, node=node, clustered=clustered
-                        ),
+                        factory=lambda: CaptureRecords(database, settings.captures.per_device, node=node),
                         mailbox_size=10_000,
                     ),
                     capture_spec(database, files.store, settings.captures),

@@ -90,19 +90,23 @@ class ServerContext:
         outgoing: OutgoingServices,
         setup_token: str | None = None,
         restart_requested: trio.Event | None = None,
+        single_node: int | None = None,
         shared_attempts: SharedAttempts | None = None,
         home_finder: HomeFinder | None = None,
         loop_stalls: LoopStalls | None = None,
     ) -> None:
         """Make what requests share, and have the caches follow the change feed.
 
-        `shared_attempts` counts limited attempts for all servers of a cluster; None if there is one.
+        `single_node` is the number of a server that is alone, None in a cluster. `shared_attempts` counts
+        limited attempts for all servers of a cluster; None if there is one.
         """
         self.system = system
         self.database = database
         self.settings = settings
         self.outgoing = outgoing
         """Mail, text messages, the geocoder and HTTP to other servers."""
+        self.single_node = single_node
+        """The number of this server in the database where it is alone; None in a cluster."""
         self.home_finder = home_finder
         """Where devices are that another server serves; None where no request is forwarded."""
         self.files = files

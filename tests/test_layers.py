@@ -50,7 +50,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "accounts": {"database"},
         "cluster": {"database"},
         "deliveries": {"database"},
-        "video": {"database"},
+        "video": {"accounts", "database"},
         "events": {"accounts", "database"},
         "plain_tables.py": BELOW,
         "devices": {"accounts", "database", "events"},

@@ -7,7 +7,7 @@ import os
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from motorpool.actors.files.media_store import MediaKey, MediaStore
@@ -17,11 +17,20 @@ from motorpool.codecs.media.video_codec import PictureFormat, VideoCodec
 
 CAPTURE_NAMES = "capture-*.mp4"
 """Pattern of the names that `new_file_name` makes."""
+_NAME_TIME = "%Y%m%d%H%M%S"
 
 
 def new_file_name(now: datetime) -> str:
     """Return a name for a new file: the time, and a part that cannot be guessed."""
-    return f"capture-{now:%Y%m%d%H%M%S}-{secrets.token_urlsafe(12)}.mp4"
+    return f"capture-{now:{_NAME_TIME}}-{secrets.token_urlsafe(12)}.mp4"
+
+
+def time_of_name(name: str) -> datetime | None:
+    """Return the time in a file name; None if `new_file_name` has not made it."""
+    try:
+        return datetime.strptime(name.split("-")[1], _NAME_TIME).replace(tzinfo=UTC)
+    except (IndexError, ValueError):
+        return None
 
 
 class CaptureWriter:

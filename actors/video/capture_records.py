@@ -86,15 +86,11 @@ CAPTURE_RECORDS: Kind[None, CaptureRecordsMessage] = Kind("capture_records")
 class CaptureRecords(Actor[CaptureRecordsMessage]):
     """Writes the rows of one server."""
 
-    def __init__(self, database: Database, per_device: int, *, node: int, clustered: bool) -> None:
-        """`per_device` captures of one device may be open at once.
-
-        `node` is the number of this server, and `clustered` says that there may be others.
-        """
+    def __init__(self, database: Database, per_device: int, *, node: int) -> None:
+        """`per_device` captures of one device may be open at once; `node` is the number of this server."""
         self._database = database
         self._per_device = per_device
         self._node = node
-        self._clustered = clustered
         self._opened: dict[str, OpenedCapture] = {}
         """Captures whose actor has not started yet."""
         self._unwritten: dict[str, CaptureChange] = {}
@@ -105,9 +101,7 @@ class CaptureRecords(Actor[CaptureRecordsMessage]):
         self._writing = trio.Lock()
 
     async def start(self) -> None:
-        """Forget the captures of earlier starts, unless there are other servers; own ones have ended."""
-        if not self._clustered:
-            await captures.forget_others(self._database, self._node)
+        """Have the captures settled that a former life of this actor was making."""
         await captures.abandon(self._database, self._node)
 
     def handle(self, message: CaptureRecordsMessage) -> object:

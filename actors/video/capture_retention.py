@@ -1,7 +1,7 @@
 """Retention of capture files: repairs those that a crash left, and keeps to their quota and age.
 
 Captures that are evidence of tickets are left, and do not count. A capture whose server has ended without a
-word is ended by what its file holds.
+word is ended by what its file holds, and a file without a row gets one.
 """
 
 from datetime import timedelta
@@ -17,6 +17,7 @@ from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_files import CAPTURE_NAMES, repair_all, repair_one
 from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.actors.video.settings import CaptureSettings
+from motorpool.actors.video.unrecorded_captures import record_captures
 from motorpool.runtime import Actor, ActorError
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import devices
@@ -50,6 +51,7 @@ class CaptureRetention(Actor[Never]):
         """Repair, then look and check in a loop."""
         for name in await trio.to_thread.run_sync(repair_all, self._store):
             self.context.log.info("%s was left by a crash and ends with its last whole fragment", name)
+        await self._record_files()
         check_at = trio.current_time()
         while True:
             await self._settle()
@@ -58,6 +60,15 @@ class CaptureRetention(Actor[Never]):
                 if self._quota_bytes or self._days:
                     await self._check()
             await trio.sleep(self._look_seconds)
+
+    async def _record_files(self) -> None:
+        try:
+            found = await record_captures(self._database, self._store)
+        except StorageError as error:
+            self.context.log.warning("files of captures without a row are not recorded now: %s", error)
+            return
+        if found:
+            self.context.log.info("%d files of captures had no record and have one now", found)
 
     async def _settle(self) -> None:
         """End the captures that no server makes any more, by what their files hold."""

@@ -141,6 +141,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                     setup_token=setup_token,
                     restart_requested=state.restart_requested,
                     outgoing=outgoing,
+                    single_node=None if clustered else node,
                     shared_attempts=shared_attempts,
                     home_finder=None if nodes is None else HomeFinder(database, node, clock.monotonic),
                     files=files,

@@ -17,6 +17,7 @@ from motorpool.api.cluster.forwarding import RETRY_SECONDS, answer_of_home, answ
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
+from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_json
 from motorpool.api.json import extended
@@ -38,6 +39,7 @@ class Capture(msgspec.Struct, rename="camel"):
     """What the capture is asked for by."""
     device_id: int
     channel: int
+    """1 to 31; 0 where it is not known, which is possible if release 0.3.0 or an earlier one made it."""
     file_name: str
     """Name of the file."""
     url: str | None
@@ -60,10 +62,17 @@ class Capture(msgspec.Struct, rename="camel"):
     """The end of the latest of it."""
 
 
-class CapturesQuery(msgspec.Struct, rename="camel"):
-    """Which device's captures to list."""
+class CapturesQuery(
+    msgspec.Struct, kw_only=True, rename={"device_id": "deviceId", "start": "from", "end": "to"}
+):
+    """Which captures to list, by when they began; both ends of the span are included."""
 
-    device_id: int
+    device_id: int | None = None
+    """Only captures of this device; without `from` and `to` those since the last start of the server."""
+    start: Instant | None = None
+    end: Instant | None = None
+    limit: Annotated[int, msgspec.Meta(ge=0, le=captures.LISTED)] = 0
+    """Maximum number of captures, the newest; 0: as many as a list has, which is 1,000."""
 
 
 class NewCapture(msgspec.Struct, rename="camel"):
@@ -79,13 +88,28 @@ class NewCapture(msgspec.Struct, rename="camel"):
 
 @OPERATIONS.operation("GET", "/captures", query=CapturesQuery, answer=list[Capture], errors=(400, 404))
 async def list_captures(call: Call) -> Response:
-    """The captures of a device since the last start of the server, newest first.
+    """The captures of a device, or without `deviceId` of all devices that the caller sees, newest first.
 
-    In a cluster the captures of all servers are listed, including servers that have ended.
+    With `from` or `to`, or without `deviceId`, all that are kept; the next page is that with `startedAt` of
+    the last one as `to`. With `deviceId` alone those since the last start of the server, in a cluster all.
     """
-    device_id = call.query(CapturesQuery).device_id
-    await require_device(call, device_id)
-    return as_json(await _shown(call, await captures.of_device(call.context.database, device_id)))
+    wanted = call.query(CapturesQuery)
+    if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
+        raise BadRequest("to: lies before from")
+    since_start = False
+    if wanted.device_id is not None:
+        await require_device(call, wanted.device_id)
+        since_start = wanted.start is None and wanted.end is None
+    found = await captures.newest(
+        call.context.database,
+        device_id=wanted.device_id,
+        visible_to=call.caller.id if wanted.device_id is None and not call.caller.administrator else None,
+        node=call.context.single_node if since_start else None,
+        start=wanted.start,
+        end=wanted.end,
+        limit=wanted.limit or captures.LISTED,
+    )
+    return as_json(await _shown(call, found))
 
 
 @OPERATIONS.operation("POST", "/captures", query=NewCapture, answer=Capture, errors=(400, 404))
@@ -165,12 +189,11 @@ async def _find(call: Call) -> CaptureRecord:
 
 async def _shown(call: Call, records: Sequence[CaptureRecord]) -> list[Capture]:
     """Add where the files are: in the folder of the name that their device has now."""
-    if not records:
-        return []
-    found = await call.context.devices.get(records[0].device_id)
+    rows = await call.context.devices.get_many({record.device_id for record in records})
     shown = []
     for record in records:
+        device = rows.get(record.device_id)
         is_there = record.status == "COMPLETE" and not record.removed
-        url = media_url(found.record.unique_id, record.file_name) if found and is_there else None
+        url = media_url(device.record.unique_id, record.file_name) if device and is_there else None
         shown.append(extended(Capture, record, url=url))
     return shown

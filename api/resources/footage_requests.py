@@ -54,7 +54,7 @@ class Footage(msgspec.Struct, frozen=True, rename="camel"):
     reason: str | None
     """Why it could not be begun last, or how it has ended."""
     capture_id: str | None
-    """The capture, which `/captures` lists until the server is restarted."""
+    """The capture."""
     file_name: str | None
     """The file of the capture."""
     url: str | None

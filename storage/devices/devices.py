@@ -56,3 +56,8 @@ async def ids_by_unique_ids(q: Queries, unique_ids: tuple[str, ...]) -> list[int
         list(unique_ids),
     )
     return [row[0] for row in rows]
+
+
+async def unique_ids(q: Queries) -> list[tuple[int, str]]:
+    """Return the id and the name of every device."""
+    return [(row[0], row[1]) for row in await q.fetch("select id, unique_id from devices")]

@@ -1,6 +1,7 @@
 """The table `captures`: a row for each capture, which any server of a cluster reads (docs/video.md#captures).
 
-The server that makes a capture writes its row; what a server leaves that has ended is settled by the others.
+The server that makes a capture writes its row. What a server leaves that has ended is settled by the others,
+or when it starts again.
 """
 
 from collections.abc import Collection, Sequence
@@ -9,7 +10,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from motorpool.storage.accounts import access
 from motorpool.storage.database import nodes
+from motorpool.storage.database.conditions import Condition, all_of
 from motorpool.storage.database.queries import Queries, columns
 
 CaptureStatus = Literal["RECORDING", "COMPLETE", "FAILED"]
@@ -18,6 +21,8 @@ KEPT_OF_DEVICE: Final = 1_000
 """Captures of one device that have ended; the oldest go when another one begins."""
 KEPT: Final = 100_000
 """Captures that have ended in all."""
+LISTED: Final = 1_000
+"""Captures of one list at most."""
 KEPT_WITHOUT_FILE: Final = timedelta(days=30)
 """How long captures that have failed or whose file was removed are kept after their end."""
 
@@ -28,6 +33,7 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     id: str
     device_id: int
     channel: int
+    """1 to 31; 0 where it is not known."""
     live: bool
     """Whether it holds the live stream; else a playback."""
     file_name: str
@@ -48,6 +54,19 @@ class CaptureRecord(msgspec.Struct, frozen=True):
     """Its file was removed, by age or quota."""
     node: int = 0
     """The server that makes or made it."""
+
+
+class FoundFile(msgspec.Struct, frozen=True):
+    """A file of a capture that has no row."""
+
+    id: str
+    """A new one."""
+    device_id: int
+    file_name: str
+    started_at: datetime
+    completed_at: datetime
+    size: int
+    """In bytes."""
 
 
 class CaptureChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +94,32 @@ _ADD = f"""
 _FORGET = """
     delete from captures where number in (
         select number from captures where device_id = $1 and status <> 'RECORDING'
-        order by number desc offset $2
+        order by started_at desc, number desc offset $2
     ) and device_id = $1
+"""
+_WITHOUT_ROW = """
+    select name from unnest($1::text[]) as name
+    where not exists (select from captures where file_name = name)
+"""
+# The audit log has the channel of each capture that was made.
+_ADD_FOUND = """
+    with found as (
+        select * from unnest(
+            $1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::bigint[]
+        ) as found (id, device_id, file_name, started_at, completed_at, size)
+    ), made as (
+        select attributes ->> 'fileName' as file_name, max((attributes ->> 'channel')::integer) as channel
+        from audit where action_type = 'capture' and attributes ->> 'fileName' = any($3::text[])
+        group by 1
+    )
+    insert into captures (id, device_id, channel, live, file_name, started_at, completed_at, status, size,
+        reason, node)
+    select found.id, device_id, coalesce(channel, 0), false, file_name, started_at, completed_at, 'COMPLETE',
+        size, $7, 0
+    from found left join made using (file_name)
+    where exists (select from devices where devices.id = found.device_id)
+    order by started_at
+    on conflict (file_name) do nothing
 """
 # Rows that another transaction is deleting, with their device, are left.
 _SAVE = """
@@ -109,7 +152,7 @@ _DELETE_OLD = """
 _DELETE_EXCESS = """
     with excess as (
         select id from captures where status <> 'RECORDING'
-        order by status = 'COMPLETE' and not removed, number
+        order by status = 'COMPLETE' and not removed, started_at, number
         limit greatest(0, (select count(*) from captures where status <> 'RECORDING') - $1)
     )
     delete from captures where id in (
@@ -155,9 +198,39 @@ async def by_ids(q: Queries, ids: Collection[str]) -> dict[str, CaptureRecord]:
     return {record.id: record for record in await _select(q, "id = any($1::text[])", list(ids))}
 
 
-async def of_device(q: Queries, device_id: int) -> list[CaptureRecord]:
-    """Return the captures of a device, newest first."""
-    return await _select(q, "device_id = $1 order by number desc", device_id)
+async def newest(
+    q: Queries,
+    *,
+    device_id: int | None = None,
+    visible_to: int | None = None,
+    node: int | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    limit: int = LISTED,
+) -> list[CaptureRecord]:
+    """Return captures, those that began last first.
+
+    `visible_to` is the user who sees their devices, and `node` the server that made them. They began within
+    [start, end]. What is None does not restrict them.
+    """
+    conditions: list[Condition] = []
+    if device_id is not None:
+        conditions.append(Condition("device_id = {0}", (device_id,)))
+    if visible_to is not None:
+        visible = access.devices_of_user(visible_to)
+        conditions.append(
+            Condition(f"device_id in (select id from devices where {visible.sql})", visible.args)  # noqa: S608 - constants
+        )
+    if node is not None:
+        conditions.append(Condition("node = {0}", (node,)))
+    if start is not None:
+        conditions.append(Condition("started_at >= {0}", (start,)))
+    if end is not None:
+        # Clients know the milliseconds of a time.
+        conditions.append(Condition("started_at < {0}::timestamptz + interval '1 millisecond'", (end,)))
+    chosen = all_of(*conditions)
+    ordered = f"{chosen.numbered(2)} order by started_at desc, number desc limit $1"
+    return await _select(q, ordered, limit, *chosen.args)
 
 
 async def recording(q: Queries, node: int) -> list[CaptureRecord]:
@@ -199,11 +272,6 @@ async def save(q: Queries, changes: Sequence[CaptureChange]) -> frozenset[str]:
     return frozenset(row[0] for row in await q.fetch(open_ones, list(left)))
 
 
-async def forget_others(q: Queries, node: int) -> None:
-    """Delete the captures of earlier starts of a server that is alone."""
-    await q.execute("delete from captures where node <> $1", node)
-
-
 async def abandon(q: Queries, node: int) -> None:
     """Mark the captures that a server was recording as abandoned."""
     await q.execute("update captures set abandoned = true where status = 'RECORDING' and node = $1", node)
@@ -217,6 +285,19 @@ async def note_removed(q: Queries, names: Collection[str], reason: str) -> None:
         list(names),
         reason,
     )
+
+
+async def without_row(q: Queries, names: Collection[str]) -> frozenset[str]:
+    """Return which of these files have no row."""
+    return frozenset(row[0] for row in await q.fetch(_WITHOUT_ROW, list(names)))
+
+
+async def add_found(q: Queries, files: Sequence[FoundFile], reason: str) -> None:
+    """Store complete captures for files, one at least; those that have a row or no device are left out.
+
+    `reason` is shown in place of why they ended.
+    """
+    await q.execute(_ADD_FOUND, *columns(map(msgspec.structs.astuple, files)), reason)
 
 
 async def delete_old(q: Queries, now: datetime) -> None:

@@ -211,6 +211,7 @@ async def start(
             server=row,
             files=files,
             outgoing=outgoing,
+            single_node=None if node else 0,
             shared_attempts=shared_attempts,
             home_finder=HomeFinder(database, node, clock.monotonic) if nodes is not None else None,
         )

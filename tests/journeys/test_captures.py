@@ -17,6 +17,7 @@ import httpx
 import m3u8
 import pytest
 
+from motorpool.actors.video.capture_records import SERVER_ENDED
 from motorpool.bench.server import EMAIL
 from motorpool.bench.vehicles.jt808.platform_messages import (
     LiveVideoControl,
@@ -291,15 +292,17 @@ def test_live_video_is_captured_for_its_time_and_holds_the_stream_meanwhile(
             assert told.control == 0
 
 
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("end", "cluster"), [(signal.SIGTERM, None), (signal.SIGKILL, None), (signal.SIGKILL, "north")]
+)
 @pytest.mark.timeout(300)
-def test_the_end_of_the_server_leaves_a_file_that_plays(
-    start_server, connected, eventually, database_url, end
+def test_after_the_end_of_its_server_a_capture_is_found_and_its_file_plays(
+    start_server, connected, eventually, database_url, end, cluster
 ):
     units = footage(10)
-    # One that is killed is one of a cluster.
-    cluster = {"MOTORPOOL_CLUSTER_NAME": "north", "MOTORPOOL_DATABASE": database_url}
-    settings = {**SETTINGS, **(cluster if end == signal.SIGKILL else {})}
+    settings = {**SETTINGS, "MOTORPOOL_DATABASE": database_url}
+    if cluster is not None:
+        settings["MOTORPOOL_CLUSTER_NAME"] = cluster
     with start_server(settings) as server, connected(server, "13944450004") as peer:
         with server.client() as client:
             device_id = device_of(client, peer)
@@ -326,16 +329,19 @@ def test_the_end_of_the_server_leaves_a_file_that_plays(
         if end == signal.SIGTERM:
             with av.open(str(path)) as container:
                 assert container.duration > 4_000_000
-            return
-        # The other server answers for it once the first one is known to be dead.
+        # The same server again, or another one once the first one is known to be dead.
         shared = {**settings, "MOTORPOOL_DATA": str(server.folder / "data")}
         with (
             start_server(shared) as other,
             httpx.Client(base_url=f"{other.url}/api", auth=(EMAIL, server.password), timeout=60) as client,
         ):
             record = ended(client, capture, eventually)
-            assert (record["status"], record["reason"]) == (
-                "COMPLETE",
-                "the server ended while it was recording",
-            )
+            reason = "the server was stopped" if end == signal.SIGTERM else SERVER_ENDED
+            assert (record["status"], record["reason"]) == ("COMPLETE", reason)
             check(fetched(client, record))
+
+            def listed(**query):
+                return client.get("/captures", params=query).json()
+
+            assert listed() == listed(deviceId=device_id, to=capture["startedAt"]) == [record]
+            assert listed(deviceId=device_id) == ([] if cluster is None else [record])

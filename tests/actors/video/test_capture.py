@@ -118,7 +118,7 @@ def house(database, make_device, tree, time, tmp_path, neighbours):
             self.running = tree(
                 ChildSpec(
                     kind=CAPTURE_RECORDS,
-                    factory=lambda: CaptureRecords(database, self.per_device, node=0, clustered=False),
+                    factory=lambda: CaptureRecords(database, self.per_device, node=0),
                 ),
                 neighbours.decoders_spec,
                 neighbours.sound_spec,
@@ -532,7 +532,7 @@ class TestTrouble:
         async with house(answers={}) as captures:
             with pytest.raises(ActorFailed):
                 await captures.start()
-            (record,) = await storage.of_device(captures.database, captures.row.id)
+            (record,) = await storage.newest(captures.database, device_id=captures.row.id)
             assert record.status == "FAILED"
             assert record.reason.startswith("the stream could not be asked")
 

@@ -1,6 +1,7 @@
 """Files of captures on a real disk, looked after beside captures that are being written."""
 
 import os
+from datetime import UTC, datetime
 
 import av
 import pytest
@@ -10,6 +11,7 @@ from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.files.file_locks import create_locked
 from motorpool.actors.files.media_store import MediaStore
+from motorpool.actors.video import unrecorded_captures
 from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_records import (
     CAPTURE_RECORDS,
@@ -76,7 +78,7 @@ def house(tree, tmp_path, clock, database, make_device, time):
             self.running = tree(
                 ChildSpec(
                     kind=CAPTURE_RECORDS,
-                    factory=lambda: CaptureRecords(database, 100, node=0, clustered=False),
+                    factory=lambda: CaptureRecords(database, 100, node=0),
                 ),
                 DynamicSpec(kind=CAPTURE, name="captures", start_on_message=False),
                 capture_retention_spec(database, MediaStore(tmp_path), *self.settings),
@@ -237,3 +239,43 @@ async def test_a_lone_server_settles_what_a_crash_of_its_own_has_left(
     async with tree(capture_retention_spec(database, MediaStore(cluster.media), 0, 0, node=cluster.mine)):
         await time.settle()
         assert await cluster.state("left") == ("COMPLETE", left.size, True)
+
+
+async def test_files_of_earlier_releases_get_rows(
+    cluster, database, tree, tmp_path, time, film, cut_up, caplog
+):
+    caplog.set_level("INFO")
+    names = {
+        folder: f"capture-2026051{number}080000-x.mp4"
+        for number, folder in enumerate(("van", "unknown device", "%~hash"))
+    }
+    for folder, name in names.items():
+        writing = CaptureAt(tmp_path / folder / name)
+        writing.add(cut_up(film(3)))
+        writing.close()
+    file = tmp_path / "van" / names["van"]
+    file.with_name("capture-by hand.mp4").write_bytes(file.read_bytes())
+    named = await cluster.begin("named")
+    named.write_bytes(b"")
+    for _ in range(2):
+        async with tree(capture_retention_spec(database, MediaStore(tmp_path), 0, 0, node=cluster.mine)):
+            await time.settle()
+    found = await captures.newest(database, device_id=cluster.device.id)
+    (record,) = [each for each in found if each.id != "named"]
+    assert (record.file_name, record.status, record.channel) == (names["van"], "COMPLETE", 0)
+    assert record.started_at == datetime(2026, 5, 10, 8, tzinfo=UTC)
+    assert record.size == file.stat().st_size
+    assert record.completed_at.timestamp() == pytest.approx(file.stat().st_mtime)
+    (said,) = [each for each in caplog.messages if "had no record" in each]
+    assert said.endswith("1 files of captures had no record and have one now")
+
+
+async def test_of_a_device_the_latest_files_get_rows(cluster, database, tmp_path, monkeypatch):
+    monkeypatch.setattr(unrecorded_captures, "KEPT_OF_DEVICE", 2)
+    folder = tmp_path / "van"
+    folder.mkdir()
+    for day in (12, 10, 11):
+        (folder / f"capture-202605{day}080000-x.mp4").write_bytes(bytes(9))
+    assert await unrecorded_captures.record_captures(database, MediaStore(tmp_path)) == 2
+    assert [record.started_at.day for record in await captures.newest(database)] == [12, 11]
+    assert await unrecorded_captures.record_captures(database, MediaStore(tmp_path)) == 0

@@ -61,6 +61,7 @@ async def test_captures_are_made_where_the_device_is_and_known_everywhere(server
     assert servers.home.context.system.keys(CAPTURE) == [capture["id"]]
     for server in servers.both:
         assert await servers.listed(server) == [capture]
+        assert (await server.admin.get("/captures")).json() == [capture]
         assert (await server.admin.get(f"/captures/{capture['id']}")).json() == capture
         assert (await server.admin.get("/captures/none%3Fsuch")).status == 404
     ann = await servers.one.user("ann")

@@ -1,6 +1,7 @@
 """Captures over HTTP; what a device would stream is handed to them."""
 
 import io
+from datetime import timedelta
 
 import av
 import pytest
@@ -11,7 +12,9 @@ from motorpool.actors.video.settings import CaptureSettings
 from motorpool.codecs.media.segmenter import Segmenter
 from motorpool.codecs.media.units import AccessUnit, AudioCoding
 from motorpool.storage.video import captures
+from motorpool.storage.video.captures import CaptureChange, CaptureRecord
 
+HOUR = timedelta(hours=1)
 SOUND = [AccessUnit(1, AudioCoding.G711A, False, 40 * number, b"\xd5" * 320) for number in range(150)]
 """Six seconds."""
 
@@ -122,7 +125,59 @@ async def test_those_of_a_device_are_listed_newest_first(served, van):
     made = [(await start(served.admin, device)).json() for device in (van, other, van)]
     listed = await served.admin.get("/captures", query_string={"deviceId": van})
     assert [capture["id"] for capture in listed.json()] == [made[2]["id"], made[0]["id"]]
-    assert (await served.admin.get("/captures")).status == 400
+
+
+async def test_those_of_earlier_starts_are_found_by_id_by_a_span_and_among_all(served, database, van):
+    now = served.clock.now()
+    earlier = CaptureRecord("e", van, 2, False, "capture-e.mp4", now - 9 * HOUR, node=7)
+    async with database.transaction() as transaction:
+        assert await captures.add(transaction, earlier, per_device=1)
+    await captures.save(database, [CaptureChange(id="e", size=9, status="COMPLETE", completed_at=now)])
+    later = (await start(served.admin, van)).json()
+
+    async def listed(**query):
+        answer = await served.admin.get("/captures", query_string=query)
+        assert answer.status == 200, answer.text
+        return [capture["id"] for capture in answer.json()]
+
+    assert await listed(deviceId=van) == await listed(deviceId=van, limit=5) == [later["id"]]
+    assert await listed() == [later["id"], "e"]
+    assert await listed(limit=1) == [later["id"]]
+    span = {"from": (now - 10 * HOUR).isoformat(), "to": (now - 9 * HOUR).isoformat()}
+    assert await listed(**span) == await listed(deviceId=van, **span) == ["e"]
+    assert await listed(deviceId=van, **{"from": span["from"]}) == [later["id"], "e"]
+    assert await listed(deviceId=van, to=span["from"]) == []
+    found = (await served.admin.get("/captures/e")).json()
+    assert (found["status"], found["channel"], found["size"]) == ("COMPLETE", 2, 9)
+    assert found["url"] == "/api/media/van%201%2F%C3%A4/capture-e.mp4"
+
+
+async def test_of_all_captures_users_see_those_of_the_devices_that_they_see(served, van):
+    bus = await served.device(served.admin, "bus")
+    ids = [(await start(served.admin, device)).json()["id"] for device in (van, bus)]
+    ann, boss = await served.user("ann"), await served.user("boss", userLimit=-1)
+    linked = await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": bus})
+    assert linked.status == 204, linked.text
+    for caller, seen in ((served.admin, ids[::-1]), (ann, ids[1:]), (boss, [])):
+        listed = await caller.get("/captures")
+        assert [capture["id"] for capture in listed.json()] == seen
+    assert (await served.client().get("/captures")).status == 401
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ({"from": "2026-05-02T00:00:00Z", "to": "2026-05-01T00:00:00Z"}, "to: lies before from"),
+        ({"from": "yesterday"}, "from"),
+        ({"to": "2026-05-01T00:00:00"}, "to"),
+        ({"limit": 1001}, "limit"),
+        ({"limit": -1}, "limit"),
+        ({"deviceId": "x"}, "deviceId"),
+    ],
+)
+async def test_a_list_that_makes_no_sense_is_400_and_says_why(served, query, text):
+    refused = await served.admin.get("/captures", query_string=query)
+    assert (refused.status, text in refused.text) == (400, True), refused.text
 
 
 async def test_what_is_unknown_or_not_ones_own_is_404(served, van):

@@ -5,11 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trio
 
+from motorpool.storage.accounts import audit, links, users
 from motorpool.storage.database import nodes
-from motorpool.storage.devices import devices
-from motorpool.storage.records import Device
+from motorpool.storage.devices import devices, groups
+from motorpool.storage.records import AuditAction, Device, Group, User
 from motorpool.storage.video import captures
-from motorpool.storage.video.captures import CaptureChange, CaptureRecord
+from motorpool.storage.video.captures import CaptureChange, CaptureRecord, FoundFile
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -24,8 +25,8 @@ async def join(database):
         return await nodes.join(session, "north", "a server of tests", "0")
 
 
-async def begin(database, device_id, name, *, per_device=100, node=1):
-    record = CaptureRecord(name, device_id, 1, False, f"{name}.mp4", NOW, node=node)
+async def begin(database, device_id, name, *, per_device=100, node=1, at=NOW):
+    record = CaptureRecord(name, device_id, 1, False, f"{name}.mp4", at, node=node)
     async with database.transaction() as transaction:
         return record if await captures.add(transaction, record, per_device=per_device) else None
 
@@ -35,7 +36,7 @@ async def end(database, name, status="COMPLETE", at=NOW):
 
 
 async def ids(database, device_id):
-    return [record.id for record in await captures.of_device(database, device_id)]
+    return [record.id for record in await captures.newest(database, device_id=device_id)]
 
 
 async def test_parallel_captures_of_a_device_keep_to_the_limit(database, van):
@@ -48,7 +49,7 @@ async def test_parallel_captures_of_a_device_keep_to_the_limit(database, van):
         for number in range(10):
             nursery.start_soon(open_one, f"c{number}")
     assert sum(record is not None for record in begun) == 3
-    assert len(await captures.of_device(database, van)) == 3
+    assert len(await captures.newest(database, device_id=van)) == 3
     assert await begin(database, 999, "nowhere") is None
 
 
@@ -109,8 +110,6 @@ async def test_captures_of_servers_that_do_not_live_are_abandoned(database, van)
     assert [record.id for record in await captures.abandoned(database, me)] == ["theirs"]
     await captures.abandon(database, me)
     assert [record.id for record in await captures.abandoned(database, me)] == ["mine", "theirs"]
-    await captures.forget_others(database, me)
-    assert await ids(database, van) == ["mine"]
 
 
 async def test_those_whose_files_were_removed_say_so(database, van):
@@ -175,7 +174,76 @@ async def test_those_without_a_file_go_after_their_days(database, van):
 
 async def test_captures_go_with_their_device_and_a_record_is_what_was_stored(database, van):
     record = await begin(database, van, "a")
-    assert await captures.of_device(database, van) == [record]
+    assert await captures.newest(database, device_id=van) == [record]
     await devices.TABLE.delete(database, van)
     assert await captures.fetch(database, "a") is None
     await captures.save(database, [CaptureChange(id="a", size=1)])
+
+
+async def test_a_list_is_of_a_device_a_span_a_server_or_what_a_user_sees_newest_first(database, van):
+    group = (await groups.TABLE.insert(database, Group(name="depot"))).id
+    bus = (await devices.TABLE.insert(database, Device(unique_id="bus", group_id=group))).id
+    tram = (await devices.TABLE.insert(database, Device(unique_id="tram"))).id
+    for number, device_id in enumerate((van, bus, tram, van)):
+        at = NOW + timedelta(hours=number)
+        await begin(database, device_id, f"c{number}", at=at, node=number // 2)
+
+    async def listed(**conditions):
+        return [record.id for record in await captures.newest(database, **conditions)]
+
+    assert await listed() == ["c3", "c2", "c1", "c0"]
+    assert await listed(device_id=van) == ["c3", "c0"]
+    assert await listed(node=0) == ["c1", "c0"]
+    assert await listed(limit=2) == ["c3", "c2"]
+    assert await listed(start=NOW + timedelta(hours=1), end=NOW + timedelta(hours=2)) == ["c2", "c1"]
+    assert await listed(end=NOW + timedelta(hours=1), device_id=van) == ["c0"]
+    # Times of clients are cut off to milliseconds.
+    await database.execute("update captures set started_at = started_at + interval '999 microseconds'")
+    assert await listed(end=NOW) == ["c0"]
+    assert await listed(end=NOW - timedelta(milliseconds=1)) == []
+    ann = (await users.TABLE.insert(database, User(email="ann@example.org"))).id
+    assert await listed(visible_to=ann) == []
+    await links.add(database, links.USER_DEVICE, ann, van)
+    await links.add(database, links.USER_GROUP, ann, group)
+    assert await listed(visible_to=ann) == ["c3", "c1", "c0"]
+    assert await listed(visible_to=ann, start=NOW + timedelta(hours=1), limit=2) == ["c3", "c1"]
+
+
+async def test_files_without_a_row_get_one_with_the_channel_that_was_audited(database, van):
+    await begin(database, van, "known")
+    made = {"fileName": "audited.mp4", "channel": 7}
+    for attributes in (made, {**made, "fileName": "another.mp4", "channel": 9}):
+        await audit.record(
+            database,
+            AuditAction(action_time=NOW, action_type="capture", object_type="device", attributes=attributes),
+        )
+    names = ["known.mp4", "audited.mp4", "unknown.mp4"]
+    assert await captures.without_row(database, names) == {"audited.mp4", "unknown.mp4"}
+    later = NOW + timedelta(minutes=5)
+    files = [
+        FoundFile(name, device_id, f"{name}.mp4", NOW - timedelta(days=day), later, 1_000)
+        for day, (name, device_id) in enumerate(
+            (("known", van), ("audited", van), ("unknown", van), ("nowhere", 999))
+        )
+    ]
+    for _ in range(2):
+        await captures.add_found(database, files, "not known")
+    known, audited, unknown = await captures.newest(database)
+    assert (known.id, known.status) == ("known", "RECORDING")
+    assert (audited.id, audited.channel, audited.live, audited.status) == ("audited", 7, False, "COMPLETE")
+    assert (audited.started_at, audited.completed_at) == (NOW - timedelta(days=1), later)
+    assert (audited.file_name, audited.size, audited.reason) == ("audited.mp4", 1_000, "not known")
+    assert (unknown.id, unknown.channel) == ("unknown", 0)
+    assert await captures.without_row(database, names) == frozenset()
+
+
+async def test_what_was_found_later_is_not_newer_than_what_began_later(database, van, monkeypatch):
+    monkeypatch.setattr(captures, "KEPT_OF_DEVICE", 2)
+    for name in "ab":
+        await begin(database, van, name)
+        await end(database, name)
+    found = FoundFile("old", van, "old.mp4", NOW - timedelta(days=9), NOW, 1_000)
+    await captures.add_found(database, [found], "not known")
+    assert await ids(database, van) == ["b", "a", "old"]
+    await begin(database, van, "c")
+    assert await ids(database, van) == ["c", "b", "a"]

@@ -79,7 +79,7 @@ class Directory(Probe):
 class Server:
     """The actors of one server that captures take part in."""
 
-    def __init__(self, database, neighbours, media, online=(), node=1, *, clustered=False):
+    def __init__(self, database, neighbours, media, online=(), node=1):
         self.online = set(online)
         self.neighbours = neighbours
         self.visible = True
@@ -97,7 +97,7 @@ class Server:
             ChildSpec(kind=neighbours.directory_spec.kind, factory=lambda: Directory(self.online)),
             ChildSpec(
                 kind=CAPTURE_RECORDS,
-                factory=lambda: CaptureRecords(database, 8, node=node, clustered=clustered),
+                factory=lambda: CaptureRecords(database, 8, node=node),
             ),
             capture_spec(database, MediaStore(media), CaptureSettings(start_seconds=3600, idle_seconds=3600)),
             *(
@@ -264,8 +264,8 @@ async def test_two_servers_capture_once_that_to_which_the_device_is_connected(
 ):
     await open_ticket(database, tree, time, clock, device)
     both = (
-        Server(database, neighbours, tmp_path, [device.id], 1, clustered=True),
-        Server(database, neighbours, tmp_path, [device.id], 2, clustered=True),
+        Server(database, neighbours, tmp_path, [device.id], 1),
+        Server(database, neighbours, tmp_path, [device.id], 2),
     )
     async with tree(*both[0].specs) as first, tree(*both[1].specs) as second:
         await time.passes(60, step=5)
@@ -455,12 +455,12 @@ async def test_after_a_crash_what_is_whole_of_the_file_is_evidence(
     assert writer.path.read_bytes() == whole
 
 
-@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("is_known", [False, True])
 @pytest.mark.parametrize("is_written", [True, False])
 async def test_after_a_restart_what_the_file_holds_is_the_end(
-    database, tree, time, device, followed, neighbours, tmp_path, entered, is_written, clustered
+    database, tree, time, device, followed, neighbours, tmp_path, entered, is_written, is_known
 ):
-    server = Server(database, neighbours, tmp_path, clustered=clustered)
+    server = Server(database, neighbours, tmp_path)
     async with tree(*server.specs) as system:
         record = await start_capture(system, OpenCapture(device.id, 1, unique_id="van 1"))
         await followed(record)
@@ -468,16 +468,17 @@ async def test_after_a_restart_what_the_file_holds_is_the_end(
         if is_written:
             await show(system, reason="")
             await time.settle()
-    again = Server(database, neighbours, tmp_path, node=2, clustered=clustered)
+    if not is_known:
+        await database.execute("delete from captures")
+    again = Server(database, neighbours, tmp_path, node=2)
     async with tree(*again.specs):
         await time.passes(120, step=10)
-        if not is_written and not clustered:
+        if not is_written and not is_known:
             assert await evidence(database) == [], "another server may have the file"
             await time.passes(300, step=30)
         (entry,) = await entered(1)
-    # A server that is alone knows nothing of the captures of its earlier starts.
-    reason = "the server was stopped" if clustered else SERVER_ENDED
-    if clustered and not is_written:
+    reason = "the server was stopped" if is_known else SERVER_ENDED
+    if is_known and not is_written:
         reason = f"nothing came that can be kept: {reason}"
     assert (entry["status"], entry["reason"]) == ("COMPLETE" if is_written else "FAILED", reason)
     if is_written:
@@ -489,13 +490,13 @@ async def test_the_capture_of_a_rule_whose_server_is_killed_is_made_again_by_ano
     database, tree, time, clock, chief, device, neighbours, tmp_path, entered
 ):
     await open_ticket(database, tree, time, clock, device)
-    first = Server(database, neighbours, tmp_path, [device.id], 1, clustered=True)
+    first = Server(database, neighbours, tmp_path, [device.id], 1)
     async with tree(*first.specs) as system:
         await time.passes(60, step=5)
         (killed,) = system.keys(CAPTURE)
     # As the other servers find it.
     await database.execute("update captures set reason = $1 where id = $2", SERVER_ENDED, killed)
-    second = Server(database, neighbours, tmp_path, [device.id], 2, clustered=True)
+    second = Server(database, neighbours, tmp_path, [device.id], 2)
     async with tree(*second.specs) as system:
         await time.passes(120, step=10)
         (again,) = system.keys(CAPTURE)

@@ -18,7 +18,7 @@ export const capture = {
   "capture.choose": "Vehicle",
   "capture.empty": "Nothing was captured yet",
   "capture.emptyText": "Fetch video in the history of a vehicle, and keep it as a file.",
-  "capture.emptyVehicle": "There are no captures of this vehicle since the server was started.",
+  "capture.emptyVehicle": "There are no captures of this vehicle.",
   "capture.openHistory": "Show in the history",
   "capture.dismiss": "Remove from this list",
   "capture.complete": "The video of {name} is kept",

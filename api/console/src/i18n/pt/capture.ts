@@ -21,7 +21,7 @@ export const capture = {
   "capture.choose": "Veículo",
   "capture.empty": "Ainda não há capturas",
   "capture.emptyText": "Peça vídeo no histórico de um veículo e guarde-o como ficheiro.",
-  "capture.emptyVehicle": "Não há capturas deste veículo desde que o servidor arrancou.",
+  "capture.emptyVehicle": "Não há capturas deste veículo.",
   "capture.openHistory": "Mostrar no histórico",
   "capture.dismiss": "Retirar desta lista",
   "capture.complete": "O vídeo de {name} está guardado",

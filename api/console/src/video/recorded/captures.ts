@@ -23,6 +23,8 @@ export interface Begun {
 }
 
 const POLL_MS = 2000;
+/** With a span the server lists all captures that are kept, not only those since its start. */
+const EVER = "1970-01-01T00:00:00Z";
 const MOST = 50;
 const NONE: readonly Capture[] = [];
 
@@ -138,7 +140,7 @@ async function poll(): Promise<void> {
 /** Returns whether one of the device is being recorded, or could not be read. */
 async function read(deviceId: number): Promise<boolean> {
   try {
-    const found = await get<Capture[]>("/captures", { deviceId });
+    const found = await get<Capture[]>("/captures", { deviceId, from: EVER });
     batch(() => {
       take(found);
       listOf(deviceId).value = found;
@@ -152,7 +154,7 @@ async function read(deviceId: number): Promise<boolean> {
   }
 }
 
-/** The server keeps its list until it is restarted: what is no longer in it is no longer followed. */
+/** What is no longer in the list of the server is no longer followed. */
 function forgetMissing(deviceId: number, found: readonly Capture[]): void {
   const ids = new Set(found.map((each) => each.id));
   const left = begun.peek().filter((each) => each.deviceId !== deviceId || ids.has(each.id));
