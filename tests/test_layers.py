@@ -115,6 +115,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "engine": {"auth", "http"},
         "logins": {"auth", "engine", "http"},
         "access.py": BELOW,
+        "history.py": BELOW,
         "metrics.py": BELOW,
         "cluster": {"engine", "http"},
         "sockets": {"auth", "http", "logins"},
@@ -334,6 +335,36 @@ def test_nobody_imports_a_folder_by_its_bare_name():
         if module.split(".")[0] in BARE or module.startswith(".")
     ]
     assert not wrong, "\n".join(wrong)
+
+
+HISTORY = {
+    "motorpool.actors.messages.playback",
+    "motorpool.storage.devices.positions",
+    "motorpool.storage.events.event_lists",
+    "motorpool.storage.events.events",
+    "motorpool.storage.reports.report_rows",
+    "motorpool.storage.video.captures",
+    "motorpool.storage.video.footage_requests",
+    "motorpool.storage.video.recordings",
+}
+"""What reads the past of devices (docs/permissions.md#history)."""
+OTHERWISE = {
+    "api/resources/helpdesk/maintenance_reset.py": "reads the latest position alone",
+    "api/resources/reports/lists.py": "for a CallViewer, who has the right",
+}
+
+
+def test_the_api_reads_history_by_way_of_the_right_to_it():
+    readers = {
+        path.relative_to(ROOT).as_posix(): _modules_imported(path, everywhere=True)
+        for path in _sources("api")
+    }
+    without = {
+        name
+        for name, imported in readers.items()
+        if name != "api/history.py" and HISTORY & imported and "motorpool.api.history" not in imported
+    }
+    assert without == set(OTHERWISE)
 
 
 def test_asyncio_and_asyncpg_live_in_the_driver_module_only():

@@ -23,8 +23,8 @@ def is_restricted(user: User, server: ServerSettings, flag: str) -> bool:
     return not user.administrator and (bool(getattr(user, flag)) or is_forced(server, flag))
 
 
-def may_read_reports(user: User, server: ServerSettings) -> bool:
-    """Return whether a user may see history and reports."""
+def may_read_history(user: User, server: ServerSettings) -> bool:
+    """Return whether a user may see what is stored of the past of their devices, and reports."""
     return not is_restricted(user, server, "disable_reports")
 
 

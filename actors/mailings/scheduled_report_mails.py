@@ -7,7 +7,7 @@ restarts and with several servers on one database.
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
-from motorpool.actors.accounts.user_rights import may_log_in, may_read_reports
+from motorpool.actors.accounts.user_rights import may_log_in, may_read_history
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
@@ -60,7 +60,7 @@ class ScheduledReportMails(Actor[EventsEnded]):
         readers = [
             user
             for user in await users.TABLE.fetch_many(transaction, user_ids)
-            if may_log_in(user, now) and may_read_reports(user, settings) and is_reachable(user, self._mail)
+            if may_log_in(user, now) and may_read_history(user, settings) and is_reachable(user, self._mail)
         ]
         if not readers:
             return 0

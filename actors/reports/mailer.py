@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 import trio
 
-from motorpool.actors.accounts.user_rights import may_log_in, may_read_reports
+from motorpool.actors.accounts.user_rights import may_log_in, may_read_history
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.reports.columns import WORKBOOKS
@@ -160,7 +160,7 @@ class ReportMailer(PollingActor[ReportMailRequested]):
         if (
             user is None
             or not may_log_in(user, now)
-            or not may_read_reports(user, settings)
+            or not may_read_history(user, settings)
             or not self._outgoing.mail.can_reach(user.email)
         ):
             raise _RightEnded

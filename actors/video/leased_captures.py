@@ -5,7 +5,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from motorpool.actors.accounts.user_rights import may_capture_video, may_log_in, may_send_commands
+from motorpool.actors.accounts.user_rights import (
+    may_capture_video,
+    may_log_in,
+    may_read_history,
+    may_send_commands,
+)
 from motorpool.actors.messages.access import ACCESS, MaySee
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
 from motorpool.actors.video.capture_start import end_capture, is_playing
@@ -148,7 +153,9 @@ async def capturing_user(system: System, database: Database, row: CaptureRow, no
     if user is None or not may_log_in(user, now):
         return None
     settings = await server.fetch(database)
-    if not may_capture_video(user, settings) or not (row.live or may_send_commands(user, settings)):
+    if not may_capture_video(user, settings) or not may_read_history(user, settings):
+        return None
+    if not row.live and not may_send_commands(user, settings):
         return None
     seen = MaySee(0 if user.administrator else user.id, row.device_id)
     return user if await system.ref(ACCESS).ask(seen) else None

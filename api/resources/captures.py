@@ -11,13 +11,13 @@ from motorpool.actors.files.media_files import media_url
 from motorpool.actors.video.capture import CAPTURE, EndCapture
 from motorpool.actors.video.capture_records import OpenCapture
 from motorpool.actors.video.capture_start import start_capture
-from motorpool.api.access import may_see_device, require_device
-from motorpool.api.auth.rights import CAPTURE_VIDEO
+from motorpool.api.auth.rights import CAPTURE_VIDEO, READ_HISTORY
 from motorpool.api.cluster.forwarding import RETRY_SECONDS, answer_of_home, answer_of_server
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
+from motorpool.api.history import readable_capture, require_history
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_json
 from motorpool.api.json import extended
@@ -96,9 +96,10 @@ async def list_captures(call: Call) -> Response:
     wanted = call.query(CapturesQuery)
     if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
         raise BadRequest("to: lies before from")
+    READ_HISTORY.require(call.caller)
     since_start = False
     if wanted.device_id is not None:
-        await require_device(call, wanted.device_id)
+        await require_history(call, wanted.device_id)
         since_start = wanted.start is None and wanted.end is None
     found = await captures.newest(
         call.context.database,
@@ -117,7 +118,7 @@ async def create_capture(call: Call) -> Response:
     """Begin a capture; the command that starts the device is sent after it."""
     CAPTURE_VIDEO.require(call.caller)
     wanted = call.query(NewCapture)
-    await require_device(call, wanted.device_id)
+    await require_history(call, wanted.device_id)
     if wanted.channel not in CHANNELS:
         raise BadRequest("channel: cameras have the numbers 1 to 31")
     if wanted.minutes is not None and not wanted.live:
@@ -181,8 +182,8 @@ async def end_capture(call: Call) -> Response:
 
 
 async def _find(call: Call) -> CaptureRecord:
-    record = await captures.fetch(call.context.database, call.path["id"])
-    if record is None or not await may_see_device(call, record.device_id):
+    record = await readable_capture(call, call.path["id"])
+    if record is None:
         raise ResourceNotFound("no such capture")
     return record
 

@@ -8,16 +8,15 @@ from quart import Response
 
 from motorpool.actors.reports.events import ALL_EVENTS
 from motorpool.actors.reports.names import visible_ids
-from motorpool.api.access import may_see_device
-from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
+from motorpool.api.history import readable_event
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json
 from motorpool.api.resources.reports.requests import CallViewer
-from motorpool.storage.events import event_lists, events
+from motorpool.storage.events import event_lists
 from motorpool.storage.records import Event
 
 OPERATIONS = Operations("events")
@@ -57,13 +56,12 @@ async def list_events(call: Call) -> Response:
 
     Without devices and groups, the events of all devices that the caller is linked to.
     """
-    READ_HISTORY.require(call.caller)
+    viewer = CallViewer(call)
     wanted = call.query(EventsQuery)
     if wanted.end < wanted.start:
         raise BadRequest("to: lies before from")
     if wanted.end - wanted.start > timedelta(days=MAX_DAYS):
         raise BadRequest(f"to: more than {MAX_DAYS} days after from")
-    viewer = CallViewer(call)
     database = call.context.database
     device_ids = await viewer.select(wanted.device_id, wanted.group_id)
     # Long lists wait for each other, as reports do.
@@ -86,7 +84,7 @@ async def list_events(call: Call) -> Response:
 @OPERATIONS.operation("GET", "/events/{id}", answer=Event)
 async def get_event(call: Call) -> Response:
     """Fetch an event."""
-    found = await events.TABLE.fetch(call.context.database, call.id)
-    if found is None or not await may_see_device(call, found.device_id):
+    found = await readable_event(call, call.id)
+    if found is None:
         raise ResourceNotFound("no such event")
     return as_json(found)

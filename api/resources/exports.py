@@ -6,8 +6,6 @@ from contextlib import aclosing
 from quart import Response
 
 from motorpool.actors.words.preferences import Preferences, preferences_for
-from motorpool.api.access import confirm_device, require_device
-from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.spans import Span
@@ -15,6 +13,7 @@ from motorpool.api.exports.csv_table import CsvTable
 from motorpool.api.exports.formats import PositionWriter
 from motorpool.api.exports.gpx import Gpx
 from motorpool.api.exports.kml import Kml, Kmz
+from motorpool.api.history import confirm_history, require_history
 from motorpool.api.http.errors import BadRequest, HttpError, ResourceNotFound
 from motorpool.api.resources.geofence_filter import find_geofence, positions_inside
 from motorpool.storage.devices import devices, positions
@@ -91,8 +90,7 @@ def _preferences(call: Call) -> Preferences:
 
 async def _begin(call: Call) -> tuple[ExportQuery, Device]:
     query = call.query(ExportQuery)
-    READ_HISTORY.require(call.caller)
-    await require_device(call, query.device_id)
+    await require_history(call, query.device_id)
     database, most = call.context.database, call.context.settings.positions.most
     device = await devices.TABLE.fetch(database, query.device_id)
     if device is None:
@@ -135,8 +133,7 @@ async def _write(
         yield writer.begin(first) + writer.write(first)
         async for batch in batches:
             try:
-                await confirm_device(call, device_id)
-                READ_HISTORY.require(call.caller)
+                await confirm_history(call, device_id)
             except HttpError as error:
                 raise PermissionError("access to the device ended while its positions were sent") from error
             if written := writer.write(batch):

@@ -9,12 +9,13 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.messages.footage import FOOTAGE_REQUESTS, FootageRequestsChanged
-from motorpool.api.access import may_see_device, require_device
-from motorpool.api.auth.rights import CAPTURE_VIDEO, SEND_UNSAVED_COMMANDS
+from motorpool.api.access import may_see_device
+from motorpool.api.auth.rights import CAPTURE_VIDEO, READ_HISTORY, SEND_UNSAVED_COMMANDS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant
+from motorpool.api.history import require_history
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.json import extended
@@ -86,10 +87,11 @@ async def list_footage_requests(call: Call) -> Response:
     """The footage requests for a device, or without `deviceId` one's own; newest first."""
     device_id = call.query(FootageQuery).device_id
     if device_id is None:
+        READ_HISTORY.require(call.caller)
         found = await footage_requests.of_user(call.context.database, call.caller.id)
         found = [request for request in found if await may_see_device(call, request.device_id)]
     else:
-        await require_device(call, device_id)
+        await require_history(call, device_id)
         found = await footage_requests.of_device(call.context.database, device_id)
     return as_json(await _shown(call, found))
 
@@ -104,7 +106,7 @@ async def create_footage_request(call: Call) -> Response:
     CAPTURE_VIDEO.require(call.caller)
     SEND_UNSAVED_COMMANDS.require(call.caller)
     sent = await call.body(NewFootage)
-    await require_device(call, sent.device_id)
+    await require_history(call, sent.device_id)
     until = sent.until or call.now + DEFAULT_WAIT
     if sent.channel not in CHANNELS:
         raise BadRequest("channel: cameras have the numbers 1 to 31")
@@ -148,6 +150,7 @@ async def delete_footage_request(call: Call) -> Response:
 
 
 async def _find(call: Call, q: Queries, *, lock: bool = False) -> FootageRequest:
+    READ_HISTORY.require(call.caller)
     found = await footage_requests.fetch(q, call.id, lock=lock) if call.id <= MAX_ID else None
     if found is None or not await may_see_device(call, found.device_id):
         raise ResourceNotFound("no such footage request")

@@ -18,6 +18,7 @@ from motorpool.api.auth.rights import CAPTURE_VIDEO, CHANGE, Right
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.history import confirm_history, require_history
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.file_responses import media_type, send_file
 from motorpool.api.http.responses import as_json, as_text
@@ -67,19 +68,22 @@ async def get_media(call: Call) -> Response:
     found = await devices.ids_by_unique_ids(call.context.database, (unique_id,))
     if not found or not await may_see_device(call, found[0]):
         raise ResourceNotFound("no such file")
+    is_capture = fnmatchcase(name, CAPTURE_NAMES)
+    if is_capture:
+        await require_history(call, found[0])
     headers = dict(HEADERS)
     kind = media_type(name)
     if not kind.startswith(("image/", "video/", "audio/")) or kind == "image/svg+xml":
         # Devices sent the content: a browser must neither render nor run it.
         kind = "application/octet-stream"
         headers["Content-Disposition"] = "attachment"
-    confirm = partial(confirm_device, call, found[0])
+    confirm = partial(confirm_history if is_capture else confirm_device, call, found[0])
     open_file = partial(call.context.files.store.open, media_key(unique_id, name))
     try:
         response = await send_file(call.request, open_file, name, headers, kind, confirm)
     except FileNotFoundError:
         raise ResourceNotFound("no such file") from None
-    if response.status_code in {200, 206} and fnmatchcase(name, CAPTURE_NAMES):
+    if is_capture and response.status_code in {200, 206}:
         await _record_download(call, found[0], name)
     return response
 

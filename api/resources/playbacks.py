@@ -7,10 +7,10 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.messages.playback import PLAYBACK, GetPlaybackState
-from motorpool.api.access import require_device
 from motorpool.api.cluster.forwarding import answer_of_home
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Operations
+from motorpool.api.history import require_history
 from motorpool.api.http.responses import as_json
 from motorpool.api.json import extended
 from motorpool.codecs.channel_map import CHANNELS
@@ -51,9 +51,9 @@ class PlaybacksQuery(msgspec.Struct, rename="camel"):
 
 @OPERATIONS.operation("GET", "/playbacks", query=PlaybacksQuery, answer=list[Playback], errors=(400, 404))
 async def list_playbacks(call: Call) -> Response:
-    """The latest playback of each camera of a device, while it is kept; those who see the device see it."""
+    """The latest playback of each camera of a device, while it is kept, for all who may read its history."""
     device_id = call.query(PlaybacksQuery).device_id
-    await require_device(call, device_id)
+    await require_history(call, device_id)
     if (answer := await answer_of_home(call, device_id, as_caller=True)) is not None:
         return answer
     found = {}

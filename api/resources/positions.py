@@ -10,12 +10,13 @@ from quart import Response
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
-from motorpool.api.access import may_see_device, require_device, visible_device_ids
-from motorpool.api.auth.rights import DELETE_POSITIONS, READ_HISTORY
+from motorpool.api.access import may_see_device, visible_device_ids
+from motorpool.api.auth.rights import DELETE_POSITIONS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.engine.spans import Instant, Span
+from motorpool.api.history import readable_positions, require_history
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, no_content
 from motorpool.api.resources.geofence_filter import find_geofence, positions_inside
@@ -63,8 +64,7 @@ async def list_positions(call: Call) -> Response:
         return await as_json_array(_latest(call))
     if query.start is None or query.end is None:
         raise BadRequest("deviceId: needs from and to")
-    READ_HISTORY.require(call.caller)
-    await require_device(call, query.device_id)
+    await require_history(call, query.device_id)
     geofence = None if query.geofence_id is None else await find_geofence(call, query.geofence_id)
     database, most = call.context.database, call.context.settings.positions.most
     span = (query.device_id, query.start, query.end)
@@ -112,10 +112,7 @@ async def _latest(call: Call) -> AsyncGenerator[list[msgspec.Raw], None]:
 
 
 async def _by_ids(call: Call, ids: tuple[int, ...]) -> list[Position]:
-    READ_HISTORY.require(call.caller)
-    found = await positions.TABLE.fetch_many(call.context.database, list(ids))
-    seen = {device_id: await may_see_device(call, device_id) for device_id in {p.device_id for p in found}}
-    visible = {position.id: position for position in found if seen[position.device_id]}
+    visible = await readable_positions(call, ids)
     if any(number not in visible for number in ids):
         raise ResourceNotFound("no such position")
     return [visible[number] for number in ids]

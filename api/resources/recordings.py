@@ -4,9 +4,9 @@ from email.utils import format_datetime
 
 from quart import Response
 
-from motorpool.api.access import require_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.history import require_history
 from motorpool.api.http.responses import as_json
 from motorpool.codecs.reports import Recording
 from motorpool.storage.video import recordings
@@ -28,7 +28,7 @@ async def list_recordings(call: Call) -> Response:
     `videoPlaybackList`: compare it with the `Date` of the answer to that command.
     """
     device_id = call.path["deviceId"]
-    await require_device(call, device_id)
+    await require_history(call, device_id)
     listed, received_at = await recordings.load(call.context.database, device_id, Recording)
     answer = as_json(listed)
     if received_at is not None:

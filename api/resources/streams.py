@@ -28,6 +28,7 @@ from motorpool.api.access import confirm_device, require_device
 from motorpool.api.cluster.forwarding import answer_of_home
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
+from motorpool.api.history import confirm_history, require_history
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_bytes
 from motorpool.api.logins.authentication import refuse_cross_site
@@ -193,20 +194,22 @@ async def get_snapshot(call: Call) -> Response:
 )
 async def get_playback_playlist(call: Call) -> Response:
     """The HLS playlist of what the latest videoPlayback has brought; reading starts nothing."""
-    playback = await _stream_key(call)
+    playback = await _stream_key(call, require_history)
     if (answer := await _answer_of_home(call)) is not None:
+        await confirm_history(call, playback[0])
         return answer
     patience = call.context.settings.video.start_seconds + 5
     playlist = await call.context.system.ref(PLAYBACK, playback).ask(ReadPlayback(), seconds=patience)
-    await confirm_device(call, playback[0])
+    await confirm_history(call, playback[0])
     return as_bytes(playlist.encode(), PLAYLIST, FRESH)
 
 
 @_file_operation("/stream/{deviceId}/{channel}/playback/{index}")
 async def get_playback_segment(container: Container, call: Call) -> Response:
     """A segment of the playback; 404 once it is no longer kept."""
-    playback = await _stream_key(call)
+    playback = await _stream_key(call, require_history)
     if (answer := await _answer_of_home(call)) is not None:
+        await confirm_history(call, playback[0])
         return answer
     index = call.path["index"]
     run = await call.context.system.ref(PLAYBACK, playback).ask(FindSegment(index))
@@ -221,9 +224,11 @@ async def get_playback_segment(container: Container, call: Call) -> Response:
     return as_bytes(content, container.media_type, FOR_EVER)
 
 
-async def _stream_key(call: Call) -> tuple[int, int]:
+async def _stream_key(
+    call: Call, require: Callable[[Call, int], Awaitable[None]] = require_device
+) -> tuple[int, int]:
     device_id, channel = call.path["deviceId"], call.path["channel"]
-    await require_device(call, device_id)
+    await require(call, device_id)
     if channel not in CHANNELS:
         raise ResourceNotFound("cameras have the numbers 1 to 31")
     return device_id, channel

@@ -9,11 +9,11 @@ from motorpool.storage.database.queries import Queries
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """A row of the company that a ticket may refer to, or a device."""
+    """A row of the company that a ticket may refer to, a device, or an event or position of one."""
 
     id: int
     name: str
-    """Empty for contacts, whose names are not to be copied."""
+    """Empty for contacts, whose names are not to be copied, and for events and positions."""
     disabled: bool
     visible: bool
     """Whether the user may refer to it."""
@@ -40,7 +40,24 @@ _FIND = f"""
     select 'parent_id', id, '#' || number, false, true, 0, 0 from tickets
         where company_id = $1 and id = any($7::bigint[])
 """  # noqa: S608 - constants
-FIELDS = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
+# An event may have outlived its position.
+_FIND_CAUSES = " union all ".join(
+    f"select '{field}', {column}, '', false, $1::bigint is null or {sees_device('$1', f'{table}.device_id')},"  # noqa: S608 - constants
+    f" 0, 0 from {table} where {condition}"
+    for field, column, table, condition in (
+        ("event_id", "id", "events", "id = any($2::bigint[])"),
+        ("position_id", "id", "positions", "id = any($3::bigint[])"),
+        (
+            "position_id",
+            "position_id",
+            "events",
+            "position_id = any($3::bigint[]) and id = any($2::bigint[])",
+        ),
+    )
+)
+_OF_COMPANY = ("branch_id", "contact_id", "category_id", "device_id", "parent_id")
+_CAUSES = ("event_id", "position_id")
+FIELDS = (*_OF_COMPANY, *_CAUSES)
 """References that are checked here."""
 
 
@@ -49,15 +66,17 @@ async def find(
 ) -> dict[str, dict[int, Reference]]:
     """Return the references that exist, by field (`FIELDS`) and id.
 
-    `user_id`: the user who must see the devices; None: one who may see all.
+    `user_id`: the user who must have access to the devices; None: one who has access to all.
     """
     found: dict[str, dict[int, Reference]] = {field: {} for field in FIELDS}
-    if not any(wanted.values()):
-        return found
-    ids = [list(wanted.get(field, ())) for field in FIELDS]
-    for field, *values in map(
-        tuple, [row.values() for row in await q.fetch(_FIND, company_id, user_id, *ids)]
-    ):
+    rows = []
+    if any(wanted.get(field) for field in _OF_COMPANY):
+        rows += await q.fetch(
+            _FIND, company_id, user_id, *(list(wanted.get(field, ())) for field in _OF_COMPANY)
+        )
+    if any(wanted.get(field) for field in _CAUSES):
+        rows += await q.fetch(_FIND_CAUSES, user_id, *(list(wanted.get(field, ())) for field in _CAUSES))
+    for field, *values in map(tuple, [row.values() for row in rows]):
         found[field][values[0]] = Reference(*values)
     return found
 

@@ -110,14 +110,19 @@ _CANDIDATES = f"""
     where not users.disabled and not users.temporary
         and (users.expiration_time is null or users.expiration_time > $4)
         and not companies.disabled
-        and (users.administrator or (not {users.restricted("readonly", "users")} and exists (
+        -- A ticket keeps history: of the event, and of the position.
+        and (users.administrator or (not {users.restricted("readonly", "users")}
+            and not {users.restricted("disable_reports", "users")} and exists (
             select from viewer where viewer.user_id = rule.user_id and viewer.device_id = event.device_id)))
     order by event_id, rule.company_id, rule.user_id
 """  # noqa: S608 - constants
 
 
 async def candidates(q: Queries, events: Sequence[Event], *, now: datetime) -> list[Candidate]:
-    """Return whose rules are to look at which event: of users who can log in and see the device now."""
+    """Return whose rules are to look at which event.
+
+    Those of users who can log in, see the device and may read its history now.
+    """
     rows = await q.fetch(
         _CANDIDATES,
         [event.id for event in events],

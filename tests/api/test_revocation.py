@@ -65,7 +65,7 @@ class World:
         await self._connect()
         folder = self.data / "media" / self.name("van")
         folder.mkdir(parents=True)
-        (folder / "capture.mp4").write_bytes(b"film")
+        (folder / "capture-1.mp4").write_bytes(b"film")
 
     async def _log_in(self, ann: Any, boss: Any, via: str) -> None:
         served = self.served
@@ -136,7 +136,7 @@ class World:
         return answer.status == 200 or "does not stream" in answer.text
 
     async def sends_files(self) -> bool:
-        return (await self.clients["cookie"].get(f"/media/{self.name('van')}/capture.mp4")).status == 200
+        return (await self.clients["cookie"].get(f"/media/{self.name('van')}/capture-1.mp4")).status == 200
 
     async def pushes(self) -> bool:
         """Whether the socket tells of the van before it tells of what Ann sees whatever happens."""
@@ -195,6 +195,7 @@ REVOCATIONS: dict[str, tuple[str, set[str]]] = {
     "user expired": ("device", ANN),
     "user deleted": ("device", ANN),
     "user demoted": ("role", ANN - {"acting", "socket"}),
+    "reports taken away": ("device", {"playback.m3u8", "file"}),
     "password changed": ("device", EVERY_LOGIN),
     "token revoked": ("device", TOKEN),
     "session deleted": ("device", COOKIE),
@@ -235,6 +236,8 @@ async def revoke(world: World, name: str) -> Any:
             return await admin.delete(f"/users/{ids['ann']}")
         case ["user", "demoted"]:
             return await edit("users", "ann", administrator=False)
+        case ["reports", *_]:
+            return await edit("users", "ann", disableReports=True)
         case ["password", "changed"]:
             return await edit("users", "ann", password="something else")
         case ["token", "revoked"]:

@@ -89,6 +89,7 @@ const entries: readonly RailEntry[] = [
     under: ["/captures"],
     count: { of: recording, label: "capture.running" },
     more: true,
+    allowed: () => may("reports"),
   },
   { to: "/zones", icon: "zone", label: "zone.title", under: ["/zones"] },
   { to: "/events", icon: "events", label: "event.title", under: ["/events"], allowed: () => may("reports") },

@@ -15,9 +15,9 @@ from motorpool.actors.video.capture_files import CAPTURE_NAMES
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
+from motorpool.api.history import readable_capture, readable_positions, require_history
 from motorpool.api.http.errors import BadRequest
 from motorpool.storage.database.queries import Queries
-from motorpool.storage.devices import positions
 from motorpool.storage.helpdesk import ticket_captures, ticket_files
 from motorpool.storage.helpdesk.helpdesk_records import Ticket
 from motorpool.storage.helpdesk.ticket_captures import TicketCapture
@@ -56,20 +56,20 @@ async def find_evidence(
     """Return the evidence that a request names; empty or 0: none.
 
     Raises:
-        BadRequest: The caller does not see it, or there is no such file.
+        BadRequest: The caller may not read it, or there is no such.
     """
     entries: list[dict[str, Any]] = []
     found: list[FileFacts] = []
     recording = None
     if position_id:
-        stored = await positions.TABLE.fetch_many(call.context.database, [position_id])
-        if not stored or not await may_see_device(call, stored[0].device_id):
+        position = (await readable_positions(call, [position_id])).get(position_id)
+        if position is None:
             raise BadRequest("positionId: no access to it, or no such")
-        shown = {"deviceId": stored[0].device_id, "positionId": position_id}
-        entries.append({**shown, "positionSnapshot": dict(snapshot_of(stored[0]))})
+        shown = {"deviceId": position.device_id, "positionId": position_id}
+        entries.append({**shown, "positionSnapshot": dict(snapshot_of(position))})
     if capture_id:
-        record = await captures.fetch(call.context.database, capture_id)
-        if record is None or not await may_see_device(call, record.device_id):
+        record = await readable_capture(call, capture_id)
+        if record is None:
             raise BadRequest("captureId: no access to it, or no such")
         if record.status == "RECORDING":
             recording = record
@@ -148,6 +148,7 @@ async def _file(call: Call, named: EvidenceFile, place: str) -> tuple[dict[str, 
     if not is_kept or "/" in name or not name.isprintable():
         raise BadRequest(f"{place}.fileName: not the name of a photo, file of an alarm or capture")
     if fnmatchcase(name, CAPTURE_NAMES):
+        await require_history(call, device.record.id)
         capture_id = await captures.recording_into(call.context.database, name)
         if capture_id is not None:
             raise BadRequest(f"{place}.fileName: still being recorded; name its captureId {capture_id}")

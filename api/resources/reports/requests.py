@@ -63,9 +63,14 @@ class PresenceQuery(PeriodQuery, kw_only=True, rename=_parameter_of):
 
 
 class CallViewer(Viewer):
-    """The caller of a request."""
+    """The caller of a request.
+
+    Raises:
+        BadRequest: They may not see reports.
+    """
 
     def __init__(self, call: Call) -> None:
+        READ_HISTORY.require(call.caller)
         super().__init__(call.context.system, call.caller.user, call.context.server)
         self._call = call
         self._rights_changed = False

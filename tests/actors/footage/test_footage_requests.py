@@ -257,7 +257,9 @@ async def test_a_refusal_is_the_reason_and_a_time_that_is_over_ends_the_wait(
     )
 
 
-@pytest.mark.parametrize("lost", ["device", "readonly", "limit_commands", "disabled", "account"])
+@pytest.mark.parametrize(
+    "lost", ["device", "readonly", "limit_commands", "disable_reports", "disabled", "account"]
+)
 async def test_it_has_the_rights_that_its_user_has_at_that_moment(
     database, tree, time, ask, ann, device, server, lost
 ):

@@ -14,6 +14,7 @@ from motorpool.actors.messages.publishing import Publish, UnitsPublished
 from motorpool.actors.video.settings import VideoSettings
 from motorpool.api.http.node_gate import NodeGate
 from motorpool.api.http.server import open_node_listener
+from motorpool.api.login_settings import ShareSettings
 from motorpool.codecs.media.h264 import H264
 from motorpool.codecs.media.units import AccessUnit
 from motorpool.storage.cluster import homes
@@ -40,8 +41,8 @@ async def member(database, data, **settings):
 
 @pytest.fixture
 async def servers(database, tmp_path):
-    """Two servers; the device of the second belongs to the administrator."""
-    settings = {"video": VideoSettings(part_seconds=0.5)}
+    """Two servers; the device of the second belongs to the administrator. Guests see what is recorded."""
+    settings = {"video": VideoSettings(part_seconds=0.5), "share": ShareSettings(reports=True)}
     async with (
         member(database, tmp_path / "1", **settings) as one,
         member(database, tmp_path / "2", is_first=False, **settings) as home,

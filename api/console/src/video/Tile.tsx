@@ -139,7 +139,7 @@ function Status({ player, deviceId, camera, onStillsForOthers }: { player: LiveP
           {t("common.retry")}
         </button>
       )}
-      {said.act === "keep" && may("edit") && (
+      {said.act === "keep" && may("edit") && may("reports") && (
         <KeepLive key={`${deviceId}.${camera}`} deviceId={deviceId} camera={camera} />
       )}
       {said.act === "stills" && onStillsForOthers && (

@@ -123,6 +123,20 @@ async def test_an_alarm_opens_a_ticket_that_says_where_the_device_was(desk, truc
     assert (created["actor"], created["attributes"]["ruleId"]) == ("device", rule["id"])
 
 
+@pytest.mark.parametrize(
+    "flags", ["users set disable_reports", "server set force_settings = $1, disable_reports"]
+)
+async def test_a_rule_of_who_may_read_no_history_makes_nothing(desk, truck, flags):
+    """A ticket would keep for them what they may not read."""
+    await save_rules(desk, RULE)
+    await desk.database.execute(f"update {flags} = $1", True)
+    await happen(desk.served, alarm(truck["id"], 901))
+    assert await tickets_of(desk) == []
+    await desk.database.execute(f"update {flags} = $1", False)
+    await happen(desk.served, alarm(truck["id"], 902))
+    assert [ticket["eventId"] for ticket in await tickets_of(desk)] == [902]
+
+
 async def test_more_events_join_the_ticket_until_it_is_done_and_some_time_has_passed(desk, truck):
     await save_rules(desk, {**RULE, "dedupeMinutes": 10})
     await happen(desk.served, alarm(truck["id"], 901), alarm(truck["id"], 902, 1))

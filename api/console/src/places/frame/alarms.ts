@@ -82,6 +82,7 @@ function textOf(event: Event): string {
   return t("event.subject", { event: eventText(event, names, style.peek()), name });
 }
 
+/** Who may see no history sees the event itself no more, but the vehicle. */
 function openEvent(event: Event): void {
-  go(`/events/${event.id}`);
+  go(may("reports") ? `/events/${event.id}` : `/vehicles/${event.deviceId}`);
 }

@@ -148,7 +148,8 @@ async function read(deviceId: number): Promise<boolean> {
     });
     return found.some((each) => each.status === "RECORDING");
   } catch (problem) {
-    const gone = problem instanceof Problem && problem.status === 404;
+    // 400: the user may see no history any more.
+    const gone = problem instanceof Problem && [400, 404].includes(problem.status);
     if (gone) forgetMissing(deviceId, []);
     return !gone;
   }
