@@ -97,6 +97,8 @@ WRITE_TICKETS = Right(USER, (READONLY,))
 """Creating tickets and commenting on them, beside what the caller is in the company."""
 
 SEND_UNSAVED_COMMANDS = Right(USER, (LIMIT_COMMANDS,))
+CANCEL_COMMANDS_OF_OTHERS = Right(USER, (READONLY, LIMIT_COMMANDS))
+"""Taking what others have sent out of queues; one's own takes the access that sending it took."""
 READ_HISTORY = Right(USER, (DISABLE_REPORTS,))
 ISSUE_TOKENS = Right(USER, (TEMPORARY,))
 LIST_CREDENTIALS = Right(USER, (TEMPORARY,))

@@ -17,7 +17,7 @@ from motorpool.actors.messages.uplink import (
     SendCommand,
 )
 from motorpool.api.access import may_see_device
-from motorpool.api.auth.rights import SEND_UNSAVED_COMMANDS
+from motorpool.api.auth.rights import CANCEL_COMMANDS_OF_OTHERS, SEND_UNSAVED_COMMANDS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
@@ -136,8 +136,8 @@ async def list_queued_commands(call: Call) -> Response:
 async def cancel_queued_command(call: Call) -> Response:
     """Remove a command from the queue of its device before it is sent.
 
-    A user who may only send saved commands can remove only what they queued themselves. A step of a scheduled
-    command becomes `skipped` with the reason `not_sent`.
+    Users who are read-only or may only send saved commands remove only what they queued themselves. A step of
+    a scheduled command becomes `skipped` with the reason `not_sent`.
     """
     queued_id = call.id
     async with call.context.database.transaction() as transaction:
@@ -145,7 +145,7 @@ async def cancel_queued_command(call: Call) -> Response:
         if queued is None or not await may_see_device(call, queued.device_id):
             raise ResourceNotFound("there is no such queued command")
         if queued.user_id != call.caller.id:
-            SEND_UNSAVED_COMMANDS.require(call.caller)
+            CANCEL_COMMANDS_OF_OTHERS.require(call.caller)
         if not await commands.cancel(transaction, queued_id, call.now):
             raise ResourceNotFound("there is no such queued command")
         attributes = {"deviceId": queued.device_id, "type": queued.type, "userId": queued.user_id}

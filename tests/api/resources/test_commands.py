@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.deliveries.notificators.sms import SmsSettings
@@ -194,9 +195,16 @@ async def test_what_waits_for_a_device_is_listed_and_can_be_removed(served, data
         assert (await served.admin.get(path)).status == 400
 
 
-async def test_who_may_only_send_saved_commands_removes_only_their_own(served, database):
+@pytest.mark.parametrize(
+    ("flag", "text"),
+    [
+        ("limitCommands", "the user may only send saved commands"),
+        ("readonly", "the user is read-only"),
+    ],
+)
+async def test_restricted_users_remove_only_what_they_queued(served, database, flag, text):
     number = await served.device(served.admin, "1")
-    ann = await served.user("ann", limitCommands=True)
+    ann = await served.user("ann", **{flag: True})
     await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
     saved = await database.fetch_value("insert into commands (type) values ('custom') returning id")
     await served.admin.post("/permissions", json={"userId": ann.id, "commandId": saved})
@@ -204,7 +212,7 @@ async def test_who_may_only_send_saved_commands_removes_only_their_own(served, d
         assert (await client.post("/commands/send", json={"deviceId": number, "id": saved})).status == 202
     own, other = await waiting(ann, number)
     refused = await ann.delete(f"/commands/queue/{other['id']}")
-    assert (refused.status, refused.text) == (400, "the user may only send saved commands")
+    assert (refused.status, refused.text) == (400, text)
     assert (await ann.delete(f"/commands/queue/{own['id']}")).status == 204
     assert await waiting(ann, number) == [other]
 

@@ -69,7 +69,7 @@ export function Queue({ id }: { id: number }) {
                 {each.expires && ` · ${t("command.until", { time: shortDate(each.expires) })}`}
               </p>
             </div>
-            {(each.userId === session.value?.id || may("anyCommand")) && (
+            {(each.userId === session.value?.id || (may("edit") && may("anyCommand"))) && (
               <button
                 type="button"
                 class="quiet"
