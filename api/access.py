@@ -15,8 +15,11 @@ async def visible_device_ids(context: ServerContext, caller: Caller) -> frozense
 
 async def may_see_device(call: Call, device_id: int) -> bool:
     """Whether the device exists and the caller may see it; an administrator sees any."""
-    user_id = 0 if call.caller.administrator else call.caller.id
-    return await call.context.system.ref(ACCESS).ask(MaySee(user_id, device_id))
+    access = call.context.system.ref(ACCESS)
+    if await access.ask(MaySee(0 if call.caller.administrator else call.caller.id, device_id)):
+        return True
+    call.was_denied |= await access.ask(MaySee(0, device_id))
+    return False
 
 
 async def confirm_device(call: Call, device_id: int) -> None:

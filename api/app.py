@@ -14,6 +14,7 @@ from motorpool.actors.messages.changes import EverythingChanged
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
 from motorpool.actors.words.record_json import encode
 from motorpool.api import metrics
+from motorpool.api.engine.audit import record_refusal
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.openapi import describe
 from motorpool.api.engine.operations import Content, Operation, Operations
@@ -88,16 +89,18 @@ def _answer_with(context: ServerContext, operation: Operation, http_metrics: met
 
     async def answer(request: Request, path: dict[str, int | str]) -> Response:
         began = context.clock.monotonic()
+        call = Call(context, request, path)
         try:
-            response = await serve(request, path)
+            response = await serve(call)
         except Exception as error:
             response = answer_error(error, request)
+            if isinstance(error, HttpError):
+                await record_refusal(call, operation, error)
         http_metrics.observe(operation.name, response.status_code, context.clock.monotonic() - began)
         await compress(request, response)
         return response
 
-    async def serve(request: Request, path: dict[str, int | str]) -> Response:
-        call = Call(context, request, path)
+    async def serve(call: Call) -> Response:
         call.body_bytes = operation.body_bytes
         if context.stored_server.is_stale and not operation.for_players:
             await context.stored_server.refresh()

@@ -6,6 +6,7 @@ from motorpool.actors.cluster.shared_attempts import SharedAttempts, SharedRate
 from motorpool.actors.reports.limits import RunningLimit
 from motorpool.actors.work.connection_limits import MemoryBudget
 from motorpool.actors.work.rate_limits import RateLimit
+from motorpool.api.auth.refusal_counts import RefusalCounts
 from motorpool.api.http.errors import TooManyRequests
 from motorpool.api.http.open_sockets import OpenSockets
 from motorpool.api.http.search_limit import SearchLimit
@@ -50,6 +51,8 @@ class RequestLimits:
         """Reports that were mailed to each user."""
         self.downloads = RateLimit(1, DOWNLOAD_SECONDS, clock.monotonic)
         """Downloads of captures that are audited, by user and file."""
+        self.refusals = RefusalCounts()
+        """Refused requests of each user, for the audit log."""
         self.workbooks = RunningLimit(settings.reports.workbooks_per_user)
         """Workbooks that are being made for each user."""
         self.searches = SearchLimit()

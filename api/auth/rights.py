@@ -61,11 +61,11 @@ class Right:
     def require(self, caller: Caller) -> None:
         """Raise `refusal` if the caller does not have the right."""
         if not _HOLDS[self.role](caller):
-            raise self.refusal(f"only {self.role.value} may do this")
+            raise self.refusal(f"only {self.role.value} may do this", is_refusal=True)
         for restriction in self.restrictions:
             source = _APPLIES[restriction](caller)
             if source is not None:
-                raise self.refusal(restriction.value + source.value)
+                raise self.refusal(restriction.value + source.value, is_refusal=True)
 
 
 # Creating, editing and deleting, by the names of resources.

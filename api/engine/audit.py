@@ -1,15 +1,22 @@
 """Audit rows: who did what, from where (docs/server.md#audit)."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+import trio
 
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.operations import Operation
+from motorpool.api.http.errors import HttpError, Unauthorized
 from motorpool.api.json import camel
 from motorpool.storage.accounts import audit
 from motorpool.storage.database.queries import Queries
+from motorpool.storage.errors import StorageError
 from motorpool.storage.records import AuditAction, User
+
+_log = logging.getLogger(__name__)
 
 
 def privileged_values(
@@ -82,3 +89,35 @@ async def record_action(
             attributes=written,
         ),
     )
+
+
+async def record_refusal(call: Call, operation: Operation, error: HttpError) -> None:
+    """Write that a request failed, if who sent it is known and was refused a right or access.
+
+    There is one row for each user, operation and hour, however many there are.
+    """
+    caller = call.optional_caller
+    refuses_role = isinstance(error, Unauthorized) and not operation.public
+    if caller is None or not (error.is_refusal or call.was_denied or refuses_role):
+        return
+    name = f"{operation.method} {operation.plain_path}"
+    count = call.context.limits.refusals.hit(call.now, caller.id, name)
+    if not count:
+        return
+    number = call.path.get("id", call.path.get("deviceId"))
+    attributes = {"operation": name, "status": int(error.status), "reason": error.text}
+    if caller.impersonator_id:
+        attributes["impersonatorId"] = caller.impersonator_id
+    action = AuditAction(
+        action_time=call.now,
+        address=call.address,
+        user_id=caller.id,
+        object_id=number if isinstance(number, int) and number < 1 << 63 else 0,
+        attributes=attributes,
+    )
+    # A client that disconnects is refused all the same.
+    with trio.CancelScope(shield=True):
+        try:
+            await audit.record_refusals(call.context.database, action, count)
+        except StorageError as failure:
+            _log.warning("the refusal of %s to user %d is not audited: %s", name, caller.id, failure)

@@ -46,6 +46,8 @@ class Call:
         """What follows the commit of a change of a resource, after it was published."""
         self.warning = ""
         """The header X-Warning of the answer to such a change; empty: none."""
+        self.was_denied = False
+        """Whether the caller named what they have no access to; if the request fails, that is audited."""
         self.shield: trio.CancelScope | None = None
         """Set while a change is served to its end whatever the client does."""
 

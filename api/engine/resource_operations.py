@@ -187,7 +187,7 @@ class _ResourceOperations(Generic[R]):
         else:
             permitted = await self._policy.has_access(call, transaction, call.id)
         if not permitted:
-            raise BadRequest(f"no access to the {self._resource.words}")
+            raise BadRequest(f"no access to the {self._resource.words}", is_refusal=True)
         if found is not None:
             await self._policy.require_write(call, transaction, found.record)
             require_version(call, f"{self._resource.words} {call.id}", found.version)
@@ -229,9 +229,10 @@ async def fetch_readable(call: Call, resource: Resource[R]) -> Versioned[R]:
     found = await resource.policy.find(call, call.id)
     if found is not None:
         return found
-    if "GET" in resource.policy.distinguishes_missing and await _exists(call, resource):
-        raise BadRequest(f"no access to the {resource.words}")
-    raise ResourceNotFound(f"no such {resource.words}")
+    exists = not call.caller.administrator and await _exists(call, resource)
+    if exists and "GET" in resource.policy.distinguishes_missing:
+        raise BadRequest(f"no access to the {resource.words}", is_refusal=True)
+    raise ResourceNotFound(f"no such {resource.words}", is_refusal=exists)
 
 
 async def _exists(call: Call, resource: Resource[Any]) -> bool:

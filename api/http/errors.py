@@ -8,10 +8,14 @@ class HttpError(Exception):
     """An error answer; `text` is its body, one line for people."""
 
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
+    is_refusal = False
+    """Whether the caller lacks a right, or access to what exists: the audit log tells it."""
 
-    def __init__(self, text: str, **headers: str) -> None:
+    def __init__(self, text: str, *, is_refusal: bool | None = None, **headers: str) -> None:
         super().__init__(text)
         self.text = text
+        if is_refusal is not None:
+            self.is_refusal = is_refusal
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
@@ -31,6 +35,7 @@ class Forbidden(HttpError):
     """403: share links and files that are switched off or not accessible to the caller."""
 
     status = HTTPStatus.FORBIDDEN
+    is_refusal = True
 
 
 class ResourceNotFound(HttpError):

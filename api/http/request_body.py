@@ -22,8 +22,6 @@ FORM_BYTES = 64 * 1024
 """Largest form, and largest body of an anonymous client."""
 FORM_FIELDS = 50
 
-_CLOSE = {"Connection": "close"}
-
 
 class RequestBody:
     """The body of one request: fed by the connection, read once by the operation."""
@@ -83,7 +81,7 @@ class RequestBody:
     def check(self, max_bytes: int | None) -> None:
         """Raise BodyTooLarge if the client has announced more."""
         if max_bytes is not None and self._expected is not None and self._expected > max_bytes:
-            raise BodyTooLarge("the body is too large", **_CLOSE)
+            raise BodyTooLarge("the body is too large", Connection="close")
 
     async def read(self, *, max_bytes: int, seconds: float, take: Callable[[int], bool]) -> bytes:
         """Return the whole body.
@@ -101,12 +99,12 @@ class RequestBody:
         with trio.move_on_after(seconds) as patience:
             async for piece in self:
                 if len(whole) + len(piece) > max_bytes:
-                    raise BodyTooLarge("the body is too large", **_CLOSE)
+                    raise BodyTooLarge("the body is too large", Connection="close")
                 if not take(len(piece)):
                     raise Unavailable("too many large requests at once; try again")
                 whole += piece
         if patience.cancelled_caught:
-            raise BadRequest("the body did not arrive in time", **_CLOSE)
+            raise BadRequest("the body did not arrive in time", Connection="close")
         return bytes(whole)
 
 

@@ -162,7 +162,7 @@ async def end_session_by_id(call: Call) -> Response:
     session_id = call.path["id"]
     found = (await sessions.fetch(call.context.database, [session_id])).get(session_id)
     if found is None or not (call.caller.administrator or found.user_id == call.caller.id):
-        raise ResourceNotFound("no such session")
+        raise ResourceNotFound("no such session", is_refusal=found is not None)
     async with call.context.database.transaction() as transaction:
         await sessions.delete(transaction, session_id)
         await record_action(call, transaction, "remove", "session", attributes={"userId": found.user_id})
@@ -189,6 +189,6 @@ async def _end(call: Call, purpose: str, kind: str) -> Response:
     if found is not None and found.purpose == purpose:
         owner_id = found.issuer_id if purpose == "share" else found.user_id
     if found is None or not owner_id or not (call.caller.administrator or owner_id == call.caller.id):
-        raise ResourceNotFound(f"no such {kind}")
+        raise ResourceNotFound(f"no such {kind}", is_refusal=bool(owner_id))
     await end_token(call, found.id, found.user_id, found.expires, kind)
     return no_content()

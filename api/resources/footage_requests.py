@@ -141,7 +141,9 @@ async def delete_footage_request(call: Call) -> Response:
     async with call.context.database.transaction() as transaction:
         found = await _find(call, transaction, lock=True)
         if found.user_id != call.caller.id and not call.caller.administrator:
-            raise BadRequest("only its user and administrators may take a footage request back")
+            raise BadRequest(
+                "only its user and administrators may take a footage request back", is_refusal=True
+            )
         CAPTURE_VIDEO.require(call.caller)
         await footage_requests.delete(transaction, found.id)
         await _audit(call, transaction, "remove", found)

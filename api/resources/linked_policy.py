@@ -130,10 +130,12 @@ async def may_see(call: Call, table: Table[Any], record_id: int, queries: Querie
     if not 0 < record_id < 2**63:
         return False
     only = Condition("id = {0}", (record_id,))
-    if not call.caller.administrator:
-        assert table.access is not None
-        only = all_of(only, table.access(call.caller.id))
-    return await table.count(q, only) > 0
+    if call.caller.administrator:
+        return await table.count(q, only) > 0
+    assert table.access is not None
+    found = await table.count(q, all_of(only, table.access(call.caller.id))) > 0
+    call.was_denied |= not found
+    return found
 
 
 async def require_no_hidden_groups(call: Call, queries: Queries, group_id: int, *, levels: int) -> None:
@@ -154,4 +156,6 @@ async def may_see_user(call: Call, queries: Queries, user_id: int) -> bool:
     caller: Caller = call.caller
     if caller.administrator or caller.id == user_id:
         return True
-    return caller.manager and await users.manages(queries, caller.id, user_id)
+    found = caller.manager and await users.manages(queries, caller.id, user_id)
+    call.was_denied |= not found
+    return found

@@ -22,6 +22,34 @@ async def record(q: Queries, action: AuditAction) -> None:
     )
 
 
+_REFUSED = """
+    insert into audit (action_time, address, user_id, action_type, object_id, attributes)
+    values ($1, $2, $3, 'refused', $4, $5)
+    on conflict (user_id, (attributes ->> 'operation'), date_trunc('hour', action_time at time zone 'UTC'))
+        where action_type = 'refused'
+    do update set attributes = jsonb_set(
+        audit.attributes, '{count}', to_jsonb((audit.attributes ->> 'count')::bigint + $6)
+    )
+"""
+
+
+async def record_refusals(q: Queries, action: AuditAction, count: int) -> None:
+    """Write that requests of a user for an operation, the attribute `operation`, were refused.
+
+    There is one row for each user, operation and hour, which tells of the first request, and in `count` how
+    many were written.
+    """
+    await q.execute(
+        _REFUSED,
+        action.action_time,
+        action.address,
+        action.user_id,
+        action.object_id,
+        {**action.attributes, "count": count},
+        count,
+    )
+
+
 _SELECT = """
     select a.id, a.action_time, a.address, a.user_id, u.email as user_email, a.action_type, a.object_type,
         a.object_id, a.attributes

@@ -13,7 +13,7 @@ _ADMINISTRATOR = Membership(linked=True, agent=True, manager=True)
 
 def no_company() -> BadRequest:
     """Return the error for a company that does not exist, or that the caller is not linked to."""
-    return BadRequest("no access to the company, or no such")
+    return BadRequest("no access to the company, or no such", is_refusal=True)
 
 
 def require_linked(membership: Membership) -> None:
@@ -26,7 +26,7 @@ def require_manager(membership: Membership) -> None:
     """Raise BadRequest unless the caller configures the company."""
     require_linked(membership)
     if not membership.manager:
-        raise BadRequest("only managers of the company may do this")
+        raise BadRequest("only managers of the company may do this", is_refusal=True)
 
 
 async def membership_of(call: Call, company_id: int, queries: Queries | None = None) -> Membership:

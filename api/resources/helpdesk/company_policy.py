@@ -102,7 +102,7 @@ class CompanyPolicy(LinkedPolicy[R]):
             return
         require_linked(membership)
         if not membership.handles_tickets:
-            raise BadRequest("only agents and managers of the company may do this")
+            raise BadRequest("only agents and managers of the company may do this", is_refusal=True)
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
         """Check the company, who creates, and the references."""

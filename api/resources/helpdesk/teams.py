@@ -69,7 +69,7 @@ async def _change_member(call: Call, *, add: bool) -> None:
     team = (await fetch_readable(call, TEAMS)).record
     async with call.context.database.transaction() as transaction:
         if not await managed(call, transaction, links.USER_TEAM, [team.id]):
-            raise BadRequest("only managers of the company may do this")
+            raise BadRequest("only managers of the company may do this", is_refusal=True)
         if add:
             user = await users.TABLE.fetch(transaction, user_id)
             if user is None and call.caller.administrator:

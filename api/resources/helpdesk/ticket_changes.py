@@ -59,7 +59,7 @@ def require_writer(call: Call, membership: Membership) -> None:
 def require_agent(membership: Membership) -> None:
     """Raise BadRequest unless the caller handles tickets of the company."""
     if not membership.handles_tickets:
-        raise BadRequest("only agents of the company may do this")
+        raise BadRequest("only agents of the company may do this", is_refusal=True)
 
 
 def author_of(call: Call, membership: Membership) -> Author:

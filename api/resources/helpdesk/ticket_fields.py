@@ -108,7 +108,7 @@ def _check_attributes(attributes: Mapping[str, Any]) -> None:
 def require_excuser(membership: Membership, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
     """Raise BadRequest if who is no manager of the company changes what is excused."""
     if old.get(EXCUSED) != new.get(EXCUSED) and not membership.manager:
-        raise BadRequest(f"attributes.{EXCUSED}: only managers of the company may do this")
+        raise BadRequest(f"attributes.{EXCUSED}: only managers of the company may do this", is_refusal=True)
 
 
 async def check_references(
@@ -128,7 +128,9 @@ async def check_references(
             continue
         reference = found[name].get(number)
         if reference is None or not reference.visible:
-            raise BadRequest(f"{json_name(name)}: no access to it, or no such")
+            raise BadRequest(
+                f"{json_name(name)}: no access to it, or no such", is_refusal=reference is not None
+            )
         if reference.disabled:
             raise BadRequest(f"{json_name(name)}: it is disabled")
     parent_id = fields["parent_id"] if "parent_id" in wanted else 0

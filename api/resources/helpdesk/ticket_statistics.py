@@ -125,4 +125,4 @@ async def _require_agent(call: Call, sent: StatisticsQuery) -> None:
     membership = await membership_of(call, sent.company_id[0])
     require_linked(membership)
     if not membership.handles_tickets:
-        raise BadRequest("only agents and managers of the company may see its statistics")
+        raise BadRequest("only agents and managers of the company may see its statistics", is_refusal=True)

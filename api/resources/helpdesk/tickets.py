@@ -102,7 +102,7 @@ async def create_ticket(call: Call) -> Response:
         if earlier is not None:
             return earlier
         if not membership.handles_tickets and any(values[name] for name in AGENT_FIELDS):
-            raise BadRequest("only agents of the company may set status, team and assignee")
+            raise BadRequest("only agents of the company may set status, team and assignee", is_refusal=True)
         require_excuser(membership, {}, body.attributes)
         stored = await _of_unique_id(database, body.company_id, values, sent)
         if stored is None:
