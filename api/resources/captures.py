@@ -153,7 +153,7 @@ async def create_capture(call: Call) -> Response:
     return as_json((await _shown(call, [record]))[0])
 
 
-@OPERATIONS.operation("GET", "/captures/{id:text}", answer=Capture)
+@OPERATIONS.operation("GET", "/captures/{id:text}", answer=Capture, errors=(400,))
 async def get_capture(call: Call) -> Response:
     """A capture; its size grows while it is recording."""
     return as_json((await _shown(call, [await _find(call)]))[0])

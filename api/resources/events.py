@@ -81,7 +81,7 @@ async def list_events(call: Call) -> Response:
     return as_json([event for event in found if event.device_id in visible])
 
 
-@OPERATIONS.operation("GET", "/events/{id}", answer=Event)
+@OPERATIONS.operation("GET", "/events/{id}", answer=Event, errors=(400,))
 async def get_event(call: Call) -> Response:
     """Fetch an event."""
     found = await readable_event(call, call.id)

@@ -126,7 +126,7 @@ async def create_footage_request(call: Call) -> Response:
     return as_json((await _shown(call, [stored]))[0])
 
 
-@OPERATIONS.operation("GET", "/footagerequests/{id}", answer=Footage)
+@OPERATIONS.operation("GET", "/footagerequests/{id}", answer=Footage, errors=(400,))
 async def get_footage_request(call: Call) -> Response:
     """One footage request."""
     return as_json((await _shown(call, [await _find(call, call.context.database)]))[0])

@@ -58,6 +58,7 @@ HEADERS = {
         304: Content(media_type="", text="It is what the client has"),
         416: Content(media_type="", text="The file has no such part"),
     },
+    errors=(400,),
 )
 async def get_media(call: Call) -> Response:
     """A file of a device: what it uploaded, or its picture."""

@@ -20,6 +20,7 @@ OPERATIONS = Operations("media")
     answers={
         200: Content(shape=list[Recording], text="The list; `Last-Modified` says when the device sent it")
     },
+    errors=(400,),
 )
 async def list_recordings(call: Call) -> Response:
     """The recordings of a device, from its latest answer; empty until there is one.

@@ -51,14 +51,14 @@ FOR_EVER = {"Cache-Control": f"private, max-age={SEGMENT_SECONDS}, immutable"}
 ServeFile = Callable[[Container, Call], Awaitable[Response]]
 
 
-def _file_operation(path: str) -> Callable[[ServeFile], ServeFile]:
+def _file_operation(path: str, *, errors: tuple[int, ...] = ()) -> Callable[[ServeFile], ServeFile]:
     """Declare the decorated function as an operation for each container, which `path` lacks the suffix of."""
 
     def declare(serve: ServeFile) -> ServeFile:
         for container in CONTAINERS:
             answers = {200: Content(media_type=container.media_type, text=container.name)}
             operation = OPERATIONS.operation(
-                "GET", f"{path}.{container.suffix}", answers=answers, for_players=True
+                "GET", f"{path}.{container.suffix}", answers=answers, errors=errors, for_players=True
             )
             operation(update_wrapper(partial(serve, container), serve))
         return serve
@@ -190,6 +190,7 @@ async def get_snapshot(call: Call) -> Response:
     "GET",
     "/stream/{deviceId}/{channel}/playback.m3u8",
     answers={200: Content(media_type=PLAYLIST, text="What has arrived; empty where nothing was asked for")},
+    errors=(400,),
     for_players=True,
 )
 async def get_playback_playlist(call: Call) -> Response:
@@ -204,7 +205,7 @@ async def get_playback_playlist(call: Call) -> Response:
     return as_bytes(playlist.encode(), PLAYLIST, FRESH)
 
 
-@_file_operation("/stream/{deviceId}/{channel}/playback/{index}")
+@_file_operation("/stream/{deviceId}/{channel}/playback/{index}", errors=(400,))
 async def get_playback_segment(container: Container, call: Call) -> Response:
     """A segment of the playback; 404 once it is no longer kept."""
     playback = await _stream_key(call, require_history)

@@ -168,6 +168,13 @@ def test_every_operation_that_shows_the_past_is_a_door():
     assert sorted(operation for operation in shown if not pattern_of(operation)) == []
 
 
+def test_the_document_says_that_they_may_be_refused():
+    paths = openapi_document()["paths"]
+    for door in DOORS:
+        method, path = door.operation.split()
+        assert door.takes != "history" or "400" in paths[path][method.lower()]["responses"], door.operation
+
+
 def test_every_door_of_the_page_is_walked():
     assert {(pattern_of(door.operation), door.takes) for door in DOORS} == DOCUMENTED
 
