@@ -219,7 +219,7 @@ class DeviceActor(Actor[DeviceMessage]):
         try:
             row = await devices.TABLE.fetch(self._database, self._device_id)
             if row is not None:
-                await self._rule_cache.require((row,), self.context.clock.now())
+                await self._rule_cache.require((row,))
         except StorageError as error:
             self.context.log.warning("cannot reload the device, will retry: %s", error)
             self.context.after(RELOAD_SECONDS, change)

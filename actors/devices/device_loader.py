@@ -61,7 +61,7 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice]):
         """Read the rows of all."""
         ids = [request.device_id for request in requests]
         rows = {row.id: row for row in await devices.TABLE.fetch_many(self._database, ids)}
-        await self._rule_cache.require(rows.values(), self.context.clock.now())
+        await self._rule_cache.require(rows.values())
         states = await self._states(rows)
         with_queue = await commands.devices_with_queue(self._database, list(rows))
         last_updates = await device_states.last_updates(self._database, list(rows))

@@ -17,6 +17,7 @@ from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.messages.downlink import ConnectionMessage
 from motorpool.actors.messages.uplink import SetAccumulators
+from motorpool.actors.rules.device_rules import WindowsMissing
 from motorpool.actors.rules.event_rules import NOTHING_STORED, FoldState
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.codecs.reports import PositionReport
@@ -54,8 +55,40 @@ class DevicePositions:
     ) -> Awaitable[None] | None:
         """Store a report as a position, with `events` that it comes with and those that rules make of it.
 
-        The `connection` acknowledges it after the commit. Return an awaitable if the writer has no room now.
+        The `connection` acknowledges it after the commit. Return an awaitable if the writer has no room now,
+        or windows of a calendar must be computed first.
         """
+        try:
+            return self._store(report, protocol, connection, events)
+        except WindowsMissing as missing:
+            return self._prepare_and_store(missing, report, protocol, connection, events)
+
+    async def _prepare_and_store(
+        self,
+        missing: WindowsMissing,
+        report: PositionReport,
+        protocol: str,
+        connection: Ref[ConnectionMessage],
+        events: tuple[Event, ...],
+    ) -> None:
+        while True:
+            await self._session.rule_cache.prepare(missing)
+            try:
+                waits = self._store(report, protocol, connection, events)
+            except WindowsMissing as another:
+                missing = another
+            else:
+                break
+        if waits is not None:
+            await waits
+
+    def _store(
+        self,
+        report: PositionReport,
+        protocol: str,
+        connection: Ref[ConnectionMessage],
+        events: tuple[Event, ...],
+    ) -> Awaitable[None] | None:
         now = self._clock.now()
         session = self._session
         session.protocol = protocol

@@ -7,7 +7,7 @@ cost of one comparison a position, that its rules may have changed.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 import trio
@@ -21,8 +21,9 @@ from motorpool.actors.messages.changes import (
 )
 from motorpool.actors.messages.rule_cache import GetRules, ReloadRules, RuleCacheMessage
 from motorpool.actors.rules.computed import Failure as ComputationFailure
-from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.device_rules import DeviceRules, WindowsMissing
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
+from motorpool.codecs.calendars.calendar import block_of
 from motorpool.runtime import Actor, Failure
 from motorpool.storage.accounts import server
 from motorpool.storage.accounts.links import LinkType
@@ -35,6 +36,10 @@ from motorpool.storage.rules.rule_rows import RULE_LINKS
 
 RELOAD_SECONDS = 5.0
 """Delay before the rows are read again after the database was unavailable."""
+PREPARE_SECONDS = 3600.0
+"""Interval of looking for calendars whose next windows are to be computed."""
+AHEAD = timedelta(days=2)
+"""Windows are computed this long before positions need them."""
 MAX_FAILED = 1_000
 """Computed attributes whose failure is remembered, so that it is logged once."""
 FACTS: Mapping[str, type[facts.RowChanged]] = {
@@ -47,7 +52,7 @@ FACTS: Mapping[str, type[facts.RowChanged]] = {
 
 
 class RuleCache:
-    """Gives the rules of devices; empty until it is loaded. `now` is aware."""
+    """Gives the rules of devices; empty until it is loaded."""
 
     def __init__(
         self,
@@ -80,7 +85,7 @@ class RuleCache:
             self._failed.add(failure[0])
         return is_new
 
-    async def require(self, rows: Iterable[Device], now: datetime) -> None:
+    async def require(self, rows: Iterable[Device]) -> None:
         """Load what the rules of these devices need, if it is not there yet. Raises StorageError."""
         wanted = {row.calendar_id for row in rows} - {0}
         if self._is_loaded and wanted <= self._calendar_ids:
@@ -88,33 +93,44 @@ class RuleCache:
         async with self._lock:
             if not self._is_loaded:
                 self._calendar_ids |= wanted
-                await self._load(now)
+                await self._load()
             elif missing := wanted - self._calendar_ids:
                 tables = self._tables
-                tables.calendars |= await self._reader.calendars(missing, tables.server, now)
+                tables.calendars |= await self._reader.calendars(missing, tables.server)
                 self._calendar_ids |= missing
                 self._publish(tables)
+
+    async def prepare(self, missing: WindowsMissing) -> None:
+        """Compute the windows of a calendar that the rules of a device have asked for in vain."""
+        await self._reader.prepare(missing)
+
+    async def prepare_ahead(self, now: datetime) -> None:
+        """Compute the windows of the next days, of calendars whose present ones were asked for."""
+        present, following = block_of(now), block_of(now + AHEAD)
+        for calendar in list(self._tables.calendars.values()):
+            if present in calendar.blocks and following not in calendar.blocks:
+                await self._reader.prepare(WindowsMissing(calendar, following))
 
     def unload(self) -> None:
         """Have the next `require` read everything."""
         self._is_loaded = False
 
-    async def reload(self, now: datetime) -> None:
+    async def reload(self) -> None:
         """Read everything again. Raises StorageError."""
         async with self._lock:
-            await self._load(now)
+            await self._load()
 
-    async def apply(self, changes: Sequence[Change], now: datetime) -> None:
+    async def apply(self, changes: Sequence[Change]) -> None:
         """Read the rows that these changes affect again. Raises StorageError, after which `reload` is due."""
         async with self._lock:
             if not self._is_loaded:
                 return
             if any(isinstance(change, facts.EverythingChanged) for change in changes):
-                await self._load(now)
+                await self._load()
             else:
-                await self._read_again(self._tables, changes, now)
+                await self._read_again(self._tables, changes)
 
-    async def _load(self, now: datetime) -> None:
+    async def _load(self) -> None:
         tables = RuleTables(self._configuration, self._protocol_attributes)
         tables.server = (await server.fetch(self._database)).attributes
         tables.groups = await rule_rows.groups(self._database)
@@ -127,12 +143,12 @@ class RuleCache:
         objects = await self._reader.objects(wanted)
         tables.replace_objects({}, objects)
         calendar_ids = self._calendar_ids | _calendars_of(objects)
-        tables.calendars = await self._reader.calendars(calendar_ids, tables.server, now)
+        tables.calendars = await self._reader.calendars(calendar_ids, tables.server)
         self._is_loaded = True
         self._failed.clear()
         self._publish(tables)
 
-    async def _read_again(self, tables: RuleTables, changes: Sequence[Change], now: datetime) -> None:
+    async def _read_again(self, tables: RuleTables, changes: Sequence[Change]) -> None:
         changed = _changed_ids(changes)
         server_attributes = tables.server
         if facts.ServerChanged in changed:
@@ -154,7 +170,7 @@ class RuleCache:
         objects = await self._reader.objects(wanted)
         calendar_ids = changed[facts.CalendarChanged] & (self._calendar_ids | tables.calendars.keys())
         calendar_ids |= _calendars_of(objects) - tables.calendars.keys()
-        calendars = await self._reader.calendars(calendar_ids, server_attributes, now)
+        calendars = await self._reader.calendars(calendar_ids, server_attributes)
         # Nothing waits from here on, so that nobody sees half of a change.
         tables.server = server_attributes
         self._failed -= changed[facts.AttributeChanged]
@@ -214,17 +230,22 @@ class RuleCacheActor(Actor[RuleCacheMessage]):
         """Have everything read again: changes of before the start may have been missed."""
         self._rule_cache.unload()
 
+    async def run(self) -> None:
+        """Compute the windows of calendars before positions need them, until cancelled."""
+        while True:
+            await trio.sleep(PREPARE_SECONDS)
+            await self._rule_cache.prepare_ahead(self.context.clock.now())
+
     async def handle(self, message: RuleCacheMessage) -> object:
         """Handle one message; what changed meanwhile waits in the mailbox."""
-        now = self.context.clock.now()
         try:
             match message:
                 case ApplyChanges():
-                    return await self._rule_cache.apply(message.changes, now)
+                    return await self._rule_cache.apply(message.changes)
                 case GetRules():
-                    return await self._rules(message.device_ids, now)
+                    return await self._rules(message.device_ids)
                 case ReloadRules():
-                    return await self._rule_cache.reload(now)
+                    return await self._rule_cache.reload()
                 case _:
                     assert_never(message)
         except StorageError as error:
@@ -234,7 +255,7 @@ class RuleCacheActor(Actor[RuleCacheMessage]):
             self.context.after(RELOAD_SECONDS, ReloadRules())
             return None
 
-    async def _rules(self, device_ids: Sequence[int], now: datetime) -> dict[int, DeviceRules]:
+    async def _rules(self, device_ids: Sequence[int]) -> dict[int, DeviceRules]:
         rows = await devices.TABLE.fetch_many(self._database, device_ids)
-        await self._rule_cache.require(rows, now)
+        await self._rule_cache.require(rows)
         return {row.id: self._rule_cache.rules_of(row) for row in rows}

@@ -1,17 +1,15 @@
 """Reads the rows that the rules are made of; what takes long to prepare is prepared in a thread."""
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
-from functools import partial
 from typing import Any
 
 import trio
 
 from motorpool.actors.rules.computed import CompiledAttribute
-from motorpool.actors.rules.device_rules import LocalCalendar
+from motorpool.actors.rules.device_rules import LocalCalendar, WindowsMissing
 from motorpool.actors.rules.expressions import ExpressionError, compile_expression
 from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence
-from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
+from motorpool.actors.work.stored_calendars import OPEN, StoredCalendars, zone_of
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
 from motorpool.storage.database.database import Database
@@ -19,6 +17,8 @@ from motorpool.storage.records import ComputedAttribute, Geofence
 
 PROPERTIES = ("geofence", "attribute", "maintenance", "driver")
 """Types of what devices and groups are linked to, in the names of storage/accounts/links.py."""
+MAX_BLOCKS = 128
+"""Blocks of a calendar's windows that are kept, more than rules ask for: ten years."""
 RuleObjects = Mapping[str, Mapping[int, Any]]
 """Type -> id -> linked object: IndexedGeofence, CompiledAttribute, Maintenance or Driver. What cannot be
 evaluated is missing."""
@@ -45,21 +45,24 @@ class RuleReader:
             "driver": {row.id: row for row in drivers},
         }
 
-    async def calendars(
-        self, ids: Collection[int], server: Mapping[str, Any], now: datetime
-    ) -> dict[int, LocalCalendar]:
-        """Return calendars by their ids, with the zones that they or the attributes of the server name."""
-        found = {}
-        for row in await plain_tables.CALENDARS.fetch_many(self._database, ids) if ids else ():
-            zone = zone_of(row.attributes, server)
-            try:
-                calendar = await self._calendars.read(row)
-            except CalendarError:
-                continue  # stored before such text was refused
-            # The first look at a month takes longest: here and not on the way of a position.
-            await self._calendars.compute(partial(calendar.covers, now, zone=zone))
-            found[row.id] = LocalCalendar(calendar, zone)
-        return found
+    async def calendars(self, ids: Collection[int], server: Mapping[str, Any]) -> dict[int, LocalCalendar]:
+        """Return calendars by their ids, with the zones that they or the attributes of the server name.
+
+        They are parsed when windows are asked for: only who uses a large one waits for it.
+        """
+        rows = await plain_tables.CALENDARS.fetch_many(self._database, ids) if ids else ()
+        return {row.id: LocalCalendar(row, zone_of(row.attributes, server)) for row in rows}
+
+    async def prepare(self, missing: WindowsMissing) -> None:
+        """Compute the windows of a block; a calendar that cannot be read restricts nothing."""
+        local, number = missing.calendar, missing.block
+        try:
+            edges = await self._calendars.block_edges(local.row, number, local.zone)
+        except CalendarError:
+            edges = OPEN  # stored before such text was refused
+        local.blocks[number] = edges
+        while len(local.blocks) > MAX_BLOCKS:
+            del local.blocks[next(iter(local.blocks))]
 
 
 def _index(rows: Iterable[Geofence]) -> dict[int, IndexedGeofence]:

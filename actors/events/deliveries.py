@@ -135,14 +135,13 @@ async def _select(
             row = by_calendar.get(known[notification_id].calendar_id)
             if row is None:
                 continue
+            zone = zone_of(row.attributes, server_row.attributes)
             try:
-                calendar = await calendars.read(row)
+                is_covered = await calendars.covers(row, by_id[event_id].event_time, zone)
             except CalendarError:
                 # Stored before such text was refused: it restricts nothing.
                 continue
-            if not calendar.covers(
-                by_id[event_id].event_time, zone=zone_of(row.attributes, server_row.attributes)
-            ):
+            if not is_covered:
                 closed.add((event_id, notification_id))
         concerned -= closed
     return [

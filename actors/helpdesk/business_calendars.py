@@ -2,7 +2,7 @@
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,8 +10,17 @@ from typing import Any, NamedTuple
 import trio
 
 from motorpool.actors.helpdesk.business_time import ALWAYS, HORIZON, BusinessTime, WindowSource
-from motorpool.actors.work.stored_calendars import TIME_ZONE, read_leniently, zone_of
+from motorpool.actors.work.stored_calendars import (
+    HEAVY_COST,
+    HEAVY_TEXT,
+    TIME_ZONE,
+    CalendarThreads,
+    read_leniently,
+    zone_of,
+)
+from motorpool.codecs.calendars.calendar import Calendar
 from motorpool.codecs.calendars.content_lines import CalendarError
+from motorpool.codecs.calendars.recurrence_sets import Window
 from motorpool.storage import plain_tables
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Versioned
@@ -27,7 +36,9 @@ MAX_KEPT = 1_000_000
 WINDOWS_OF_EVENT = 40
 """As many windows as an event of a calendar takes memory; it is kept to compute further windows."""
 PAST = timedelta(days=400)
-"""Windows this long ago are computed at once: tickets that are open are seldom older."""
+"""Windows this long before the tickets that are asked for are computed with theirs: others need them."""
+AHEAD = timedelta(days=92)
+"""Windows this long beyond the horizon are computed, so that they are again only after as long."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +62,10 @@ class _Kept(NamedTuple):
 
 
 class BusinessCalendars:
-    """Computes windows in a thread, one calendar at a time, and keeps those used last.
+    """Computes windows in threads, and keeps those used last.
+
+    All that tickets may ask for is computed at once, so that nothing is computed on the loop. Calendars that
+    are much work wait for each other, and the others do not wait for them.
 
     The versions of the calendars are read each time, in the transaction of the caller, so that windows from
     before an edit are never used, whichever server it was made on.
@@ -61,15 +75,24 @@ class BusinessCalendars:
         """`horizon` is how far ahead due times are looked for."""
         self._horizon = horizon
         self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
-        self._lock = trio.Lock()
+        self._locks: dict[_Key, trio.Lock] = {}
+        """Of what is being computed."""
+        self._threads = CalendarThreads()
 
     async def of_priority(
-        self, q: Queries, priority: TicketPriority | None, company: Company, now: datetime
+        self,
+        q: Queries,
+        priority: TicketPriority | None,
+        company: Company,
+        now: datetime,
+        *,
+        since: datetime | None = None,
     ) -> BusinessTime:
         """Return the business time of one priority; every minute counts without a priority."""
         if priority is None:
             return ALWAYS
-        return (await self.of_priorities(q, [priority], {company.id: company}, now))[priority.id]
+        found = await self.of_priorities(q, [priority], {company.id: company}, now, since=since)
+        return found[priority.id]
 
     async def of_priorities(
         self,
@@ -78,10 +101,13 @@ class BusinessCalendars:
         companies: Mapping[int, Company],
         now: datetime,
         *,
+        since: datetime | None = None,
         only_kept: bool = False,
     ) -> dict[int, BusinessTime]:
         """Return the business times of priorities by id, with one statement unless calendars are new.
 
+        Their windows are known from `since`, when the oldest ticket that is asked for was created, by default
+        from now, until the horizon.
         `companies` has the company of each, for its time zone. A calendar that cannot be read is never open.
         With `only_kept` priorities whose calendars are new are left out, so that nothing is computed.
         """
@@ -92,30 +118,35 @@ class BusinessCalendars:
         found: dict[int, BusinessTime] = {}
         for each in asked:
             key = _key(each, companies[each.company_id].attributes, states)
-            kept = self._get(key)
+            start, end = min(since or now, now), now + self._horizon
+            kept = self._get(key, start, end)
             if kept is not None:
                 found[each.id] = kept
             elif not only_kept:
-                found[each.id] = await self._compute_and_keep(q, key, now)
+                found[each.id] = await self._compute_and_keep(q, key, start, end)
         return found
 
-    async def _compute_and_keep(self, q: Queries, key: _Key, now: datetime) -> BusinessTime:
-        async with self._lock:
-            if (kept := self._get(key)) is not None:
-                return kept
-            hours, holidays = key
-            ids = [each.calendar_id for each in key if each is not None]
-            rows = await plain_tables.CALENDARS.fetch_many_versioned(q, ids)
-            new = await trio.to_thread.run_sync(partial(self._compute, hours, holidays, rows, now))
-            versions = {number: row.version for number, row in rows.items()}
-            if all(each is None or versions.get(each.calendar_id) == each.version for each in key):
-                self._keep(key, new)
-            return new.business
+    async def _compute_and_keep(self, q: Queries, key: _Key, start: datetime, end: datetime) -> BusinessTime:
+        lock = self._locks.setdefault(key, trio.Lock())
+        try:
+            async with lock:
+                if (kept := self._get(key, start, end)) is not None:
+                    return kept
+                ids = [each.calendar_id for each in key if each is not None]
+                rows = await plain_tables.CALENDARS.fetch_many_versioned(q, ids)
+                new = await self._compute(key, rows, start - PAST, end + AHEAD)
+                versions = {number: row.version for number, row in rows.items()}
+                if all(each is None or versions.get(each.calendar_id) == each.version for each in key):
+                    self._keep(key, new)
+                return new.business
+        finally:
+            if not lock.statistics().tasks_waiting and not lock.locked():
+                self._locks.pop(key, None)
 
-    def _get(self, key: _Key) -> BusinessTime | None:
+    def _get(self, key: _Key, start: datetime, end: datetime) -> BusinessTime | None:
         if key == (None, None):
             return ALWAYS
-        if key not in self._kept:
+        if key not in self._kept or not self._kept[key].business.is_expanded(start, end):
             return None
         self._kept.move_to_end(key)
         return self._kept[key].business
@@ -126,19 +157,25 @@ class BusinessCalendars:
         while total > MAX_KEPT and len(self._kept) > 1:
             total -= self._kept.popitem(last=False)[1].size
 
-    def _compute(
-        self,
-        hours: _Hours | None,
-        holidays: _Hours | None,
-        rows: Mapping[int, Versioned[CalendarRow]],
-        now: datetime,
+    async def _compute(
+        self, key: _Key, rows: Mapping[int, Versioned[CalendarRow]], start: datetime, end: datetime
     ) -> _Kept:
-        (opened, events), (shut, others) = (
-            (None, 0) if each is None else _source(each, rows) for each in (hours, holidays)
-        )
+        sources: list[WindowSource | None] = []
+        events = cost = 0
+        for each in key:
+            row = None if each is None else rows.get(each.calendar_id)
+            if each is None:
+                sources.append(None)
+                continue
+            is_large = row is not None and len(row.record.data) > HEAVY_TEXT
+            calendar = await self._threads.call(partial(_read, each, row), is_heavy=is_large)
+            sources.append(_never if calendar is None else partial(_windows, each, calendar))
+            if calendar is not None:
+                events, cost = events + calendar.size, cost + calendar.cost
+        opened, shut = sources
         computed = BusinessTime(opened, shut, self._horizon)
-        computed.expand(now - PAST, now + self._horizon)
-        return _Kept(computed, computed.size + WINDOWS_OF_EVENT * (1 + events + others))
+        await self._threads.call(partial(computed.expand, start, end), is_heavy=cost > HEAVY_COST)
+        return _Kept(computed, computed.size + WINDOWS_OF_EVENT * (1 + events))
 
 
 def holiday_calendar_of(priority: TicketPriority) -> int:
@@ -165,17 +202,23 @@ def _hours(number: int, state: CalendarState | None, of_company: Mapping[str, An
     return _Hours(number, state.version, str(zone_of(*chain)))
 
 
-def _source(hours: _Hours, rows: Mapping[int, Versioned[CalendarRow]]) -> tuple[WindowSource, int]:
-    """Return the windows of a calendar, and the number of its events."""
-    row = rows.get(hours.calendar_id)
+def _read(hours: _Hours, row: Versioned[CalendarRow] | None) -> Calendar | None:
+    """Return a calendar; None for one that was deleted or cannot be read."""
     if row is None:
-        return _never, 0
+        return None
     try:
-        calendar = read_leniently(row.record)
+        return read_leniently(row.record)
     except CalendarError as error:
         _log.warning("calendar %d is never open: %s", hours.calendar_id, error)
-        return _never, 0
-    return calendar.uncached(zone_of({TIME_ZONE: hours.zone})), calendar.size
+        return None
+
+
+def _windows(hours: _Hours, calendar: Calendar, start: datetime, end: datetime) -> Sequence[Window]:
+    try:
+        return calendar.windows(start, end, zone=zone_of({TIME_ZONE: hours.zone}))
+    except CalendarError as error:  # stored before such calendars were refused
+        _log.warning("calendar %d is not open from %s to %s: %s", hours.calendar_id, start, end, error)
+        return ()
 
 
 def _never(start: datetime, end: datetime) -> tuple[()]:

@@ -56,6 +56,10 @@ class BusinessTime:
         """Number of windows that it remembers."""
         return len(self._starts)
 
+    def is_expanded(self, start: datetime, end: datetime) -> bool:
+        """Return whether the windows of [start, end) are known."""
+        return self._first <= _to_milliseconds(start) and _to_milliseconds(end) <= self._last
+
     def expand(self, start: datetime, end: datetime) -> None:
         """Compute the windows of [start, end) now; later calls within it are cheap."""
         self._cover(_to_milliseconds(start), _to_milliseconds(end))

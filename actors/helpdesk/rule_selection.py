@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
@@ -110,13 +111,9 @@ async def _within_calendars(
     for company_id, rule, event in found:
         row = rows.get(rule.when.calendar_id)
         if row is not None:
-            try:
-                calendar = await calendars.read(row)
-            except CalendarError:
-                pass
-            else:
-                zone = zone_of(row.attributes, server_row.attributes)
-                if not calendar.covers(event.event_time, zone=zone):
+            zone = zone_of(row.attributes, server_row.attributes)
+            with suppress(CalendarError):
+                if not await calendars.covers(row, event.event_time, zone):
                     continue
         kept.append((company_id, rule, event))
     return kept

@@ -49,7 +49,8 @@ async def lock_facts(
     pairs |= {(ticket.company_id, user_id) for ticket in locked for user_id in people}
     setups = {row["id"]: _setup(row) for row in await ticket_setups.read(transaction, sorted(pairs))}
     asked = {ticket.priority_id for ticket in locked} | {*priorities}
-    hours = await business_times_of(transaction, setups.values(), asked, calendars, now=now)
+    since = min(ticket.created_at for ticket in locked)
+    hours = await business_times_of(transaction, setups.values(), asked, calendars, now=now, since=since)
     return {
         ticket.id: TicketFacts(
             ticket=ticket,
@@ -119,10 +120,12 @@ async def business_times_of(
     calendars: BusinessCalendars,
     *,
     now: datetime,
+    since: datetime | None = None,
     only_kept: bool = False,
 ) -> dict[int, BusinessTime]:
     """Return the business hours of these priorities, and of those that they escalate to.
 
+    `since` is when the oldest ticket that is asked for was created; by default now.
     With `only_kept` those that would have to be computed are left out.
     """
     known = {each.company.id: each for each in setups}
@@ -131,7 +134,7 @@ async def business_times_of(
     asked |= {escalation_priority(found[number].attributes) for number in asked}
     companies = {number: setup.company for number, setup in known.items()}
     wanted = [found[number] for number in sorted(asked) if number in found]
-    return await calendars.of_priorities(q, wanted, companies, now, only_kept=only_kept)
+    return await calendars.of_priorities(q, wanted, companies, now, since=since, only_kept=only_kept)
 
 
 _RECORD = Ticket.__struct_fields__
@@ -170,7 +173,7 @@ async def read_service_levels(
     company = await company_tables.COMPANIES.fetch(q, ticket.company_id)
     if company is None:  # deleted meanwhile
         return None
-    hours = await calendars.of_priority(q, priority, company, now)
+    hours = await calendars.of_priority(q, priority, company, now, since=ticket.created_at)
     levels = _level_of(row, "first_response", ticket), _level_of(row, "resolution", ticket)
     columns = (row[name] for name in ("begins", "ends", "ids", "reasons"))
     pauses = [TicketPause(*values) for values in zip(*columns, strict=True)]

@@ -3,7 +3,7 @@
 `actors/devices/rule_cache.py` makes one for each configuration, which the devices that have it share.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final
 
@@ -12,22 +12,46 @@ import msgspec
 from motorpool.actors.rules.computed import CompiledAttribute
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
-from motorpool.codecs.calendars.calendar import Calendar
-from motorpool.storage.records import Maintenance
+from motorpool.codecs.calendars.calendar import block_of, is_open
+from motorpool.storage.records import Calendar, Maintenance
 
 _MAX_HORIZON: Final = timedelta(days=1830)
 """Calendars are not expanded for instants further from the present."""
 
 
-class LocalCalendar(msgspec.Struct, frozen=True, gc=False):
-    """A calendar and the time zone of its floating times."""
+class LocalCalendar(msgspec.Struct, eq=False):
+    """A calendar and the time zone of its floating times, with those of its windows that were computed.
 
-    calendar: Calendar
+    They are computed in another thread, since that may take seconds: rules only look them up.
+    """
+
+    row: Calendar
     zone: tzinfo
+    blocks: dict[int, Sequence[float]] = {}
+    """The edges of windows by block (codecs/calendars/calendar.py)."""
 
     def covers(self, instant: datetime, now: datetime) -> bool:
-        """Whether one of its events takes place at `instant`; none does five years or more from `now`."""
-        return -_MAX_HORIZON < instant - now < _MAX_HORIZON and self.calendar.covers(instant, zone=self.zone)
+        """Whether one of its events takes place at `instant`; none does five years or more from `now`.
+
+        Raises:
+            WindowsMissing: its windows must be computed first.
+        """
+        if not -_MAX_HORIZON < instant - now < _MAX_HORIZON:
+            return False
+        number = block_of(instant)
+        edges = self.blocks.get(number)
+        if edges is None:
+            raise WindowsMissing(self, number)
+        return is_open(edges, instant)
+
+
+class WindowsMissing(Exception):
+    """A rule needs windows that were not computed (`RuleCache.prepare`). It is asked again afterwards."""
+
+    def __init__(self, calendar: LocalCalendar, block: int) -> None:
+        super().__init__(calendar.row.id, block)
+        self.calendar = calendar
+        self.block = block
 
 
 class DeviceRules(msgspec.Struct, frozen=True, gc=False):

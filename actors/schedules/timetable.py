@@ -39,6 +39,8 @@ from motorpool.storage.schedules.watched_rows import WatchedRow
 CHECK_SECONDS = 60.0
 CALENDARS_PER_READ = 100
 """Rows of calendars."""
+MAX_COMPUTING = 1000
+"""Most calendars whose edges are being computed."""
 MAX_PASSED_EDGES = 50
 """Most edges reported that passed while the server was down: the last ones."""
 SCHEDULES_PER_MESSAGE = 500
@@ -83,8 +85,12 @@ class Timetable(Actor[TimetableMessage]):
         """Calendars that must be read again, with all that follow them."""
         self._to_compute: set[int] = set()
         """Calendars whose next edge must be computed."""
+        self._computing: set[int] = set()
+        """Calendars whose next edge a task computes now."""
         self._checked_at: datetime | None = None
         self._work_arrived = Signal()
+        self._nursery: trio.Nursery
+        """Of the tasks that compute edges."""
         self._timer: Timer | None = None
 
     async def start(self) -> None:
@@ -130,12 +136,13 @@ class Timetable(Actor[TimetableMessage]):
     async def run(self) -> None:
         """Work while there is any work, then sleep until the next edge."""
         retry = StorageRetry(on_retry=self._warn)
-        while True:
-            self._work_arrived.clear()
-            while await retry.call(self._work):
-                pass
-            self._arm()
-            await self._work_arrived.wait()
+        async with trio.open_nursery() as self._nursery:
+            while True:
+                self._work_arrived.clear()
+                while await retry.call(self._work):
+                    pass
+                self._arm()
+                await self._work_arrived.wait()
 
     def _warn(self, error: StorageError) -> None:
         self.context.log.warning("the calendars cannot be read, another attempt follows: %s", error)
@@ -152,7 +159,7 @@ class Timetable(Actor[TimetableMessage]):
             await self._read_schedules()
         elif due := self._next_due():
             await self._report(*due)
-        elif self._to_compute:
+        elif len(self._computing) < MAX_COMPUTING and not self._to_compute <= self._computing:
             await self._compute()
         else:
             return False
@@ -270,33 +277,39 @@ class Timetable(Actor[TimetableMessage]):
             await trio.lowlevel.checkpoint()
 
     async def _compute(self) -> None:
-        ids = sorted(self._to_compute)[:CALENDARS_PER_READ]
+        """Start tasks that compute edges: a large calendar takes seconds, while those of others are due."""
+        ids = sorted(self._to_compute - self._computing)[:CALENDARS_PER_READ]
         rows = {row.id: row for row in await plain_tables.CALENDARS.fetch_many(self._database, ids)}
         fallback = (await server.fetch(self._database)).attributes
         for calendar_id in ids:
-            if self._reload or self._changed_calendars or self._next_due():
-                # A large calendar takes a second or two: edges that are due come first.
-                return
+            if self._reload or calendar_id in self._changed_calendars:
+                return  # what was read is not to be relied on
             self._to_compute.discard(calendar_id)
-            row = rows.get(calendar_id)
-            if row is not None:
-                await self._find_edges(row, zone_of(row.attributes, fallback))
+            row, followed = rows.get(calendar_id), self._followed.get(calendar_id)
+            if row is None or followed is None:
+                continue
+            if followed.schedules:
+                self._computing.add(calendar_id)
+                zone = zone_of(row.attributes, fallback)
+                self._nursery.start_soon(self._find_edges_of, row, zone, followed)
+            else:
+                del self._followed[calendar_id]
 
-    async def _find_edges(self, row: CalendarRow, zone: tzinfo) -> None:
-        followed = self._followed.get(row.id)
-        if followed is None or not followed.schedules:
-            self._followed.pop(row.id, None)
-            return
+    async def _find_edges_of(self, row: CalendarRow, zone: tzinfo, followed: _FollowedCalendar) -> None:
+        await self._find_edges(row, zone, followed)
+        self._computing.discard(row.id)
+        self._work_arrived.set()
+
+    async def _find_edges(self, row: CalendarRow, zone: tzinfo, followed: _FollowedCalendar) -> None:
+        reported = followed.reported
+        now = self.context.clock.now()
         try:
-            calendar = await self._calendars.read(row)
+            passed, following = await self._calendars.compute(
+                row, lambda calendar: self._occasions(calendar, zone, reported, now)
+            )
         except CalendarError as error:
             self.context.log.warning("calendar %d cannot be read: %s", row.id, error)
             return
-        reported = followed.reported
-        now = self.context.clock.now()
-        passed, following = await self._calendars.compute(
-            lambda: self._occasions(calendar, zone, reported, now)
-        )
         for edge in passed:
             if self._is_current(row.id, followed) and followed.reported == reported:
                 await self._report(row.id, followed, edge)

@@ -1,10 +1,11 @@
 """Events of geofences that open and close by their calendars (docs/events.md#geofences)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
 import msgspec
+import trio
 
 from motorpool.actors.messages.changes import (
     CalendarChanged,
@@ -18,11 +19,12 @@ from motorpool.actors.timed_events.timed_rule import Batch, TimedRule
 from motorpool.actors.work.stored_calendars import WINDOW_FIELDS, ZONE_FIELDS, StoredCalendars, zone_of
 from motorpool.codecs.calendars.calendar import Calendar, Edge
 from motorpool.codecs.calendars.content_lines import CalendarError
-from motorpool.runtime import System
+from motorpool.runtime import Signal, System
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import access, server
 from motorpool.storage.accounts.links import DEVICE_GEOFENCE, GROUP_GEOFENCE
 from motorpool.storage.database.database import Database
+from motorpool.storage.records import Calendar as CalendarRow
 from motorpool.storage.records import Event
 from motorpool.storage.rules import timed_events
 
@@ -32,11 +34,13 @@ MAX_AGE = timedelta(days=7)
 """Edges that passed longer ago, while no server ran, make no events."""
 
 
-class _Scheduled(msgspec.Struct):
-    calendar: Calendar
+class _Scheduled(msgspec.Struct, eq=False):
+    row: CalendarRow
     zone: tzinfo
     settled: datetime
     """Edges up to this instant have had their events."""
+    needs_edge: bool = True
+    """Whether the next edge is to be found."""
 
 
 class GeofenceCalendars(TimedRule):
@@ -44,12 +48,17 @@ class GeofenceCalendars(TimedRule):
 
     kind = "geofenceCalendar"
 
-    def __init__(self, database: Database, system: System) -> None:
+    def __init__(self, database: Database, system: System, edge_found: Callable[[], None]) -> None:
+        """`edge_found` is called when `find_edges` has set an instant."""
         super().__init__()
         self._database = database
         self._system = system
+        self._edge_found = edge_found
         self._calendars = StoredCalendars()
         self._geofences: Mapping[int, _Scheduled] = {}
+        self._edge_needed = Signal()
+        self._searched: set[int] = set()
+        """Geofences whose next edge is being found."""
 
     def note(self, change: Change) -> bool:
         """Return whether it may give a geofence other edges."""
@@ -73,39 +82,58 @@ class GeofenceCalendars(TimedRule):
         found: dict[int, _Scheduled] = {}
         for row in rows:
             stored = calendars.get(row.calendar_id)
-            if stored is None:
-                continue
-            try:
-                calendar = await self._calendars.read(stored)
-            except CalendarError:
-                continue  # stored before such text was refused
-            zone = zone_of(stored.attributes, fallback)
-            found[row.id] = _Scheduled(calendar, zone, marks.get(row.id, now))
-        for number in self._geofences.keys() - found.keys():
+            if stored is not None:
+                zone = zone_of(stored.attributes, fallback)
+                found[row.id] = _Scheduled(stored, zone, marks.get(row.id, now))
+        for number in self._geofences:
             self.instants.discard(number)
         self._geofences = found
-        for number, each in found.items():
-            await self._find_edge(number, each)
+        self._edge_needed.set()
 
-    async def _find_edge(self, number: int, each: _Scheduled) -> None:
-        calendar, zone, settled = each.calendar, each.zone, each.settled
-        edge = await self._calendars.compute(partial(calendar.next_edge, settled, zone=zone))
-        if edge is None:
+    async def find_edges(self) -> None:
+        """Find the next edges of calendars, until cancelled: the due ones do not wait for large calendars."""
+        async with trio.open_nursery() as nursery:
+            while True:
+                for number, each in self._geofences.items():
+                    if each.needs_edge and number not in self._searched:
+                        self._searched.add(number)
+                        nursery.start_soon(self._find_edge, number)
+                await self._edge_needed.wait()
+
+    async def _find_edge(self, number: int) -> None:
+        while (each := self._geofences.get(number)) is not None and each.needs_edge:
+            each.needs_edge = False
+            search = partial(Calendar.next_edge, after=each.settled, zone=each.zone)
+            try:
+                edge = await self._calendars.compute(each.row, search)
+            except CalendarError:
+                edge = None  # stored before such text was refused
+            if self._geofences.get(number) is each and not each.needs_edge and edge is not None:
+                self.instants.put(number, edge.at)
+                self._edge_found()
+        self._searched.discard(number)
+
+    def _settle(self, number: int, until: datetime) -> None:
+        each = self._geofences.get(number)
+        if each is not None:
+            each.settled, each.needs_edge = until, True
             self.instants.discard(number)
-        else:
-            self.instants.put(number, edge.at)
+            self._edge_needed.set()
 
     async def collect(self, now: datetime) -> Batch:
         """Return the events of the devices inside one geofence; of edges that were missed only the last."""
         for number in self.instants.due(now, 1):
             each = self._geofences[number]
-            calendar, zone, settled = each.calendar, each.zone, each.settled
-            edge = await self._calendars.compute(partial(_last_edge, calendar, zone, settled, now))
+            settled, zone = each.settled, each.zone
+            search = partial(_last_edge, zone=zone, after=settled, now=now)
+            try:
+                edge = await self._calendars.compute(each.row, search)
+                was_open = edge is not None and await self._calendars.covers(each.row, settled, zone)
+            except CalendarError:
+                edge, was_open = None, False
             if edge is None:
-                each.settled = now
-                await self._find_edge(number, each)
+                self._settle(number, now)
                 continue
-            was_open = await self._calendars.compute(partial(calendar.covers, settled, zone=zone))
             events = [] if edge.opens == was_open else await self._events(number, edge)
             return Batch({number: edge.at}, [(number, event) for event in events])
         return Batch({}, ())
@@ -132,13 +160,10 @@ class GeofenceCalendars(TimedRule):
         """Await the next edge."""
         del now
         for number, instant in batch.due.items():
-            each = self._geofences.get(number)
-            if each is not None:
-                each.settled = instant
-                await self._find_edge(number, each)
+            self._settle(number, instant)
 
 
-def _last_edge(calendar: Calendar, zone: tzinfo, after: datetime, now: datetime) -> Edge | None:
+def _last_edge(calendar: Calendar, *, zone: tzinfo, after: datetime, now: datetime) -> Edge | None:
     """Return the last edge after `after` and not after `now`, at most MAX_AGE ago; None if there is none."""
     last, instant = None, max(after, now - MAX_AGE)
     while (edge := calendar.next_edge(instant, zone=zone)) is not None and edge.at <= now:

@@ -54,11 +54,8 @@ class TimedEvents(Actor[TimedEventsMessage]):
         self._inactivity = Inactivity(
             self._database, system, self._configuration, looks_again=self._clustered
         )
-        self._rules = (
-            self._inactivity,
-            OverdueMaintenance(self._database),
-            GeofenceCalendars(self._database, system),
-        )
+        self._geofence_calendars = GeofenceCalendars(self._database, system, self._work_arrived.set)
+        self._rules = (self._inactivity, OverdueMaintenance(self._database), self._geofence_calendars)
         self._stale = set(self._rules)
         self.context.listen(DEVICES, self._devices_seen)
 
@@ -89,6 +86,11 @@ class TimedEvents(Actor[TimedEventsMessage]):
 
     async def run(self) -> None:
         """Work while there is any work, then sleep until the next instant."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._geofence_calendars.find_edges)
+            await self._work_forever()
+
+    async def _work_forever(self) -> None:
         retry = StorageRetry(on_retry=self._warn)
         attempt = 0
         while True:

@@ -1,7 +1,7 @@
 """`motorpool replay-rules`: what events today's configuration would make of stored positions."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from motorpool.actors.devices.rule_cache import RuleCache
-from motorpool.actors.rules.device_rules import DeviceRules
+from motorpool.actors.rules.device_rules import DeviceRules, WindowsMissing
 from motorpool.actors.rules.event_rules import FoldState, rebuild_state, window_start
-from motorpool.actors.rules.replay import REPLAYED, Replay
+from motorpool.actors.rules.replay import REPLAYED, Replay, Replayed
 from motorpool.actors.words.record_json import encode
 from motorpool.api.program.configured_database import open_running_database
 from motorpool.api.program.errors import StartFailed
@@ -20,10 +20,12 @@ from motorpool.runtime import SystemClock
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import devices
-from motorpool.storage.records import Device, Event
+from motorpool.storage.records import Device, Event, Position
 from motorpool.storage.rules import fold_rows, replays
 from motorpool.storage.rules.fold_rows import Wanted
 
+Prepare = Callable[[WindowsMissing], Awaitable[None]]
+"""Computes windows that rules have asked for in vain."""
 MARGIN = timedelta(days=1)
 """Positions before and after the span that are replayed as well: what they decide may be dated back to it,
 and what is not known at the first of them makes no difference a day later."""
@@ -76,8 +78,9 @@ async def replay_rules(settings: Settings, span: Span) -> Differences:
         if device is None:
             raise StartFailed(f"there is no device {span.device}")
         rule_cache = RuleCache(database, settings.rules)
-        await rule_cache.require((device,), clock.now())
-        return await replay_span(database, device, rule_cache.rules_of(device), span.start, span.end)
+        await rule_cache.require((device,))
+        rules = rule_cache.rules_of(device)
+        return await replay_span(database, device, rules, span.start, span.end, rule_cache.prepare)
 
 
 async def _find(database: Database, name: str) -> Device | None:
@@ -88,7 +91,7 @@ async def _find(database: Database, name: str) -> Device | None:
 
 
 async def replay_span(
-    q: Queries, device: Device, rules: DeviceRules, start: datetime, end: datetime
+    q: Queries, device: Device, rules: DeviceRules, start: datetime, end: datetime, prepare: Prepare
 ) -> Differences:
     """Replay the positions of a device with fix times in a span, both ends included."""
     first = start - MARGIN
@@ -99,7 +102,7 @@ async def replay_span(
         async for batch in batches:
             for position in batch:
                 count += start <= position.fix_time <= end
-                for event, is_dated_back in replay.events(position):
+                for event, is_dated_back in await _events_of(replay, position, prepare):
                     if start <= (event.event_time if is_dated_back else position.fix_time) <= end:
                         made[_key(event)] += 1
     stored: Counter[bytes] = Counter()
@@ -108,6 +111,14 @@ async def replay_span(
         if not event.type.startswith("geofence") or event.event_time == device_time:
             stored[_key(event)] += 1
     return Differences(device, count, made.total(), _events(made - stored), _events(stored - made))
+
+
+async def _events_of(replay: Replay, position: Position, prepare: Prepare) -> list[Replayed]:
+    while True:
+        try:
+            return list(replay.events(position))
+        except WindowsMissing as missing:
+            await prepare(missing)
 
 
 async def _state_before(q: Queries, device_id: int, rules: DeviceRules, instant: datetime) -> FoldState:

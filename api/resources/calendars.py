@@ -1,7 +1,12 @@
 """Calendars: iCalendar text that is validated before it is stored (docs/calendars.md)."""
 
+import math
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import pairwise
+from typing import TypeVar
+from weakref import WeakValueDictionary
 
 import msgspec
 import trio
@@ -16,7 +21,7 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.spans import Span
 from motorpool.api.engine.time_zones import require_time_zone
-from motorpool.api.http.errors import BadRequest
+from motorpool.api.http.errors import BadRequest, Unavailable
 from motorpool.api.http.responses import as_json
 from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.codecs.calendars.content_lines import CalendarError
@@ -29,8 +34,13 @@ from motorpool.storage.records import Calendar
 from motorpool.storage.reports import scheduled_reports
 from motorpool.storage.schedules import scheduled_commands
 
+T = TypeVar("T")
 OPERATIONS = Operations("calendars")
 
+THREADS = 2
+"""Calendars that are read at the same time."""
+WAIT_SECONDS = 10.0
+"""Most seconds that a calendar waits for others, among them those of the same user."""
 SHORT_GAP = timedelta(seconds=60)
 """A gap between two windows that is this short gives a warning."""
 GAP_SEARCH = timedelta(days=400)
@@ -52,47 +62,45 @@ class CalendarPolicy(LinkedPolicy[Calendar]):
             required=("name", "data"),
             verbatim=("data",),
         )
-        # The largest texts take a second or two: parsed in a thread, one at a time.
-        self._parser_limit = trio.CapacityLimiter(1)
+        self._threads = trio.CapacityLimiter(THREADS)
+        self._of_users: WeakValueDictionary[int, trio.Lock] = WeakValueDictionary()
 
-    async def validate(self, sent: Calendar) -> Calendar:
-        """Refuse text that is not valid iCalendar, with the place in it."""
-        try:
-            await trio.to_thread.run_sync(read_stored, sent.data, limiter=self._parser_limit)
-        except CalendarError as error:
-            raise BadRequest(f"data: {error}") from None
+    async def read(self, call: Call, shape: type[Calendar]) -> Calendar:
+        """Refuse text that is not valid iCalendar or costs too much, with the place in it.
+
+        The answer warns of short gaps, such as a day from 00:00 to 23:59 leaves (docs/calendars.md#windows).
+        """
+        sent = await super().read(call, shape)
         require_time_zone(TIME_ZONE, sent.attributes, {})
+        gap = await self._compute(call, partial(_short_gap, sent.data, call.now))
+        if gap is not None:
+            seconds = (gap[1] - gap[0]).total_seconds()
+            since = f"{gap[0]:%Y-%m-%dT%H:%M:%SZ}"
+            call.warning = f"it is shut for {seconds:g} s at {since}, which is seldom meant"
         return sent
 
     async def windows(self, call: Call, sent: Calendar, span: Span) -> list[Window]:
         """Return the windows of a calendar, in the zones in which schedules read it."""
         zone = zone_of(sent.attributes, call.context.server.attributes)
+        return await self._compute(
+            call, lambda: read_stored(sent.data).windows(span.start, span.end, zone=zone)
+        )
 
-        def compute() -> list[Window]:
-            return read_stored(sent.data).windows(span.start, span.end, zone=zone)
+    async def _compute(self, call: Call, work: Callable[[], T]) -> T:
+        """Return the result of `work()`, called in a thread; each user has one at a time.
 
+        It takes some seconds at most, which the limits of steps see to.
+        """
+        lock = self._of_users.setdefault(call.caller.user.id, trio.Lock())
         try:
-            with call.until_disconnected():
-                return await trio.to_thread.run_sync(compute, limiter=self._parser_limit)
+            with call.until_disconnected(), trio.fail_after(WAIT_SECONDS) as waiting:
+                async with lock, self._threads:
+                    waiting.deadline = math.inf
+                    return await trio.to_thread.run_sync(work)
+        except trio.TooSlowError:
+            raise Unavailable("other calendars are being read; try again") from None
         except CalendarError as error:
             raise BadRequest(f"data: {error}") from None
-
-    async def prepare(
-        self, call: Call, transaction: Queries, new: Calendar, old: Calendar | None
-    ) -> Calendar:
-        """Have the answer warn of short gaps, such as a day from 00:00 to 23:59 leaves
-        (docs/calendars.md#windows).
-        """
-
-        async def warn() -> None:
-            gap = await trio.to_thread.run_sync(_short_gap, new.data, call.now, limiter=self._parser_limit)
-            if gap is not None:
-                seconds = (gap[1] - gap[0]).total_seconds()
-                since = f"{gap[0]:%Y-%m-%dT%H:%M:%SZ}"
-                call.warning = f"it is shut for {seconds:g} s at {since}, which is seldom meant"
-
-        call.after_commit.append(warn)
-        return await super().prepare(call, transaction, new, old)
 
     async def update(self, call: Call, transaction: Queries, new: Calendar, old: Calendar) -> Calendar | None:
         """Store; changed windows reset the schedules that follow the calendar."""

@@ -6,21 +6,29 @@ zone that the caller passes.
 """
 
 import bisect
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache, partial
+from itertools import chain
 
-from motorpool.codecs.calendars.events import Event, read_events
+from motorpool.codecs.calendars.content_lines import CalendarError
+from motorpool.codecs.calendars.cost import BLOCK_DAYS, MAX_BLOCKS, MAX_COST, evaluation_cost
+from motorpool.codecs.calendars.events import MAX_STEPS, Event, check_instances, read_events
+from motorpool.codecs.calendars.recurrence import StepLimit
 from motorpool.codecs.calendars.recurrence_sets import Window, ZonedCalendar, merge
 
 HORIZON = timedelta(days=1830)
 """How far ahead `next_edge` looks by default: 1,830 days."""
-MAX_CACHED_MONTHS = 128
-"""Months whose windows a calendar keeps."""
+MAX_CACHED_BLOCKS = 8
+"""Blocks whose windows a calendar keeps."""
 MAX_CACHED_ZONES = 8
 """Zones in which a calendar is kept expanded."""
-_NEVER = datetime.min.replace(tzinfo=UTC)
+_BLOCK = timedelta(days=BLOCK_DAYS)
+_BLOCK_SECONDS = BLOCK_DAYS * 86_400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST, _LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -33,15 +41,30 @@ class Edge:
     """Whether a window begins."""
 
 
-class Calendar:
-    """The events of one calendar, which never change; windows of the months asked for are cached."""
+def block_of(instant: datetime) -> int:
+    """Return the number of the block that holds an instant."""
+    return int(instant.timestamp() // _BLOCK_SECONDS)
 
-    def __init__(self, events: list[Event]) -> None:
+
+def is_open(edges: Sequence[float], instant: datetime) -> bool:
+    """Return whether an instant is within the windows of its block, by their `Calendar.block_edges`."""
+    return bisect.bisect_right(edges, instant.timestamp()) % 2 == 1
+
+
+class Calendar:
+    """The events of one calendar, which never change; the windows of a few blocks are cached.
+
+    What was stored before there was a limit may be too much work; the methods that evaluate it then raise
+    CalendarError. Those that `read_calendar` has accepted with its limits never do.
+    """
+
+    def __init__(self, events: list[Event], reading_steps: int = 0) -> None:
+        """`reading_steps` are those that reading the events took."""
         self._events = tuple(events)
-        self._zoned_calendar = lru_cache(MAX_CACHED_ZONES)(partial(ZonedCalendar, self._events))
-        self._month = lru_cache(MAX_CACHED_MONTHS)(partial(_month_windows, self._zoned_calendar))
-        self._answered: tuple[datetime, datetime, bool, tzinfo] = (_NEVER, _NEVER, False, UTC)
-        """The last answer of `covers`, and from when until when it is the same."""
+        self.cost = reading_steps + evaluation_cost(self._events)
+        """Steps that reading and evaluating the calendar take at most."""
+        self._zoned_calendar = lru_cache(MAX_CACHED_ZONES)(partial(_zoned, self._events))
+        self._block = lru_cache(MAX_CACHED_BLOCKS)(partial(_block_windows, self._zoned_calendar))
 
     @property
     def size(self) -> int:
@@ -53,44 +76,15 @@ class Calendar:
 
         Events that touch or overlap make one window.
         """
-        windows = []
-        for begin, finish in self._merged_windows(start, end, zone):
-            clipped = max(begin, start.astimezone(UTC)), min(finish, end.astimezone(UTC))
-            if clipped[0] < clipped[1]:
-                windows.append(clipped)
-        return windows
+        return _windows(self._zoned_calendar(zone), start.astimezone(UTC), end.astimezone(UTC))
 
-    def uncached(self, zone: tzinfo = UTC) -> Callable[[datetime, datetime], list[Window]]:
-        """Return a function like `windows` that keeps nothing of what it returned."""
-        zoned = ZonedCalendar(self._events, zone)
-
-        def windows(start: datetime, end: datetime) -> list[Window]:
-            return merge((max(begin, start), min(finish, end)) for begin, finish in zoned.windows(start, end))
-
-        return windows
+    def block_edges(self, number: int, zone: tzinfo = UTC) -> Sequence[float]:
+        """Return where windows begin and end in a block, by turns, in seconds since 1970; for `is_open`."""
+        return array("d", (edge.timestamp() for edge in chain.from_iterable(self._block(number, zone))))
 
     def covers(self, instant: datetime, *, zone: tzinfo = UTC) -> bool:
         """Return whether the calendar is open at an instant."""
-        since, until, is_open, known_zone = self._answered
-        # Most instants that are asked for are close together.
-        if since <= instant < until and known_zone is zone:
-            return is_open
-        number = _month_of(instant.astimezone(UTC))
-        windows = self._month(number, zone)
-        index = bisect.bisect_right(windows, instant, key=lambda window: window[0])
-        since, until = _month_start(number), _month_start(number + 1)
-        is_open = False
-        if index > 0:
-            since, end = windows[index - 1]
-            is_open = instant < end
-            if is_open:
-                until = end
-            else:
-                since = end
-        if not is_open and index < len(windows):
-            until = windows[index][0]
-        self._answered = since, until, is_open, zone
-        return is_open
+        return is_open(self.block_edges(block_of(instant), zone), instant)
 
     def next_edge(self, after: datetime, *, zone: tzinfo = UTC, horizon: timedelta = HORIZON) -> Edge | None:
         """Return the first opening or closing after `after`; None without one within `horizon`."""
@@ -112,20 +106,25 @@ class Calendar:
         """
         zoned, since = self._zoned_calendar(zone), after.astimezone(UTC)
         last = since + horizon
+        spend = StepLimit(MAX_COST).spend
         if not zoned.recurs:
-            return _first_ended(zoned.ending(since, last))
-        for number in range(_month_of(since), _month_of(last) + 1):
-            ended = zoned.ending(max(since, _month_start(number)), min(last, _month_start(number + 1)))
+            return _first_ended(zoned.ending(since, last, spend))
+        for begin, end in _pieces(since, last):
+            ended = zoned.ending(max(since, begin), min(last, end), spend)
             if ended:
                 return _first_ended(ended)
         return ()
 
     def _merged_windows(self, start: datetime, end: datetime, zone: tzinfo) -> Iterator[Window]:
-        """Yield the merged windows of the months that [start, end] touches."""
-        month, last = _month_of(start.astimezone(UTC)), _month_of(end.astimezone(UTC))
+        """Yield the merged windows of the blocks that [start, end] touches."""
+        zoned, spend = self._zoned_calendar(zone), StepLimit(MAX_COST).spend
         pending: Window | None = None
-        for number in range(month, last + 1):
-            for window in self._month(number, zone):
+        for number, (first, last) in enumerate(_pieces(start, end)):
+            if number == 0:
+                windows = self._block(block_of(start), zone)
+            else:
+                windows = _clipped(zoned.windows(first, last, spend), first, last)
+            for window in windows:
                 if pending is not None and window[0] <= pending[1]:
                     pending = pending[0], max(pending[1], window[1])
                     continue
@@ -136,13 +135,48 @@ class Calendar:
             yield pending
 
 
-def _month_windows(
+def _zoned(events: tuple[Event, ...], zone: tzinfo) -> ZonedCalendar:
+    return ZonedCalendar(events, zone, StepLimit(MAX_COST).spend)
+
+
+def _windows(zoned: ZonedCalendar, start: datetime, end: datetime) -> list[Window]:
+    """Return the windows within [start, end); their cost is limited for each span of `MAX_BLOCKS`."""
+    found: list[Window] = []
+    while start < end:
+        until = end if end - start <= MAX_BLOCKS * _BLOCK else start + MAX_BLOCKS * _BLOCK
+        found += _clipped(zoned.windows(start, until, StepLimit(MAX_COST).spend), start, until)
+        start = until
+    return merge(found)
+
+
+def _block_windows(
     zoned_calendar: Callable[[tzinfo], ZonedCalendar], number: int, zone: tzinfo
 ) -> tuple[Window, ...]:
-    """Return the windows of a month of UTC, clipped to it."""
-    start, end = _month_start(number), _month_start(number + 1)
-    windows = zoned_calendar(zone).windows(start, end)
+    """Return the windows of a block, clipped to it."""
+    start, end = _block_start(number), _block_start(number + 1)
+    return _clipped(zoned_calendar(zone).windows(start, end, StepLimit(MAX_COST).spend), start, end)
+
+
+def _clipped(windows: list[Window], start: datetime, end: datetime) -> tuple[Window, ...]:
     return tuple((max(begin, start), min(finish, end)) for begin, finish in windows)
+
+
+def _pieces(start: datetime, end: datetime) -> Iterator[Window]:
+    """Yield spans of whole blocks that cover [start, end], each twice as long as the one before.
+
+    An edge is mostly near; where it is far, few spans mean that long events are looked at few times.
+    """
+    number, length = block_of(start), 1
+    while (begin := _block_start(number)) <= end and begin < _LATEST:
+        yield begin, _block_start(number + length)
+        number, length = number + length, min(2 * length, MAX_BLOCKS)
+
+
+def _block_start(number: int) -> datetime:
+    try:
+        return min(max(_EPOCH + number * _BLOCK, _EARLIEST), _LATEST)
+    except OverflowError:
+        return _LATEST if number > 0 else _EARLIEST
 
 
 def _first_ended(windows: list[Window]) -> tuple[Window, ...]:
@@ -150,18 +184,13 @@ def _first_ended(windows: list[Window]) -> tuple[Window, ...]:
     return tuple(sorted(window for window in windows if window[1] == first))
 
 
-def _month_of(instant: datetime) -> int:
-    return instant.year * 12 + instant.month - 1
-
-
-def _month_start(number: int) -> datetime:
-    return datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC)
-
-
-def read_calendar(text: str | bytes, *, unknown_zone: tzinfo | None = None) -> Calendar:
+def read_calendar(
+    text: str | bytes, *, unknown_zone: tzinfo | None = None, is_stored: bool = False
+) -> Calendar:
     """Read iCalendar text; a calendar without events is never open.
 
-    `unknown_zone` stands for time zones that are unknown; by default they are an error.
+    `unknown_zone` stands for time zones that are unknown; by default they are an error. A calendar that
+    `is_stored` was accepted once, and is not refused for what it costs.
 
     Takes up to two seconds for the largest calendar: 1 MiB, 5,000 events, 100,000 instances in two years,
     frequencies down to HOURLY.
@@ -170,4 +199,14 @@ def read_calendar(text: str | bytes, *, unknown_zone: tzinfo | None = None) -> C
         UnknownTimeZone: it names a time zone that is unknown.
         CalendarError: it cannot be read; the text names the line.
     """
-    return Calendar(read_events(text.encode() if isinstance(text, str) else text, unknown_zone))
+    limit = StepLimit(MAX_STEPS)
+    events = read_events(text.encode() if isinstance(text, str) else text, limit.spend, unknown_zone)
+    calendar = Calendar(events, limit.spent)
+    if not is_stored:
+        check_instances(events, limit.spend)
+        if calendar.cost > MAX_COST:
+            raise CalendarError(
+                f"too many events recur, or overlap for long: {calendar.cost} times would have to be"
+                f" looked at, and at most {MAX_COST} may be"
+            )
+    return calendar

@@ -1,6 +1,6 @@
 """Reads the events of a calendar and checks its limits (docs/calendars.md#windows)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
@@ -12,18 +12,18 @@ from motorpool.codecs.calendars.content_lines import (
     UnknownTimeZone,
     read_components,
 )
-from motorpool.codecs.calendars.recurrence import StepLimit, StepLimitExceeded, expand, last_counted
+from motorpool.codecs.calendars.recurrence import expand, last_counted
 from motorpool.codecs.calendars.recurrence_rules import Rule, read_rule
 from motorpool.codecs.calendars.time_zones import find_zone, local_time, parse_vtimezone
 
 MAX_INSTANCES = 100_000
 """Instances in the first two years of every event, all together."""
 MAX_REACH = timedelta(days=3660)
-"""The longest an instance may last, and the farthest it may be moved. Computing one month examines the
-instances of this span.
+"""The longest an instance may last, and the farthest it may be moved. Windows are computed from the instances
+of a span that is longer by this.
 """
 MAX_STEPS = 750_000
-"""Candidate times that may be examined for these and for COUNT: some seconds on a slow machine."""
+"""Candidate times that may be examined for these, for COUNT and for VTIMEZONE."""
 
 DateOrTime = date | datetime
 """A date, a floating time, or an aware time."""
@@ -58,47 +58,42 @@ class Event:
     """STATUS:CANCELLED."""
 
 
-def read_events(data: bytes, unknown_zone: tzinfo | None = None) -> list[Event]:
-    """Read and check all events.
+def read_events(data: bytes, spend: Callable[[int], None], unknown_zone: tzinfo | None = None) -> list[Event]:
+    """Read all events; what `spend` counts besides is that of COUNT and VTIMEZONE.
 
     Raises:
         UnknownTimeZone: a time zone is unknown, and there is no `unknown_zone` to take instead.
         CalendarError: an event is malformed, or a limit is exceeded.
     """
-    limit = StepLimit(MAX_STEPS)
     events: list[Event] = []
-    try:
-        calendars = read_components(data)
-        for calendar in calendars:
-            if calendar.name != "VCALENDAR":
-                raise CalendarError(
-                    "is outside of any VCALENDAR", line=calendar.line, name=calendar.name[:40]
-                )
-            reader = _Reader(calendar, limit.spend, unknown_zone)
-            events += [reader.event(part) for part in calendar.subcomponents if part.name == "VEVENT"]
-        if not calendars:
-            raise CalendarError("the text holds no VCALENDAR")
-        number = 0
-        for event in events:
-            for _ in _two_years(event, limit.spend):
-                number += 1
-                if number > MAX_INSTANCES:
-                    raise CalendarError(f"more than {MAX_INSTANCES} instances in two years")
-    except StepLimitExceeded as error:
-        raise CalendarError(str(error)) from None
+    calendars = read_components(data)
+    for calendar in calendars:
+        if calendar.name != "VCALENDAR":
+            raise CalendarError("is outside of any VCALENDAR", line=calendar.line, name=calendar.name[:40])
+        reader = _Reader(calendar, spend, unknown_zone)
+        events += [reader.event(part) for part in calendar.subcomponents if part.name == "VEVENT"]
+    if not calendars:
+        raise CalendarError("the text holds no VCALENDAR")
     return events
+
+
+def check_instances(events: Iterable[Event], spend: Callable[[int], None]) -> None:
+    """Raise CalendarError if the first two years of the events have too many instances."""
+    number = 0
+    for event in events:
+        for _ in _two_years(event, spend):
+            number += 1
+            if number > MAX_INSTANCES:
+                raise CalendarError(f"more than {MAX_INSTANCES} instances in two years")
 
 
 def _two_years(event: Event, spend: Callable[[int], None]) -> Iterator[object]:
     yield from event.dates
     start = local_time(event.start, UTC)
-    month = timedelta(days=31)
-    # Month by month, as windows are computed later, so that the same steps are counted.
+    end = start + timedelta(days=744)
     for rule, until in (*event.rules, *event.exclusion_rules):
-        last = start + 24 * month if until is None else local_time(until, UTC) + timedelta(days=1)
-        for number in range(24):
-            begin = start + number * month
-            yield from expand(rule, start, begin, min(begin + month, last), spend=spend)
+        last = end if until is None else min(end, local_time(until, UTC) + timedelta(days=1))
+        yield from expand(rule, start, start, last, spend=spend)
 
 
 class _Reader:
@@ -217,8 +212,6 @@ class _Reader:
                 raise line.error("FREQ=HOURLY does not go with a start that is a date")
             if not rule.until:  # a COUNT, or for ever
                 return rule, last_counted(rule, first, spend=self._spend)
-        except StepLimitExceeded:
-            raise
         except ValueError as error:
             raise line.error(str(error)) from None
         until = line.parse_date_or_time(rule.until)

@@ -8,6 +8,7 @@ import calendar
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 
+from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.codecs.calendars.recurrence_rules import Rule
 
 FAR = datetime(9998, 12, 31)  # noqa: DTZ001 - local
@@ -16,16 +17,24 @@ MAX_COUNT_DAYS, MAX_COUNT_HOURS = 40_000, 100_000
 """How far a COUNT is followed: 109 years, HOURLY 11."""
 
 
-class StepLimitExceeded(ValueError):
-    """The rules of a calendar need too many steps."""
+class StepLimitExceeded(CalendarError):
+    """A calendar needs too many steps."""
 
 
 class StepLimit:
-    """Limits the work of reading a calendar: the number of candidate times that are examined."""
+    """Limits the work of reading or evaluating a calendar.
+
+    A step is a candidate time that is examined, or an event, date or window that is passed.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._remaining = limit
+
+    @property
+    def spent(self) -> int:
+        """Steps so far."""
+        return self._limit - self._remaining
 
     def spend(self, steps: int) -> None:
         """Count these steps.
@@ -35,9 +44,7 @@ class StepLimit:
         """
         self._remaining -= steps
         if self._remaining < 0:
-            raise StepLimitExceeded(
-                f"the recurrence rules need more than {self._limit} times to be looked at"
-            )
+            raise StepLimitExceeded(f"its events need more than {self._limit} times to be looked at")
 
 
 def _unlimited(steps: int) -> None:
@@ -67,7 +74,7 @@ def expand(
         if not rule.positions:
             # Of a long period only the requested part, unless BYSETPOS counts in all of it.
             days = [_clip(part, first.toordinal(), last.toordinal()) for part in days]
-        spend(sum(map(len, days)) * len(rule.times))
+        spend(max(1, sum(map(len, days)) * len(rule.times)) + len(rule.positions))
         matching = (day for part in days for day in map(date.fromordinal, part) if rule.matches(day))
         candidates = [datetime.combine(day, at) for day in matching for at in rule.times]
         yield from (
@@ -101,15 +108,54 @@ def _periods(rule: Rule, start: date, first: date, last: date) -> Iterator[tuple
         month += step
 
 
+def most_steps(rule: Rule, days: int) -> int:
+    """Return the most steps that `expand` may spend on a span of this many days, wherever it lies."""
+    if days < 0:
+        return 0
+    if rule.frequency == "HOURLY":
+        return ((days + 1) * 24 // rule.interval + 2) * (len(rule.times) + len(rule.positions))
+    shortest = {"DAILY": 1, "WEEKLY": 7, "MONTHLY": 28, "YEARLY": 365}[rule.frequency]
+    periods = days // (shortest * rule.interval) + 2
+    of_month = len(rule.month_days) or 31
+    longest = {
+        "DAILY": 1,
+        "WEEKLY": len(rule.week_days) or 7,
+        "MONTHLY": of_month,
+        "YEARLY": of_month * len(rule.months) or 366,
+    }[rule.frequency]
+    examined = periods * longest
+    if not rule.positions:
+        examined = min(examined, days + 1)
+    # A period without a candidate is one step: the first and last of short ones, and months without the day.
+    empty = periods if rule.frequency in {"MONTHLY", "YEARLY"} else 2
+    return examined * len(rule.times) + empty + periods * len(rule.positions)
+
+
 def _days(rule: Rule, begins: int, ends: int) -> Iterator[range]:
-    """Yield the days of a period, without the months that BYMONTH leaves out of a year."""
-    if rule.frequency != "YEARLY" or not rule.months:
+    """Yield the days of a period, without those that BYDAY leaves out of a week, BYMONTH out of a year, and
+    BYMONTHDAY out of a month.
+    """
+    if rule.frequency == "WEEKLY" and rule.week_days:
+        for day in sorted(begins + (weekday - rule.week_start) % 7 for _, weekday in rule.week_days):
+            yield range(day, day + 1)
+    elif rule.frequency == "MONTHLY":
+        yield from _days_of_month(rule, begins, ends + 1 - begins)
+    elif rule.frequency == "YEARLY" and rule.months:
+        year = date.fromordinal(begins).year
+        for month in rule.months:
+            first = date(year, month, 1).toordinal()
+            yield from _days_of_month(rule, first, calendar.monthrange(year, month)[1])
+    else:
         yield range(begins, ends + 1)
+
+
+def _days_of_month(rule: Rule, first: int, length: int) -> Iterator[range]:
+    if not rule.month_days:
+        yield range(first, first + length)
         return
-    year = date.fromordinal(begins).year
-    for month in rule.months:
-        first = date(year, month, 1).toordinal()
-        yield range(first, first + calendar.monthrange(year, month)[1])
+    for number in sorted({day if day > 0 else length + 1 + day for day in rule.month_days}):
+        if 1 <= number <= length:
+            yield range(first + number - 1, first + number)
 
 
 def _clip(days: range, first: int, last: int) -> range:
@@ -123,7 +169,7 @@ def _hourly(
     hour += max(0, (first.toordinal() * 24 + first.hour - hour) // rule.interval) * rule.interval
     final = min(last.toordinal() * 24 + last.hour, LAST_DAY * 24)
     while hour <= final:
-        spend(len(rule.times))
+        spend(len(rule.times) + len(rule.positions))
         day = date.fromordinal(hour // 24)
         if rule.matches(day):
             if not rule.hours or hour % 24 in rule.hours:

@@ -86,26 +86,40 @@ class Rule:
             length = calendar.monthrange(day.year, day.month)[1]
             if day.day not in self.month_days and day.day - length - 1 not in self.month_days:
                 return False
-        if self.week_days and not any(
-            self._is_weekday(day, ordinal, weekday) for ordinal, weekday in self.week_days
-        ):
+        if self.week_days and not self._is_weekday(day):
             return False
         if self.year_days:
             of_year = day.timetuple().tm_yday
-            if not {of_year, of_year - 366 - calendar.isleap(day.year)} & set(self.year_days):
+            if self._year_day_set.isdisjoint((of_year, of_year - 366 - calendar.isleap(day.year))):
                 return False
-        return not self.weeks or bool(self._week_numbers(day) & set(self.weeks))
+        return not self.weeks or bool(self._week_numbers(day) & self._week_set)
 
-    def _is_weekday(self, day: date, ordinal: int, weekday: int) -> bool:
-        if day.weekday() != weekday:
-            return False
-        if ordinal == 0:
+    # Sets, since a rule may name hundreds of days and is asked about each of hundreds of thousands.
+
+    @cached_property
+    def _week_day_set(self) -> frozenset[tuple[int, int]]:
+        return frozenset(self.week_days)
+
+    @cached_property
+    def _year_day_set(self) -> frozenset[int]:
+        return frozenset(self.year_days)
+
+    @cached_property
+    def _week_set(self) -> frozenset[int]:
+        return frozenset(self.weeks)
+
+    def _is_weekday(self, day: date) -> bool:
+        weekday, named = day.weekday(), self._week_day_set
+        if (0, weekday) in named:
             return True
         if self.frequency == "MONTHLY" or self.months:
             position, length = day.day, calendar.monthrange(day.year, day.month)[1]
         else:
             position, length = day.timetuple().tm_yday, 365 + calendar.isleap(day.year)
-        return ordinal in {(position - 1) // 7 + 1, -((length - position) // 7) - 1}
+        return ((position - 1) // 7 + 1, weekday) in named or (
+            -((length - position) // 7) - 1,
+            weekday,
+        ) in named
 
     def _week_numbers(self, day: date) -> set[int]:
         """Return the number of a day's week from either end of the year that has the week's fourth day."""

@@ -2,7 +2,7 @@
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from motorpool.codecs.calendars.events import DateOrTime, Event
@@ -29,19 +29,26 @@ def merge(windows: Iterable[Window]) -> list[Window]:
 
 
 class ZonedCalendar:
-    """All events of a calendar in one time zone; windows that do not recur are computed once."""
+    """All events of a calendar in one time zone; windows that do not recur are computed once.
 
-    def __init__(self, events: Sequence[Event], zone: tzinfo) -> None:
-        series = list(_group_by_uid(events, zone))
+    `spend` counts steps, of which there are never more than codecs/calendars/cost.py says.
+    """
+
+    def __init__(self, events: Sequence[Event], zone: tzinfo, spend: Callable[[int], None]) -> None:
+        series = []
+        for main, changes in group_by_uid(events):
+            spend(building_steps(main, changes))
+            series.append(RecurrenceSet(main, changes, zone))
         self._series = [each for each in series if each.recurs]
         self._single = [window for each in series for window in each.fixed]
         self._fixed = merge(self._single)
 
-    def windows(self, start: datetime, end: datetime) -> list[Window]:
+    def windows(self, start: datetime, end: datetime, spend: Callable[[int], None]) -> list[Window]:
         """Return the windows that overlap [start, end), merged."""
         first = bisect.bisect_right(self._fixed, start, key=lambda window: window[1])
         last = bisect.bisect_left(self._fixed, end, key=lambda window: window[0])
-        recurring = (window for series in self._series for window in series.windows(start, end))
+        spend(max(0, last - first))
+        recurring = (window for series in self._series for window in series.windows(start, end, spend))
         return merge((*self._fixed[first:last], *recurring))
 
     @property
@@ -49,17 +56,24 @@ class ZonedCalendar:
         """Whether there may be instances beyond any instant."""
         return bool(self._series)
 
-    def ending(self, start: datetime, end: datetime) -> list[Window]:
+    def ending(self, start: datetime, end: datetime, spend: Callable[[int], None]) -> list[Window]:
         """Return the instances of events that end within (start, end], as they are, in no order."""
+        spend(len(self._single))
         found = {window for window in self._single if window[0] < window[1] and start < window[1] <= end}
         for series in self._series:
             found.update(
-                (begin, finish) for begin, finish in series.windows(start, end) if begin < finish <= end
+                (begin, finish)
+                for begin, finish in series.windows(start, end, spend)
+                if begin < finish <= end
             )
         return list(found)
 
 
-def _group_by_uid(events: Sequence[Event], zone: tzinfo) -> Iterator["RecurrenceSet"]:
+def group_by_uid(events: Iterable[Event]) -> Iterator[tuple[Event | None, list[Event]]]:
+    """Yield the events that count, each with those that replace instances of it.
+
+    None stands for the event of which there are only replaced instances.
+    """
     by_uid: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         by_uid[event.uid].append(event)
@@ -70,9 +84,14 @@ def _group_by_uid(events: Sequence[Event], zone: tzinfo) -> Iterator["Recurrence
         # Of several revisions of an event the latest counts; of equal SEQUENCE all do.
         for main in mains:
             if main.sequence == latest:
-                yield RecurrenceSet(main, changes, zone)
+                yield main, changes
         if not mains:
-            yield RecurrenceSet(None, changes, zone)
+            yield None, changes
+
+
+def building_steps(main: Event | None, changes: Sequence[Event]) -> int:
+    """Return the steps of making a `RecurrenceSet`."""
+    return 1 + len(changes) + (len(main.dates) + len(main.excluded_dates) if main else 0)
 
 
 class RecurrenceSet:
@@ -81,13 +100,14 @@ class RecurrenceSet:
     def __init__(self, main: Event | None, changes: Sequence[Event], zone: tzinfo) -> None:
         self._main = main
         self._zone = _event_zone(main, zone) if main else zone
-        self._excluded = frozenset(self._key(each) for each in main.excluded_dates) if main else frozenset()
+        excluded = frozenset(self._key(each) for each in main.excluded_dates) if main else frozenset()
         latest: dict[DateOrTime, Event] = {}
         for change in sorted(changes, key=lambda event: event.sequence):
             assert change.recurrence_id is not None
             latest[self._key(change.recurrence_id)] = change
-        self._replaced = frozenset(latest)
-        standing = (change for key, change in latest.items() if key not in self._excluded)
+        self._hidden = excluded | latest.keys()
+        """Instants and dates of instances that are not there, or elsewhere."""
+        standing = (change for key, change in latest.items() if key not in excluded)
         self._later: list[tuple[datetime, timedelta, Event]] = []
         self.recurs = main is not None and bool(main.rules or main.dates or main.exclusion_rules)
         self.fixed = [_own_window(change, zone) for change in standing if not change.cancelled]
@@ -108,45 +128,53 @@ class RecurrenceSet:
             shift = local_time(change.start, self._zone) - old
             self._later.append((_utc(old, self._zone), shift, change))
         self._later.sort(key=lambda each: each[0])
+        self._later_since = [since for since, _, _ in self._later]
+        self._starts = sorted(self._dates)
         lengths = [main.length, *self._dates.values(), *(change.length for _, _, change in self._later)]
         shifts = [timedelta(0), *(shift for _, shift, _ in self._later)]
         # How far outside a span instances may lie whose windows overlap it; a day more for clock changes.
         self._before = max(lengths) + max(shifts) + DAY
         self._behind = DAY - min(shifts)
 
-    def windows(self, start: datetime, end: datetime) -> Iterator[Window]:
+    def windows(self, start: datetime, end: datetime, spend: Callable[[int], None]) -> Iterator[Window]:
         """Yield the windows of the recurrence that overlap [start, end), in no order."""
         assert self._main is not None
         first, last = (local_time(each, self._zone) for each in (start, end))
-        instances = self._instances(_shifted(first, -self._before), _shifted(last, self._behind))
+        instances = self._instances(_shifted(first, -self._before), _shifted(last, self._behind), spend)
         for begin, finish in self._windows_at(self._main, instances):
             if begin < end and start < finish:
                 yield begin, finish
 
     def _windows_at(self, main: Event, instances: Iterable[datetime]) -> Iterator[Window]:
+        hidden = self._hidden
         for instance in instances:
             instant = _utc(instance, self._zone)
-            keys = {instant, instance.date()}
-            if keys & self._excluded or keys & self._replaced:
+            if hidden and (instant in hidden or instance.date() in hidden):
                 continue
             shift, event = timedelta(0), main
-            for since, moved, change in self._later:
-                if since < instant:
-                    shift, event = moved, change
+            if self._later:
+                latest = bisect.bisect_left(self._later_since, instant)
+                if latest:
+                    _, shift, event = self._later[latest - 1]
             if not event.cancelled:
                 length = event.length if event is not main else self._dates.get(instance, main.length)
-                yield _window(_shifted(instance, shift), length, self._zone)
+                start = _shifted(instance, shift) if shift else instance
+                begin = _utc(start, self._zone) if shift else instant
+                yield begin, _utc(_shifted(start, length), self._zone)
 
-    def _instances(self, first: datetime, last: datetime) -> set[datetime]:
+    def _instances(self, first: datetime, last: datetime, spend: Callable[[int], None]) -> set[datetime]:
         """Return the local starts of the instances between two local times, before replacement."""
-        found = {each for each in self._dates if first <= each <= last}
+        found = set(
+            self._starts[bisect.bisect_left(self._starts, first) : bisect.bisect_right(self._starts, last)]
+        )
+        spend(1 + len(found))
         ends = [until for _, until in self._rules]
         if first <= self._start <= last and (not ends or max(ends) >= self._start):
             found.add(self._start)
         for rule, until in self._rules:
-            found.update(expand(rule, self._start, first, min(last, until)))
+            found.update(expand(rule, self._start, first, min(last, until), spend=spend))
         for rule, until in self._exclusion_rules:
-            found.difference_update(expand(rule, self._start, first, min(last, until)))
+            found.difference_update(expand(rule, self._start, first, min(last, until), spend=spend))
         return found
 
     def _last(self, until: DateOrTime | None) -> datetime:

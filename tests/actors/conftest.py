@@ -25,6 +25,7 @@ from motorpool.actors.messages.uplink import DEVICE, Connected
 from motorpool.actors.video.decoders import DECODERS, EncodeJpeg, ProbeFormat
 from motorpool.actors.video.media_requests import MEDIA_REQUESTS
 from motorpool.actors.video.sound import SOUND, TranscodeAudio
+from motorpool.codecs.calendars.recurrence import StepLimit
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.media.audio_transcoding import AudioTranscoder
 from motorpool.codecs.media.h264 import H264
@@ -106,6 +107,26 @@ class Time(trio.abc.Clock):
             threads = trio.to_thread.current_default_thread_limiter()
             if not threads.borrowed_tokens and not any(database.pool.acquired for database in self.databases):
                 return
+
+
+class CalendarSteps:
+    """How many steps calendars have taken, in all threads."""
+
+    def __init__(self):
+        self.spent = 0
+
+
+@pytest.fixture
+def calendar_steps(monkeypatch):
+    """Counts the steps of calendars: `calendar_steps.spent`."""
+    counted, spend = CalendarSteps(), StepLimit.spend
+
+    def count(limit, steps):
+        counted.spent += steps
+        spend(limit, steps)
+
+    monkeypatch.setattr(StepLimit, "spend", count)
+    return counted
 
 
 @pytest.fixture

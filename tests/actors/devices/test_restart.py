@@ -91,7 +91,7 @@ async def test_events_after_a_restart_are_those_of_an_unbroken_run(database, mak
     oil = await plain_tables.MAINTENANCE.insert(database, oil)
     await links.add(database, links.DEVICE_MAINTENANCE, row.id, oil.id)
     rule_cache = RuleCache(database)
-    await rule_cache.require((row,), MORNING)
+    await rule_cache.require((row,))
     rules = rule_cache.rules_of(row)
     day = list(recorded_day(seed))
 

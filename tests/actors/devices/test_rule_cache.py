@@ -23,6 +23,7 @@ from motorpool.actors.messages.changes import (
     ServerChanged,
 )
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
+from motorpool.actors.rules.device_rules import WindowsMissing
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.runtime import ChildSpec
 from motorpool.storage import plain_tables
@@ -63,7 +64,7 @@ def chain(database):
 
 async def rule_cache_of(database, configuration=DEFAULTS, protocol_attributes=None):
     rule_cache = RuleCache(database, configuration, protocol_attributes)
-    await rule_cache.require((), NOW)
+    await rule_cache.require(())
     return rule_cache
 
 
@@ -82,7 +83,7 @@ async def test_attributes_are_looked_up_from_the_device_to_the_configuration(dat
     # A group without a limit leaves it to those above, as far as the third level.
     for removed, left in ((group, 30), (parent, 20), (above, 7)):
         await groups.TABLE.update(database, msgspec.structs.replace(removed, attributes={}))
-        await rule_cache.apply([GroupChanged(removed.id, "updated", ("attributes.speedLimit",))], NOW)
+        await rule_cache.apply([GroupChanged(removed.id, "updated", ("attributes.speedLimit",))])
         assert rule_cache.rules_of(inside).settings.speed_limit == left
     assert top.id
 
@@ -105,7 +106,7 @@ async def test_attributes_of_protocols_are_those_of_groups_the_server_and_the_co
     found = rule_cache.rules_of(inside).protocol_attributes
     assert found == above_all | {"suntech.hbm": "parent", "h02.ack": "parent"}
     await groups.TABLE.update(database, msgspec.structs.replace(parent, attributes={"h02.ack": False}))
-    await rule_cache.apply([GroupChanged(parent.id, "updated", ("attributes.h02.ack",))], NOW)
+    await rule_cache.apply([GroupChanged(parent.id, "updated", ("attributes.h02.ack",))])
     found = rule_cache.rules_of(inside).protocol_attributes
     assert found == above_all | {"suntech.hbm": "above", "h02.ack": False}
 
@@ -155,6 +156,13 @@ async def test_what_is_linked_to_the_device_and_its_groups(database, make_device
     assert rules.linked_devices == (mate.id,)
 
 
+async def covers(rule_cache, calendar):
+    with pytest.raises(WindowsMissing) as missing:
+        calendar.covers(NOW, NOW)
+    await rule_cache.prepare(missing.value)
+    return calendar.covers(NOW, NOW)
+
+
 async def test_calendars_of_devices_and_geofences_with_their_zones(database, make_device):
     data = base64.b64encode(ALWAYS.encode()).decode()
     first, second = [
@@ -170,19 +178,20 @@ async def test_calendars_of_devices_and_geofences_with_their_zones(database, mak
     await links.add(database, links.DEVICE_GEOFENCE, row.id, fence.id)
     rule_cache = await rule_cache_of(database)
     assert rule_cache.rules_of(row).calendar is None
-    await rule_cache.require((row, odd), NOW)
+    await rule_cache.require((row, odd))
     rules = rule_cache.rules_of(row)
     assert str(rules.calendar.zone) == "Asia/Tokyo"
-    assert rules.calendar.covers(NOW, NOW)
+    assert await covers(rule_cache, rules.calendar)
     assert list(rules.calendars) == [second.id]
-    assert rule_cache.rules_of(odd).calendar is None
+    # What was stored before such text was refused restricts nothing.
+    assert await covers(rule_cache, rule_cache.rules_of(odd).calendar)
     settings = await server.fetch(database)
     await server.save(database, msgspec.structs.replace(settings, attributes={"timezone": "Europe/Paris"}))
-    await rule_cache.apply([ServerChanged(("attributes.timezone",))], NOW)
+    await rule_cache.apply([ServerChanged(("attributes.timezone",))])
     rules = rule_cache.rules_of(row)
     assert (str(rules.calendar.zone), str(rules.calendars[second.id].zone)) == ("Asia/Tokyo", "Europe/Paris")
     await plain_tables.CALENDARS.delete(database, first.id)
-    await rule_cache.apply([CalendarChanged(first.id, "deleted")], NOW)
+    await rule_cache.apply([CalendarChanged(first.id, "deleted")])
     assert rule_cache.rules_of(row).calendar is None
 
 
@@ -279,11 +288,11 @@ async def test_a_catalog_that_follows_changes_is_as_one_that_is_loaded_afresh(da
         facts = [await step(source.choice(list(properties))) for step in steps]
         generation = rule_cache.generation
         concerned = [fact for fact in facts if concerns_rules(fact)]
-        await rule_cache.apply(facts, NOW)
+        await rule_cache.apply(facts)
         assert not concerned or rule_cache.generation != generation
         fresh = await rule_cache_of(database)
         assert [summary(rule_cache, row) for row in rows] == [summary(fresh, row) for row in rows]
-    await rule_cache.apply([EverythingChanged()], NOW)
+    await rule_cache.apply([EverythingChanged()])
     assert [summary(rule_cache, row) for row in rows] == [summary(fresh, row) for row in rows]
 
 

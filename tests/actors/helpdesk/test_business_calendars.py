@@ -68,6 +68,29 @@ async def test_an_edited_calendar_counts_at_once_and_an_unchanged_one_is_kept(da
     assert await opens(database, calendars, stored) == NOW + 10 * HOUR
 
 
+async def test_all_that_tickets_may_ask_for_is_computed_in_a_thread(database, store, calendar_steps):
+    calendars, stored = BusinessCalendars(), await store(FLOATING.replace("2026", "2020"))
+    priority = TicketPriority(id=1, company_id=1, calendar_id=stored.id)
+    old = NOW - timedelta(days=2000)
+    found = await calendars.of_priority(database, priority, COMPANY, NOW, since=old)
+    calendar_steps.spent = 0
+    assert found.due(old, HOUR, now=NOW) == old + 10 * HOUR
+    assert found.due(NOW, 1_000_000 * HOUR) is None
+    assert found.window_at(NOW) == (None, NOW + 9 * HOUR)
+    assert calendar_steps.spent == 0
+    # It is there for tickets that are newer, and for three months; then computed anew.
+    assert await calendars.of_priority(database, priority, COMPANY, NOW, since=NOW) is found
+    later = NOW + timedelta(days=91)
+    assert await calendars.of_priority(database, priority, COMPANY, later) is found
+    assert calendar_steps.spent == 0
+    later = NOW + timedelta(days=93)
+    again = await calendars.of_priority(database, priority, COMPANY, later)
+    calendar_steps.spent = 0
+    assert again is not found
+    assert again.due(later, 1_000_000 * HOUR) is None
+    assert calendar_steps.spent == 0
+
+
 async def test_holidays_come_from_a_calendar_of_their_own(database, store):
     calendars, stored = BusinessCalendars(), await store(FLOATING)
     holidays = await store("DTSTART;VALUE=DATE:20261012")

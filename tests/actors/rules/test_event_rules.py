@@ -2,16 +2,15 @@
 
 import math
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
+from tests.actors.rules.local_calendars import local_calendar
 
-from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
+from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.event_rules import FoldState, events_of, late_events_of
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence
 from motorpool.actors.rules.rule_settings import RuleSettings
-from motorpool.codecs.calendars.calendar import read_calendar
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event, Geofence, Maintenance, Position
 
@@ -65,7 +64,7 @@ def calendar(*, opens, closes):
             "",
         ]
     )
-    return LocalCalendar(read_calendar(text), ZoneInfo("UTC"))
+    return local_calendar(text, NOON)
 
 
 def test_everything_at_once_in_its_order():

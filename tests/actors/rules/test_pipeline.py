@@ -6,15 +6,15 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.actors.rules.local_calendars import local_calendar
 
 from motorpool.actors.rules.computed import CompiledAttribute
-from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
+from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.event_rules import FoldState
 from motorpool.actors.rules.expressions import compile_expression
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence
 from motorpool.actors.rules.rule_settings import RuleSettings
-from motorpool.codecs.calendars.calendar import read_calendar
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import ComputedAttribute, Device, Event, Geofence, Position
 
@@ -186,7 +186,7 @@ END:VCALENDAR
 )
 @pytest.mark.parametrize("settings", [RuleSettings(), RuleSettings(filter_enable=False)])
 def test_the_calendar_of_the_device_drops_fixes_outside_its_events(moment, is_kept, settings):
-    calendar = LocalCalendar(read_calendar(CALENDAR), UTC)
+    calendar = local_calendar(CALENDAR, NOON)
     assert (folded(fix(moment), calendar=calendar, settings=settings).position is not None) is is_kept
 
 

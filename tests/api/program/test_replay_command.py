@@ -5,6 +5,7 @@ import msgspec
 import pytest
 
 from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
+from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.event_rules import FoldState
@@ -85,16 +86,19 @@ async def test_stored_positions_make_the_events_that_are_stored(served, seed):
     assert {"deviceMoving", "deviceStopped", "deviceOverspeed", "geofenceExit", "alarm"} <= {
         each.type for each in stored
     }
+    prepare = RuleCache(database).prepare
     for first, last in ((0, 99), (30, 40), (47.5, 60), (71, 71.5), (200, 300)):
-        differences = await replay_span(database, device, RULES, START + first * HOUR, START + last * HOUR)
+        differences = await replay_span(
+            database, device, RULES, START + first * HOUR, START + last * HOUR, prepare
+        )
         assert (differences.added, differences.missing) == ([], [])
     assert differences.positions == 0
     slower = msgspec.structs.replace(RULES, settings=RuleSettings(speed_limit=30.0))
-    differences = await replay_span(database, device, slower, START, START + 99 * HOUR)
+    differences = await replay_span(database, device, slower, START, START + 99 * HOUR, prepare)
     assert {each.type for each in differences.added} == {"deviceOverspeed"}
     assert {each.type for each in differences.missing} <= {"deviceOverspeed"}
     without = msgspec.structs.replace(RULES, settings=RuleSettings())
-    differences = await replay_span(database, device, without, START, START + 99 * HOUR)
+    differences = await replay_span(database, device, without, START, START + 99 * HOUR, prepare)
     assert differences.added == []
     assert {each.type for each in differences.missing} == {"deviceOverspeed"}
     assert next(differences.lines()).startswith("- 2026-04-2")

@@ -1,4 +1,12 @@
 import base64
+import threading
+from collections import Counter
+from functools import partial
+from time import sleep
+
+import trio
+
+from motorpool.actors.work.stored_calendars import read_stored
 
 TEXT = (
     b"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//Traccar//NONSGML Traccar//EN\nBEGIN:VEVENT\nUID:0\n"
@@ -159,3 +167,74 @@ async def test_windows_of_bad_text_long_spans_and_too_many_are_refused(served):
         refused = await windows(served.admin, text, asked, **attributes)
         assert (refused.status, refused.text[: len(why)]) == (400, why)
     assert (await served.admin.post(f"/calendars/windows?{JUNE}", json={"name": "x"})).status == 400
+
+
+LONG = b"DTSTART:20200101T000000Z\nDURATION:P3600D\nRRULE:FREQ=DAILY\nEND:VEVENT\n"
+
+
+def overlapping(number):
+    events = b"".join(b"BEGIN:VEVENT\nUID:%d\n%s" % (each, LONG) for each in range(number))
+    return b"BEGIN:VCALENDAR\n" + events + b"END:VCALENDAR"
+
+
+async def test_events_that_overlap_too_much_are_refused_with_the_reason(served):
+    # Each question about a month looked at ten years of instances: the next edge took three minutes.
+    why = (
+        "data: too many events recur, or overlap for long: 2355700 times would have to be looked at,"
+        " and at most 500000 may be"
+    )
+    number = await calendar(served.admin)
+    body = {"name": "x", "data": encoded(overlapping(100))}
+    for refused in (
+        await served.admin.post("/calendars", json=body),
+        await served.admin.put(f"/calendars/{number}", json=body),
+        await windows(served.admin, overlapping(100)),
+    ):
+        assert (refused.status, refused.text) == (400, why)
+    kept = await served.admin.post("/calendars", json={"name": "x", "data": encoded(overlapping(2))})
+    assert kept.status == 200
+
+
+async def test_calendars_of_a_user_are_read_one_at_a_time_and_those_of_others_beside_them(
+    served, monkeypatch
+):
+    running, most = Counter(), Counter()
+
+    def watched(written):
+        user = "ann" if b"UID:ann" in base64.b64decode(written) else "bob"
+        running[user] += 1
+        most[user] = max(most[user], running[user])
+        sleep(0.05)
+        running[user] -= 1
+        return read_stored(written)
+
+    monkeypatch.setattr("motorpool.api.resources.calendars.read_stored", watched)
+    clients = {name: await served.user(name, deviceLimit=-1) for name in ("ann", "bob")}
+
+    async def make(name):
+        text = TEXT.replace(b"UID:0", b"UID:" + name.encode())
+        made = await clients[name].post("/calendars", json={"name": "x", "data": encoded(text)})
+        assert made.status == 200
+
+    async with trio.open_nursery() as nursery:
+        for name in ["ann"] * 4 + ["bob"] * 2:
+            nursery.start_soon(make, name)
+    assert most == {"ann": 1, "bob": 1}
+
+
+async def test_who_waits_too_long_for_the_calendars_of_others_is_told_to_try_again(served, monkeypatch):
+    monkeypatch.setattr("motorpool.api.resources.calendars.WAIT_SECONDS", 0.05)
+    may_end = threading.Event()
+
+    def waiting(written):
+        may_end.wait(60)
+        return read_stored(written)
+
+    monkeypatch.setattr("motorpool.api.resources.calendars.read_stored", waiting)
+    async with trio.open_nursery() as nursery:
+        body = {"name": "x", "data": encoded()}
+        nursery.start_soon(partial(served.admin.post, "/calendars", json=body))
+        await trio.sleep(0.2)
+        refused = await served.admin.post("/calendars", json=body)
+        may_end.set()
+    assert (refused.status, refused.text) == (503, "other calendars are being read; try again")
