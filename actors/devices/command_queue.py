@@ -10,7 +10,7 @@ from typing import Any
 from motorpool.actors.devices.device_session import DeviceSession
 from motorpool.actors.messages.changes import LOCAL_CHANGES, QueueFilled
 from motorpool.actors.messages.tickets import TICKET_COMMANDS, TicketCommandsChanged
-from motorpool.actors.messages.uplink import SendCommand
+from motorpool.actors.messages.uplink import DeliverQueued, SendCommand
 from motorpool.actors.words.record_json import format_time
 from motorpool.storage.accounts import audit
 from motorpool.storage.cluster import homes
@@ -23,6 +23,8 @@ from motorpool.storage.records import AuditAction, QueuedCommand
 from motorpool.storage.schedules import runs
 from motorpool.storage.schedules.runs import Outcome
 
+HOME_SECONDS = 0.5
+"""Delay before commands are claimed again for a device that is stored as connected to another server."""
 FORBIDDEN = "whoever sent it may no longer send commands to the device"
 
 
@@ -80,7 +82,10 @@ class CommandQueue:
         return bool(await homes.connected_elsewhere(self._database, self._node, (self._session.device_id,)))
 
     async def claim(self) -> ClaimedCommand | None:
-        """Remove the next command from the queue; None if it is empty or the database fails."""
+        """Remove the next command from the queue; None if it is empty or the database fails.
+
+        Also None while the device is stored as another server's: it has gone there, or has just come here.
+        """
         last = 0
         while self.waiting:
             try:
@@ -90,6 +95,10 @@ class CommandQueue:
                     return None
                 now = self._context.clock.now()
                 claimed = await commands.claim(self._database, following, now, self._node)
+                if claimed is None and await self.is_served_elsewhere():
+                    if self._session.connection is not None:
+                        self._context.after(HOME_SECONDS, DeliverQueued())
+                    return None
             except StorageError as error:
                 self._context.log.warning("cannot read the queued commands: %s", error)
                 return None

@@ -57,7 +57,10 @@ _CLAIM = f"""
         left join scheduled_command_runs r on r.id = q.run_id
         left join scheduled_commands s on s.id = r.scheduled_command_id
         left join users u on u.id = coalesce(q.user_id, r.requested_by, s.owner_id)
-        where q.id = $1 and not {nodes.is_dead("$3")}
+        where q.id = $1 and not {nodes.is_dead("$3")} and not exists (
+            select from homes
+            where homes.device_id = q.device_id and homes.node <> $3 and {nodes.is_live("homes.node")}
+        )
     ),
     claimed as (
         update scheduled_command_runs r set
@@ -219,7 +222,7 @@ async def claim(q: Queries, queued_id: int, now: datetime, node: int = 0) -> Cla
     """Remove a command from the queue so that it can be sent; None if it is gone or has expired.
 
     The removal must be committed before the command is sent, by the server `node`. One that has been declared
-    dead gets none: its devices have gone on to others.
+    dead gets none, nor does one that was frozen and whose device has gone on to another that lives.
     """
     row = await q.fetch_row(_CLAIM, queued_id, now, node)
     if row is None:

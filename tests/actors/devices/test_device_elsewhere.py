@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from motorpool.actors.cluster.cluster_statuses import ClusterStatuses
 from motorpool.actors.devices.position_writer import assign_id
+from motorpool.actors.messages.downlink import Transmit
 from motorpool.actors.messages.uplink import (
     ConnectedElsewhere,
     Disconnected,
@@ -12,8 +13,10 @@ from motorpool.actors.messages.uplink import (
     StoredElsewhere,
 )
 from motorpool.codecs.reports import PositionReport
-from motorpool.storage.devices import position_rows, positions
-from motorpool.storage.records import Position
+from motorpool.storage.cluster import homes
+from motorpool.storage.database import nodes
+from motorpool.storage.devices import commands, position_rows, positions
+from motorpool.storage.records import Position, QueuedCommand
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -111,3 +114,21 @@ async def test_a_device_that_is_connected_here_is_not_disturbed(database, make_d
         await time.settle()
         assert running.statuses == ["online"]
         assert 100 < running.positions[-1].attributes["distance"] < 120
+
+
+async def test_queued_commands_wait_until_the_device_is_stored_as_this_servers(
+    database, make_known_device, device_harness, time
+):
+    async with database.session() as session:
+        other, this = [await nodes.join(session, "north", "a server of tests", "0") for _ in range(2)]
+    row = await make_known_device()
+    await commands.enqueue(database, QueuedCommand(device_id=row.id, type="positionSingle"))
+    await homes.claim(database, other, [row.id])
+    async with device_harness(node=this) as running:
+        _, probe = await running.connect(row)
+        await time.passes(3, step=0.5)
+        assert Transmit not in map(type, probe.messages)
+        await homes.claim(database, this, [row.id])
+        await time.passes(1, step=0.5)
+        assert [type(message) for message in probe.messages].count(Transmit) == 1
+        assert await running.queued(row) == []

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from motorpool.storage.accounts import links, users
+from motorpool.storage.cluster import homes
 from motorpool.storage.database import nodes
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.devices import commands, devices
@@ -49,6 +50,19 @@ async def test_a_server_that_was_declared_dead_takes_no_command(database, device
     # It was frozen, and wakes with a connection that the device has given up.
     assert await commands.claim(database, put.id, NOW, dead) is None
     assert await commands.claim(database, put.id, NOW, living) == ClaimedCommand(put)
+
+
+async def test_the_server_that_a_device_has_left_takes_no_command(database, device):
+    put = await commands.enqueue(database, QueuedCommand(device_id=device.id, type="custom"))
+    async with database.session() as session:
+        former, latter = [await nodes.join(session, "north", "a server of tests", "0") for _ in range(2)]
+    await homes.claim(database, former, [device.id])
+    await homes.claim(database, latter, [device.id])
+    # It was frozen for less than the time after which it is declared dead.
+    assert await commands.claim(database, put.id, NOW, former) is None
+    assert await commands.queued_for(database, device.id) == [put]
+    await nodes.leave(database, latter)
+    assert await commands.claim(database, put.id, NOW, former) == ClaimedCommand(put)
 
 
 async def test_one_that_has_waited_too_long_leaves_and_is_not_sent(database, device):
