@@ -668,7 +668,7 @@ class TestServer:
         self._kept.drop(url)
         self.run(
             "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity"
-            f" where datname = '{_name_in(url)}' and application_name = 'motorpool'"
+            f" where datname = '{_name_in(url)}' and application_name like 'motorpool%'"
         )
 
     def run(self, sql: str, database: str = "postgres") -> str:

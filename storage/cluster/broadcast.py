@@ -4,6 +4,7 @@ A text reaches the servers that listen when it is sent. Who loses the connection
 meanwhile.
 """
 
+import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
@@ -15,10 +16,24 @@ from motorpool.storage.database.database import Database
 from motorpool.storage.database.driver import Foreign
 from motorpool.storage.errors import StorageUnavailable
 
+_log = logging.getLogger(__name__)
+
 MAX_BYTES: Final = 7_900
 """Longest text, in bytes of UTF-8; PostgreSQL takes less than 8,000."""
 MAX_UNREAD = 10_000
 """Texts that wait to be received; beyond it the channel is lost."""
+LISTENER = "motorpool listener"
+"""Name of the sessions that listen."""
+SILENT_SECONDS = 60.0
+"""A session that listens and has had no statement for this time is ended."""
+_NAME = f"set application_name = '{LISTENER}'"
+# PostgreSQL keeps what was sent until every session has received it: one of a process that is frozen fills
+# its queue, and when that is full no commit that sends anything succeeds. Others have been checked.
+_END_SILENT = f"""
+    select pg_terminate_backend(pid), pg_notification_queue_usage() from pg_stat_activity
+    where datname = current_database() and usename = current_user and application_name = '{LISTENER}'
+        and state_change < clock_timestamp() - make_interval(secs => $1) and pid <> pg_backend_pid()
+"""  # noqa: S608 - constants
 _SEND = "select pg_notify($1, each) from unnest($2::text[]) as texts (each)"
 
 
@@ -48,10 +63,19 @@ class BroadcastChannel:
     async def check(self, seconds: float) -> None:
         """Ask for a sign of life, due within `seconds`: the loss of a connection may go unreported.
 
-        Raises StorageUnavailable.
+        Sessions that have given none for a minute are ended. Raises StorageUnavailable.
         """
         async with self._lock:
-            await self._connection.call(seconds, self._connection.driver.execute, "select")
+            ended = await self._connection.call(
+                seconds, self._connection.driver.fetch, _END_SILENT, SILENT_SECONDS
+            )
+        if ended:
+            _log.warning(
+                "a server is frozen: %d of its sessions that listen are ended;"
+                " %.3g %% of the queue of PostgreSQL was in use",
+                len(ended),
+                100 * ended[0][1],
+            )
 
     async def receive(self) -> str:
         """Wait for the next text of another.
@@ -101,5 +125,6 @@ async def open_broadcast(database: Database, name: str) -> AsyncIterator[Broadca
     async with database.connection() as connection:
         seconds = database.statement_seconds
         connection.driver.add_termination_listener(lambda _: into.close())
+        await connection.call(seconds, connection.driver.execute, _NAME)
         await connection.call(seconds, connection.driver.add_listener, name, listen)
         yield BroadcastChannel(connection, name, seconds, received)

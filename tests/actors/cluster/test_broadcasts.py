@@ -9,6 +9,7 @@ import trio
 from motorpool.actors.cluster import broadcasts
 from motorpool.actors.cluster.broadcasts import serve_broadcast
 from motorpool.runtime import ActorStopped
+from motorpool.storage.cluster import broadcast
 from motorpool.storage.cluster.broadcast import open_broadcast
 from motorpool.storage.database.database import open_database
 from motorpool.storage.errors import StorageUnavailable
@@ -125,3 +126,18 @@ async def test_a_connection_that_a_firewall_drops_without_a_word_is_found_out(
         await until_received("after")
     assert len(opened) > 1
     nursery.cancel_scope.cancel()
+
+
+async def test_a_session_that_listens_and_has_long_been_silent_is_ended(database, monkeypatch, caplog):
+    # PostgreSQL keeps for it what others send: a process that is frozen fills the queue for all.
+    async with open_broadcast(database, "test") as frozen, open_broadcast(database, "test") as other:
+        await other.check(30)
+        await other.send(["within a minute"])
+        assert await frozen.receive() == "within a minute"
+        monkeypatch.setattr(broadcast, "SILENT_SECONDS", 0.0)
+        await other.check(30)
+        with trio.fail_after(30), pytest.raises(StorageUnavailable, match="the connection is lost"):
+            await frozen.receive()
+        await other.check(30)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("a server is frozen: 1 of its sessions that listen are ended")
