@@ -165,6 +165,7 @@ def fleet_tree(
     rule_tickets = RuleTickets(
         business_calendars, ticket_mails, timedelta(hours=settings.tickets.capture_wait_hours)
     )
+    forward = settings.forward.of_server(node) if clustered else settings.forward
     duties = Duties(database, node if clustered else None)
     # This server in its leases; the same after a restart of an actor, which so keeps what it has.
     holder = secrets.token_hex(8)
@@ -196,7 +197,7 @@ def fleet_tree(
                         (
                             TaskSpec(
                                 name="forwarder",
-                                factory=lambda: Forwarder(database, outgoing.http, settings.forward),
+                                factory=lambda: Forwarder(database, outgoing.http, forward),
                             ),
                         )
                         if settings.forward.url is not None or settings.forward.device_urls

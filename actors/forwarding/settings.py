@@ -1,6 +1,6 @@
 """The section `[forward]` of the settings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from msgspec import Meta
@@ -40,7 +40,7 @@ class ForwardSettings:
     qos: Annotated[int, Meta(ge=0, le=1)] = 1
     """Quality of service of MQTT messages: 1: repeated until the broker confirms, 0: sent once."""
     client_id: str | None = None
-    """Client identifier at the MQTT broker, one for each server; unset: random."""
+    """Client identifier at the MQTT broker; servers of a cluster append their number. Unset: random."""
     username: str | None = None
     """User name at the MQTT broker."""
     password: Annotated[str | None, Meta(extra={"secret": True})] = None
@@ -48,3 +48,11 @@ class ForwardSettings:
     device_urls: bool = False
     """Whether the attribute `forward.url` of a device is a further HTTP URL that its messages are sent to.
     Anyone who may edit the device may set it; private networks need `webhook.allow`."""
+
+    def of_server(self, node: int) -> "ForwardSettings":
+        """Return the settings of a server of a cluster by its number.
+
+        A broker ends the connection of a client when another one of the same identifier connects: servers
+        with one configuration would take turns for ever.
+        """
+        return replace(self, client_id=f"{self.client_id}-{node}") if self.client_id else self

@@ -121,3 +121,10 @@ async def test_a_server_that_says_nothing_is_given_up(hanging_port, message, no_
     async with sending(queue_of(message(1)), hanging_port, seconds=0.05):
         await until(lambda: "fails and is repeated" in caplog.text)
     assert "did not answer within 0.05 s" in caplog.text
+
+
+def test_servers_of_a_cluster_are_clients_of_their_own():
+    # A broker ends the connection of a client when another of its identifier connects.
+    shared = ForwardSettings(client_id="fleet")
+    assert {shared.of_server(node).client_id for node in (7, 8)} == {"fleet-7", "fleet-8"}
+    assert ForwardSettings().of_server(7).client_id is None
