@@ -6,7 +6,14 @@ only after fsync(2) of the folder. All functions block.
 
 import os
 import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedWriter
 from pathlib import Path
+
+COPY_BYTES = 1 << 20
+"""Bytes of a file that are in memory while it is copied."""
 
 
 def sync_folder(folder: Path) -> None:
@@ -53,11 +60,28 @@ def write_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     Raises:
         OSError: the file cannot be written; what was there before stays.
     """
+    with _replacing(path, mode) as file:
+        file.write(content)
+
+
+def copy_file(source: Path, path: Path) -> None:
+    """Copy a file, from another file system as well, into an existing folder; as `write_file`.
+
+    Raises:
+        OSError: the file cannot be read or written; what was there before stays.
+    """
+    with source.open("rb") as content, _replacing(path, 0o666) as file:
+        shutil.copyfileobj(content, file, COPY_BYTES)
+
+
+@contextmanager
+def _replacing(path: Path, mode: int) -> Iterator[BufferedWriter]:
+    """Open a file that takes the place of `path` at the end of the block."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with os.fdopen(opened, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(opened)
         move_into_place(part, path)

@@ -18,7 +18,7 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
 from motorpool.api.http.responses import as_text
 from motorpool.api.logins.authentication import confirm_caller
-from motorpool.storage.durable_files import make_folder, move_into_place, write_file
+from motorpool.storage.durable_files import copy_file, make_folder, move_into_place
 
 OPERATIONS = Operations("server")
 
@@ -137,4 +137,4 @@ def _move(part: Path, path: Path) -> None:
         if error.errno != errno.EXDEV:
             raise
         # Servers of a cluster share the folder: it is of another file system than the data folder.
-        write_file(path, part.read_bytes())
+        copy_file(part, path)

@@ -2,10 +2,17 @@
 
 import os
 import stat
+import tracemalloc
 
 import pytest
 
-from motorpool.storage.durable_files import make_folder, move_into_place, write_file
+from motorpool.storage.durable_files import (
+    COPY_BYTES,
+    copy_file,
+    make_folder,
+    move_into_place,
+    write_file,
+)
 
 
 def test_a_file_is_synchronized_before_its_name_and_its_name_before_the_return(tmp_path, disk_log):
@@ -14,6 +21,19 @@ def test_a_file_is_synchronized_before_its_name_and_its_name_before_the_return(t
     assert (tmp_path / "a").read_bytes() == b"content"
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_large_file_is_copied_in_pieces(tmp_path, disk_log):
+    with (tmp_path / "from").open("wb") as large:
+        large.truncate(32 * COPY_BYTES)
+        large.write(b"begins")
+    tracemalloc.start()
+    copy_file(tmp_path / "from", tmp_path / "to")
+    assert tracemalloc.get_traced_memory()[1] < 4 * COPY_BYTES
+    tracemalloc.stop()
+    assert disk_log == ["sync .part", "rename to", f"sync {tmp_path.name}"]
+    assert (tmp_path / "to").stat().st_size == 32 * COPY_BYTES
+    assert (tmp_path / "to").read_bytes().startswith(b"begins")
 
 
 def test_each_new_folder_is_synchronized_in_its_parent(tmp_path, disk_log):
