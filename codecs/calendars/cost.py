@@ -4,7 +4,7 @@ It holds for any time zone and any instant, so that what was accepted is evaluat
 (docs/calendars.md#cost).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, timedelta
 
 from motorpool.codecs.calendars.events import Event
@@ -29,30 +29,32 @@ def evaluation_cost(events: Iterable[Event]) -> int:
     No other question takes more: whether a calendar is open is answered from the first of these spans, and
     windows are listed in spans as long as the last.
     """
-    return sum(
-        building_steps(main, changes) + sum(_span_steps(main, changes, blocks) for blocks in PIECES)
-        for main, changes in group_by_uid(events)
-    )
+    cost = 0
+    for mains, changes in group_by_uid(events):
+        later = [change for change in changes if change.this_and_future]
+        longest = max((change.length for change in later), default=timedelta(0))
+        shifts = [timedelta(0), *map(_shift, later)]
+        # As in `RecurrenceSet`, with a day for clock changes before and behind. Here times are in UTC: an
+        # offset may differ by two days at the ends of a span, and by as much for each shift.
+        moved = max(shifts) - min(shifts) + timedelta(days=8 if later else 4)
+        for main in mains:
+            cost += building_steps(main, changes) + len(PIECES) * (1 + len(changes))
+            if main is not None and (main.rules or main.dates or main.exclusion_rules):
+                lengths = [longest, main.length, *(length for _, length in main.dates)]
+                cost += _recurrence_steps(main, max(lengths) + moved)
+    return cost
 
 
-def _span_steps(main: Event | None, changes: Sequence[Event], blocks: int) -> int:
-    """Return the most steps of the windows of a span of this many blocks."""
-    fixed = 1 + len(changes)
-    if main is None or not (main.rules or main.dates or main.exclusion_rules):
-        return fixed
-    later = [change for change in changes if change.this_and_future]
-    shifts = [timedelta(0), *(_shift(change) for change in later)]
-    lengths = [main.length, *(length for _, length in main.dates), *(change.length for change in later)]
-    # As in `RecurrenceSet`, with a day for clock changes before and behind. Here times are in UTC: an offset
-    # may differ by two days at the ends of the span, and by as much for each shift of later instances.
-    reach = max(lengths) + max(shifts) - min(shifts) + timedelta(days=8 if later else 4)
-    days = blocks * BLOCK_DAYS + reach.days + 2
-    steps = fixed + 1 + len(main.dates)
+def _recurrence_steps(main: Event, reach: timedelta) -> int:
+    """Return the most steps of finding the instances of all pieces, which may lie outside by `reach`."""
+    steps = len(PIECES) * (1 + len(main.dates))
     for rule, until in (*main.rules, *main.exclusion_rules):
-        active = days
+        active = None
         if until is not None:
             active = (local_time(until, UTC) - local_time(main.start, UTC)).days + 4
-        steps += most_steps(rule, min(days, active))
+        for blocks in PIECES:
+            days = blocks * BLOCK_DAYS + reach.days + 2
+            steps += most_steps(rule, days if active is None else min(days, active))
     return steps
 
 

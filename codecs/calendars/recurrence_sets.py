@@ -36,9 +36,10 @@ class ZonedCalendar:
 
     def __init__(self, events: Sequence[Event], zone: tzinfo, spend: Callable[[int], None]) -> None:
         series = []
-        for main, changes in group_by_uid(events):
-            spend(building_steps(main, changes))
-            series.append(RecurrenceSet(main, changes, zone))
+        for mains, changes in group_by_uid(events):
+            for main in mains:
+                spend(building_steps(main, changes))
+                series.append(RecurrenceSet(main, changes, zone))
         self._series = [each for each in series if each.recurs]
         self._single = [window for each in series for window in each.fixed]
         self._fixed = merge(self._single)
@@ -69,10 +70,10 @@ class ZonedCalendar:
         return list(found)
 
 
-def group_by_uid(events: Iterable[Event]) -> Iterator[tuple[Event | None, list[Event]]]:
-    """Yield the events that count, each with those that replace instances of it.
+def group_by_uid(events: Iterable[Event]) -> Iterator[tuple[Sequence[Event | None], list[Event]]]:
+    """Yield the events of each UID that count, with those that replace instances of them.
 
-    None stands for the event of which there are only replaced instances.
+    None stands for an event of which there are only replaced instances.
     """
     by_uid: dict[str, list[Event]] = defaultdict(list)
     for event in events:
@@ -82,11 +83,7 @@ def group_by_uid(events: Iterable[Event]) -> Iterator[tuple[Event | None, list[E
         changes = [event for event in group if event.recurrence_id is not None]
         latest = max((event.sequence for event in mains), default=0)
         # Of several revisions of an event the latest counts; of equal SEQUENCE all do.
-        for main in mains:
-            if main.sequence == latest:
-                yield main, changes
-        if not mains:
-            yield None, changes
+        yield [main for main in mains if main.sequence == latest] or [None], changes
 
 
 def building_steps(main: Event | None, changes: Sequence[Event]) -> int:
