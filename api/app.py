@@ -168,8 +168,13 @@ def answer_error(error: Exception, request: Request | Websocket) -> Response:
             http_error = Unavailable("the database cannot be reached now")
         case NotFound():
             return as_text("not found", 404)
-        case Conflict() | StatementRejected():
+        case Conflict():
             return as_text(str(error), 400)
+        case StatementRejected():
+            if error.shown != str(error):
+                # What is read of a request is to be checked, so that the answer names the field.
+                _log.warning("%s %s: %s", request.method, request.path, error)
+            return as_text(error.shown, 400)
         case StorageError():
             _log.error("storage failed at %s %s: %s", request.method, request.path, error)
             return as_text("the database refused the request", 500)

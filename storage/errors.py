@@ -42,6 +42,11 @@ class Conflict(StorageError):
 class StatementRejected(StorageError):
     """A value violates a constraint: a reference does not exist, or a number is out of range."""
 
+    def __init__(self, text: str, *, shown: str | None = None) -> None:
+        super().__init__(text)
+        self.shown = text if shown is None else shown
+        """What users are told; the text itself may be the database's."""
+
 
 class VersionFound(StorageError):
     """A device has days that reports may have kept (storage/devices/report_days.py)."""

@@ -37,7 +37,8 @@ _PASSING = (
     "XX",  # the server itself failed
 )
 
-_KEY = re.compile(r"Key \((.*?)\)=\((.*)\) ")
+# Of `Key (unique_id)=(7) already exists.`, whatever the language of the server.
+_KEY = re.compile(r"\((.*?)\)=\((.*)\)")
 _NAME = re.compile(r"\b([a-z_]+)\b(?!\()")
 _COMPANY = "company_id, "
 _DETAIL_LETTERS = 100
@@ -68,13 +69,14 @@ def translate(refusal: DriverError) -> StorageError:
     if state == "23502":
         return StatementRejected(f"{_camel(refusal.column)} is missing")
     if state == "23514":
-        return StatementRejected(f"a value is not allowed ({refusal.constraint})")
+        text = f"a value is not allowed ({refusal.constraint})"
+        return StatementRejected(text, shown="a value is not allowed")
     if state in _LOCKS:
         return LockNotAvailable(refusal.text)
     if state == "57014":
         return TookTooLong(refusal.text)
     if state.startswith(_REJECTED):
-        return StatementRejected(refusal.text)
+        return StatementRejected(refusal.text, shown="a value cannot be stored")
     if state.startswith(_PASSING):
         return StorageUnavailable(refusal.text)
     return StorageError(refusal.text)
@@ -87,7 +89,7 @@ def _field(refusal: DriverError) -> str:
     """
     found = _KEY.search(refusal.detail)
     name = _NAME.search(found[1].removeprefix(_COMPANY)) if found else None
-    return _camel(name[1]) if name else refusal.constraint
+    return _camel(name[1]) if name else "a value"
 
 
 def _value(key: re.Match[str]) -> str:

@@ -47,7 +47,10 @@ def test_a_statement_that_takes_too_long_is_told_from_an_outage():
 
 @pytest.mark.parametrize("state", ["22001", "22P05", "22021", "54000", "23514"])
 def test_what_the_tables_cannot_hold_is_rejected(state):
-    assert type(translate(DriverError(state, "no"))) is StatementRejected
+    error = translate(DriverError(state, "no"))
+    assert type(error) is StatementRejected
+    # The text of the database is for the log.
+    assert error.shown in {"a value cannot be stored", "a value is not allowed"}
 
 
 @pytest.mark.parametrize("state", ["42601", "42P01", ""])
@@ -61,7 +64,8 @@ def test_a_mistake_of_ours_is_neither(state):
         ("Key (unique_id)=(123) already exists.", "uniqueId"),
         ("Key (lower(email))=(a@b.c) already exists.", "email"),
         ("Key (ltrim(unique_id, '0'::text))=(12) already exists.", "uniqueId"),
-        ("", "some_constraint"),
+        ("Schlüssel »(unique_id)=(123)« existiert bereits.", "uniqueId"),
+        ("", "a value"),
     ],
 )
 def test_a_conflict_names_the_field_and_never_its_value(detail, field):
