@@ -3,7 +3,7 @@
 from motorpool.actors.messages.access import ACCESS, GetVisible, MaySee
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
-from motorpool.api.http.errors import ResourceNotFound
+from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.logins.authentication import confirm_caller
 from motorpool.api.server_context import ServerContext
 
@@ -30,6 +30,18 @@ async def confirm_device(call: Call, device_id: int) -> None:
 
 
 async def require_device(call: Call, device_id: int) -> None:
-    """Raise NoSuch for a device that is unknown or that the caller may not see (docs/decisions/0009)."""
+    """Raise ResourceNotFound for a device that is unknown or that the caller may not see.
+
+    For what is read of a device, and for its video and files (docs/permissions.md#access-to-devices).
+    """
     if not await may_see_device(call, device_id):
         raise ResourceNotFound("no such device")
+
+
+async def require_device_for_change(call: Call, device_id: int) -> None:
+    """Raise BadRequest for a device that is unknown or that the caller may not see.
+
+    For what changes a device or has it do something, and for filters of lists.
+    """
+    if not await may_see_device(call, device_id):
+        raise BadRequest("deviceId: no access to the device")

@@ -3,11 +3,12 @@
 actors/words/record_json.py.
 """
 
+import math
 import re
 import types
 import typing
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, TypeVar
 
@@ -20,6 +21,9 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 _LATEST_MILLISECONDS = 253_402_300_799_999
 """The end of the year 9999."""
+# The database driver takes the ends of the calendar for infinity, and some clients send them for "any".
+_EARLIEST = datetime.min.replace(tzinfo=UTC) + timedelta(milliseconds=1)
+_LATEST = datetime.max.replace(tzinfo=UTC, microsecond=999_000)
 
 
 _DATE_TIME = re.compile(
@@ -41,9 +45,10 @@ def parse_time(text: str) -> datetime:
     micro = (fraction or "0")[:6].ljust(6, "0")
     zone = "+00:00" if zone in "Zz" else zone
     try:
-        return datetime.fromisoformat(f"{day}T{minute}{second or ':00'}.{micro}{zone}").astimezone(UTC)
+        instant = datetime.fromisoformat(f"{day}T{minute}{second or ':00'}.{micro}{zone}").astimezone(UTC)
     except OverflowError:
         raise ValueError("out of the calendar's range") from None
+    return min(max(instant, _EARLIEST), _LATEST)
 
 
 def extended(shape: type[S], record: msgspec.Struct, **fields: Any) -> S:  # noqa: ANN401 - of any type
@@ -68,9 +73,9 @@ def parse(body: bytes, *, depth: int = 32) -> object:
         raise BadRequest("the request needs a JSON body")
     try:
         value = msgspec.json.decode(body)
-        # A lone surrogate or a NUL can be neither stored nor encoded.
-        if b"\\u" in body and _is_unstorable(value):
-            raise BadRequest("the body holds characters that cannot be stored")
+        # A lone surrogate or a NUL can be neither stored nor encoded, and is always escaped.
+        if b"\\u" in body:
+            require_storable(value)
     except RecursionError:
         raise BadRequest(f"the JSON body is nested deeper than {depth} levels") from None
     except (msgspec.DecodeError, UnicodeError) as error:
@@ -89,9 +94,12 @@ def read_fields(value: object, shape: type[T], *, strict: bool = True) -> T:
     if isinstance(value, dict) and record is not None:
         value = _normalize(value, record)
     try:
-        return msgspec.convert(value, shape, strict=strict)
+        found = msgspec.convert(value, shape, strict=strict)
     except msgspec.ValidationError as error:
         raise BadRequest(_explain(str(error))) from None
+    if isinstance(found, msgspec.Struct):
+        _require_numbers(found)
+    return found
 
 
 def _record(shape: object) -> type[msgspec.Struct] | None:
@@ -156,12 +164,51 @@ def _is_deeper_than(value: object, depth: int) -> bool:
     return any(isinstance(item, dict | list) for item in level)
 
 
-def _is_unstorable(value: object) -> bool:
+def require_storable(value: object, place: str = "") -> None:
+    """Raise BadRequest, which names the place, for a text with a NUL or half a surrogate pair."""
     if isinstance(value, str):
-        return "\x00" in value or any("\ud800" <= letter <= "\udfff" for letter in value)
-    if isinstance(value, dict):
-        return any(_is_unstorable(item) for pair in value.items() for item in pair)
-    return isinstance(value, list) and any(_is_unstorable(item) for item in value)
+        if _UNSTORABLE.search(value):
+            raise BadRequest(f"{place or 'the body'}: holds a character that cannot be stored")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            require_storable(name, place)
+            require_storable(item, f"{place}.{name}" if place else name)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            require_storable(item, f"{place}[{index}]")
+
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def _require_numbers(record: msgspec.Struct) -> None:
+    """Raise BadRequest for a number that no column takes; most fields have narrower bounds of their own."""
+    for field, name in _numeric_fields(type(record)):
+        value = getattr(record, field)
+        for each in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(each, msgspec.Struct):
+                _require_numbers(each)
+            elif isinstance(each, float):
+                if not math.isfinite(each):
+                    raise BadRequest(f"{name}: not a finite number")
+            elif isinstance(each, int) and each not in _BIGINT:
+                raise BadRequest(f"{name}: out of range")
+
+
+_BIGINT = range(-(2**63), 2**63)
+
+
+@cache
+def _numeric_fields(shape: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
+    """Return the fields that may hold numbers, or records with such fields, with their names in JSON."""
+    found = []
+    hints = typing.get_type_hints(shape)
+    for field in msgspec.structs.fields(shape):
+        kind = hints[field.name]
+        options = {kind, *typing.get_args(kind)}
+        if any(each in {int, float} or _record(each) is not None for each in options):
+            found.append((field.name, field.encode_name))
+    return tuple(found)
 
 
 _PATH = re.compile(r" - at `(?:key in )?\$\.?(.*)`$")

@@ -1,22 +1,30 @@
 """The rows of the tables as immutable records, with the field names (camel case in JSON) and defaults of the
 API.
 
-References are 0 if unset, `attributes` is never None, times are aware UTC datetimes. Password hashes are not
-fields, so that they never appear in JSON. The secret of one-time codes is a field (`User.totp_key`) because
-users set it through the API, which hides it on output.
+References are 0 if unset, `attributes` is never None, times are aware UTC datetimes. A text that may be
+absent is None, or empty here and null in JSON (`OptionalText`). Password hashes are not fields, so that they
+never appear in JSON. The secret of one-time codes is a field (`User.totp_key`) because users set it through
+the API, which hides it on output.
 """
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+
+OptionalText = Annotated[str, msgspec.Meta(extra_json_schema={"type": ["string", "null"]})]
+"""A text that is written as null where it is empty (actors/words/record_json.py)."""
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+"""A number in a column of type integer."""
+Latitude = Annotated[float, msgspec.Meta(ge=-90, le=90)]
+Longitude = Annotated[float, msgspec.Meta(ge=-180, le=180)]
 
 
 class User(msgspec.Struct, frozen=True, rename="camel"):
     """A user of the server (docs/users.md#fields)."""
 
     id: int = 0
-    name: str = ""
+    name: OptionalText = ""
     """Full name."""
     login: str | None = None
     """A name to log in with, beside the e-mail address."""
@@ -29,19 +37,19 @@ class User(msgspec.Struct, frozen=True, rename="camel"):
     administrator: bool = False
     """May do everything."""
     map: str | None = None
-    latitude: float = 0.0
+    latitude: Latitude = 0.0
     """Where the map begins, in degrees; 0 is not set."""
-    longitude: float = 0.0
+    longitude: Longitude = 0.0
     """Where the map begins, in degrees; 0 is not set."""
-    zoom: int = 0
+    zoom: Int32 = 0
     coordinate_format: str | None = None
     disabled: bool = False
     """Cannot log in."""
     expiration_time: datetime | None = None
     """From then on as if disabled; null is never."""
-    device_limit: int = 0
+    device_limit: Int32 = 0
     """Devices that the user may add; -1 is no limit."""
-    user_limit: int = 0
+    user_limit: Int32 = 0
     """Most users that the user may manage; 0: the user is not a manager, -1: no limit."""
     device_readonly: bool = False
     """Changes no devices."""
@@ -161,7 +169,7 @@ class Command(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     device_id: int = 0
     """0 in a saved command, which is for any device."""
-    description: str = ""
+    description: OptionalText = ""
     type: str = ""
     """One of `GET /commands/types`."""
     text_channel: bool = False
@@ -195,9 +203,9 @@ class Order(msgspec.Struct, frozen=True, rename="camel"):
     """An order to transport something from one address to another."""
 
     id: int = 0
-    unique_id: str = ""
+    unique_id: OptionalText = ""
     """The order number of the client."""
-    description: str = ""
+    description: OptionalText = ""
     from_address: str | None = None
     """Where it is picked up."""
     to_address: str | None = None
@@ -248,14 +256,14 @@ class ComputedAttribute(msgspec.Struct, frozen=True, rename="camel"):
     """An attribute of positions that an expression computes (docs/computed-attributes.md)."""
 
     id: int = 0
-    description: str = ""
+    description: OptionalText = ""
     attribute: str = ""
     """The attribute of positions that is set."""
     expression: str = ""
     """What computes it."""
-    type: str | None = None
-    """String, Number or Boolean, whatever the case; null counts as String."""
-    priority: int = 0
+    type: str = ""
+    """String, Number or Boolean, whatever the case."""
+    priority: Int32 = 0
     """Negative priorities run before everything else; higher priorities run first within each group."""
 
 
@@ -392,9 +400,9 @@ class ServerSettings(msgspec.Struct, frozen=True, rename="camel"):
     poi_layer: str | None = None
     announcement: str | None = None
     """Shown on the login page."""
-    latitude: float = 0.0
-    longitude: float = 0.0
-    zoom: int = 0
+    latitude: Latitude = 0.0
+    longitude: Longitude = 0.0
+    zoom: Int32 = 0
     force_settings: bool = False
     """The server's preferences win over those of users; its restrictions act on all but administrators."""
     coordinate_format: str | None = None

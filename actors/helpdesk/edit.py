@@ -74,7 +74,9 @@ def edit(
 
 
 def _set(draft: Draft, name: str, value: Any, names: Mapping[str, Mapping[int, str]]) -> FieldChange:  # noqa: ANN401 - of any field
-    change = FieldChange(json_name(name), getattr(draft.ticket, name), value)
+    before = getattr(draft.ticket, name)
+    # A text that is absent is null in the history too.
+    change = FieldChange(json_name(name), None if before == "" else before, None if value == "" else value)
     attributes = {}
     if name in names:
         known = names[name]

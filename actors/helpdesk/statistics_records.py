@@ -6,6 +6,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from motorpool.storage.records import OptionalText
+
 Number = Annotated[int, Meta(ge=0)]
 Percent = Annotated[float, Meta(ge=0)] | None
 
@@ -66,8 +68,8 @@ class NamedCount(msgspec.Struct, frozen=True):
 
     id: int
     """0: none."""
-    name: str
-    """Its name; empty for none."""
+    name: OptionalText
+    """Its name; null for none."""
     count: int
     """How many tickets."""
 
@@ -75,8 +77,8 @@ class NamedCount(msgspec.Struct, frozen=True):
 class ZoneCount(msgspec.Struct, frozen=True):
     """Tickets by the zone of their branch."""
 
-    zone: str
-    """Attribute `zone` of the branch; empty without one."""
+    zone: OptionalText
+    """Attribute `zone` of the branch; null without one."""
     count: int
     """How many tickets."""
 
@@ -141,8 +143,8 @@ class GroupFigures(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int
     """0: none."""
-    name: str
-    """Its name; empty for none."""
+    name: OptionalText
+    """Its name; null for none."""
     created: int
     """As `volume.created`."""
     resolved: int
@@ -169,8 +171,8 @@ class DeviceFigures(msgspec.Struct, frozen=True, rename="camel"):
 class ZoneFigures(msgspec.Struct, frozen=True, rename="camel"):
     """What happened to the tickets of branches in a zone."""
 
-    zone: str
-    """Attribute `zone` of the branch; empty without one."""
+    zone: OptionalText
+    """Attribute `zone` of the branch; null without one."""
     created: int
     """As `volume.created`."""
     resolved: int

@@ -10,6 +10,7 @@ from motorpool.actors.helpdesk.facts import TicketMessage
 from motorpool.actors.helpdesk.times import format_seconds
 from motorpool.actors.helpdesk.webhook_settings import TEST, WebhookSettings
 from motorpool.actors.words.masking import mask_secrets
+from motorpool.actors.words.record_json import optional_texts
 from motorpool.storage.deliveries import outbox
 
 MAX_BYTES = 20_000
@@ -89,9 +90,11 @@ def _shortened(data: dict[str, Any], encode: Callable[[Mapping[str, Any]], str])
             return body
     event = data["event"]
     bare: dict[str, Any] = {
-        "event": None if event is None else {**event, "text": "", "from": None, "to": None, "attributes": {}},
+        "event": None
+        if event is None
+        else {**event, "text": None, "from": None, "to": None, "attributes": {}},
         "changes": [],
-        "ticket": {**data["ticket"], "description": "", "attributes": {}},
+        "ticket": {**data["ticket"], "description": None, "attributes": {}},
         "truncated": True,
     }
     return encode(_cut(bare, CUT_LENGTHS[-1]))
@@ -108,7 +111,10 @@ def _cut(value: Any, length: int) -> Any:  # noqa: ANN401 - JSON
 
 
 def _plain(record: object) -> Any:  # noqa: ANN401 - JSON
-    return _whole_seconds(msgspec.to_builtins(record, builtin_types=(datetime,)))
+    plain = _whole_seconds(msgspec.to_builtins(record, builtin_types=(datetime,)))
+    if isinstance(record, msgspec.Struct):
+        plain |= {name: plain[name] or None for name in optional_texts(type(record))}
+    return plain
 
 
 def _whole_seconds(value: Any) -> Any:  # noqa: ANN401 - JSON

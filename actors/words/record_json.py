@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from motorpool.actors.words.masking import mask_secrets
+from motorpool.storage.records import OptionalText
 
 _encoder = msgspec.json.Encoder()
 _WHOLE_SECONDS = len(b'"2000-01-01T00:00:00Z"')
@@ -60,14 +61,26 @@ def _converter_for(kind: type) -> Callable[[Any], object] | None:
     return _record_converter(kind) if issubclass(kind, msgspec.Struct) else None
 
 
+@cache
+def optional_texts(shape: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Return the names in JSON of the fields that are written as null where they are empty."""
+    hints = typing.get_type_hints(shape, include_extras=True)
+    return tuple(
+        field.encode_name for field in msgspec.structs.fields(shape) if hints[field.name] == OptionalText
+    )
+
+
 def _record_converter(shape: type[msgspec.Struct]) -> Callable[[Any], object]:
-    """Return the conversion of a record type for encoding: dates as text, all else as msgspec encodes it.
+    """Return the conversion of a record type for encoding: dates as text, absent texts as null, all else as
+    msgspec encodes it.
 
     msgspec writes six digits of a second. A struct with the same fields and encoded dates costs less than a
-    dictionary; record types without dates and nested records need no conversion.
+    dictionary; record types without dates, texts that may be absent, and nested records need no conversion.
     """
     hints = typing.get_type_hints(shape)
     fields = msgspec.structs.fields(shape)
+    absent = optional_texts(shape)
+    texts = [index for index, field in enumerate(fields) if field.encode_name in absent]
     dates = []
     nested = False
     for index, field in enumerate(fields):
@@ -77,7 +90,7 @@ def _record_converter(shape: type[msgspec.Struct]) -> Callable[[Any], object]:
         nested = nested or any(
             isinstance(option, type) and issubclass(option, msgspec.Struct) for option in options
         )
-    if not dates and not nested:
+    if not dates and not texts and not nested:
         return mask_secrets
     wire_struct = msgspec.defstruct(
         f"{shape.__name__}Wire",
@@ -95,6 +108,9 @@ def _record_converter(shape: type[msgspec.Struct]) -> Callable[[Any], object]:
             instant = values[index]
             if isinstance(instant, datetime):
                 values[index] = msgspec.Raw(_quoted_time(instant))
+        for index in texts:
+            if values[index] == "":
+                values[index] = None
         return wire_struct(*values)
 
     return convert

@@ -12,14 +12,19 @@ import trio
 from quart import Request
 
 from motorpool.api.auth.caller import Caller
+from motorpool.api.engine.list_parameters import with_whole_limit
+from motorpool.api.engine.spans import require_spans
 from motorpool.api.http.addresses import client_address
-from motorpool.api.http.errors import BadRequest, Unauthorized
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized
 from motorpool.api.http.request_body import FORM_BYTES, BodyRequest, RequestBody, parse_form
-from motorpool.api.json import decode, parse, read_fields
+from motorpool.api.json import decode, parse, read_fields, require_storable
 from motorpool.api.server_context import ServerContext
 
 IN_THREAD_BYTES = 64 * 1024
 """A larger JSON body is parsed in a thread."""
+
+MAX_ID = 2**63 - 1
+"""The largest id that a column takes; no row has it."""
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -31,8 +36,9 @@ class Call:
     def __init__(self, context: ServerContext, request: Request, path: Mapping[str, Any]) -> None:
         self.context = context
         self.request = request
-        self.path = path
-        """The parameters in the braces of the path; the router has converted them as declared."""
+        self.path = {name: _looked_up(name, value) for name, value in path.items()}
+        """The parameters in the braces of the path; the router has converted them as declared. Numbers are at
+        most `MAX_ID`."""
         self.optional_caller: Caller | None = None
         """None for an anonymous client, which only public operations ever see."""
         self.rights_changes = context.rights_changes
@@ -100,8 +106,12 @@ class Call:
             return await self.context.logins.passwords.hash(password)
 
     def query(self, shape: type[S]) -> S:
-        """Read the query parameters; BadRequest names the wrong one."""
-        return read_fields(_gather(self.request.args.to_dict(flat=False), shape), shape, strict=False)
+        """Read the query parameters; BadRequest names the wrong one, or a span that ends before it begins."""
+        given = _gather(self.request.args.to_dict(flat=False), shape)
+        require_storable(given)
+        sent = read_fields(given, shape, strict=False)
+        require_spans(sent)
+        return with_whole_limit(sent)
 
     async def form(self, shape: type[S]) -> S:
         """Read a form, urlencoded or multipart; BadRequest names the wrong field."""
@@ -170,6 +180,18 @@ def _parameters(shape: type[msgspec.Struct]) -> Mapping[str, tuple[bool, bool]]:
         name: (typing.get_origin(kind) is tuple, kind is str or str in typing.get_args(kind))
         for name, kind in kinds.items()
     }
+
+
+def _looked_up(name: str, value: Any) -> Any:  # noqa: ANN401 - a number or a text
+    """Return a parameter of a path as it can be looked up; ResourceNotFound for a text that no row holds.
+
+    Paths of files are checked where they are used.
+    """
+    if isinstance(value, int):
+        return min(value, MAX_ID)
+    if "\0" in value and name != "path":
+        raise ResourceNotFound("not found")
+    return value
 
 
 def _gather(sent: Mapping[str, list[str]], shape: type[msgspec.Struct]) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """The query parameters of lists, and which of them are common to all (docs/http-api.md#lists)."""
 
+import typing
 from collections.abc import Callable, Collection
+from functools import cache
 from typing import Annotated, Literal, TypeVar, cast
 
 import msgspec
@@ -10,6 +12,9 @@ from motorpool.api.field_docstrings import field_docstrings
 S = TypeVar("S", bound=msgspec.Struct)
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+MAX_PAGE = 1000
+PageSize = Annotated[int, msgspec.Meta(ge=0, le=MAX_PAGE)]
+"""The `limit` of a list that is never answered whole; 0 is `MAX_PAGE`."""
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
@@ -70,3 +75,15 @@ def select_parameters(
         if item.name in names
     ]
     return cast("type[S]", msgspec.defstruct(name, fields, bases=(base,), kw_only=True, rename=rename))
+
+
+def with_whole_limit(sent: S) -> S:
+    """Return a query whose `limit` of 0 is as many records as the list allows, if there is a maximum."""
+    if getattr(sent, "limit", None) != 0 or not _has_pages(type(sent)):
+        return sent
+    return msgspec.structs.replace(sent, limit=MAX_PAGE)
+
+
+@cache
+def _has_pages(shape: type[msgspec.Struct]) -> bool:
+    return bool(typing.get_type_hints(shape, include_extras=True)["limit"] == PageSize)

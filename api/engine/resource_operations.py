@@ -1,6 +1,6 @@
 """The operations that a resource declares: list, create, fetch, update and delete."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -23,6 +23,7 @@ from motorpool.api.engine.versions import (
 )
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json, as_json_array, no_content
+from motorpool.api.json import camel
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Versioned
 
@@ -123,9 +124,8 @@ class _ResourceOperations(Generic[R]):
             raise BadRequest("id: is not the one of the path")
         async with call.context.database.transaction() as transaction:
             locked = await self._lock(call, transaction, "PUT")
-            if locked is None:
-                raise ResourceNotFound(f"no such {self._resource.words}")
             old = locked.record
+            require_unchanged(self._policy.table.immutable, sent, old)
             new = await self._policy.prepare(call, transaction, self._with_server_fields(sent, old), old)
             stored = await self._policy.update(call, transaction, new, old)
             if stored is None:
@@ -162,22 +162,20 @@ class _ResourceOperations(Generic[R]):
     async def delete(self, call: Call) -> Response:
         self._change.require(call.caller)
         async with call.context.database.transaction() as transaction:
-            locked = await self._lock(call, transaction, "DELETE")
-            if locked is not None:
-                await self._policy.delete(call, transaction, locked.record)
-                await self._record(call, transaction, "remove", call.id, locked.record, None)
-        if locked is not None:
-            await self._after_commit(call, call.id, None, locked.record)
-        elif "DELETE" in self._policy.distinguishes_missing:
-            raise ResourceNotFound(f"no such {self._resource.words}")
+            old = (await self._lock(call, transaction, "DELETE")).record
+            await self._policy.delete(call, transaction, old)
+            await self._record(call, transaction, "remove", call.id, old, None)
+        await self._after_commit(call, call.id, None, old)
         return _with_warning(no_content(), call)
 
-    async def _lock(self, call: Call, transaction: Queries, method: str) -> Versioned[R] | None:
+    async def _lock(self, call: Call, transaction: Queries, method: str) -> Versioned[R]:
         """Lock the row until the transaction ends, and return it with its version.
 
-        Rights are checked against this row, so that no other request changes it in between. None if there is
-        no such record and the caller may know it; BadRequest if there is no access, or if the row does not
-        have the version that the client expects.
+        Rights are checked against this row, so that no other request changes it in between.
+
+        Raises:
+            ResourceNotFound: There is no such record, and the caller may know it.
+            BadRequest: There is no access, or the row does not have the version that the client expects.
         """
         found = await self._policy.lock(call, transaction)
         if call.caller.administrator:
@@ -188,9 +186,10 @@ class _ResourceOperations(Generic[R]):
             permitted = await self._policy.has_access(call, transaction, call.id)
         if not permitted:
             raise BadRequest(f"no access to the {self._resource.words}", is_refusal=True)
-        if found is not None:
-            await self._policy.require_write(call, transaction, found.record)
-            require_version(call, f"{self._resource.words} {call.id}", found.version)
+        if found is None:
+            raise ResourceNotFound(f"no such {self._resource.words}")
+        await self._policy.require_write(call, transaction, found.record)
+        require_version(call, f"{self._resource.words} {call.id}", found.version)
         return found
 
     def _as_new(self, sent: R) -> R:
@@ -215,6 +214,17 @@ class _ResourceOperations(Generic[R]):
                 else item.default
             )
         return found
+
+
+def require_unchanged(names: Iterable[str], sent: msgspec.Struct, old: msgspec.Struct) -> None:
+    """Raise BadRequest for a field that a record keeps for ever and that a body names differently.
+
+    A field that is left out keeps its value.
+    """
+    for name in sorted(names):
+        wanted = getattr(sent, name)
+        if wanted and wanted != getattr(old, name):
+            raise BadRequest(f"{camel(name)}: cannot be changed")
 
 
 def _with_warning(answer: Response, call: Call) -> Response:

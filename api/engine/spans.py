@@ -1,9 +1,13 @@
-"""A span of time as queries name it: `from` and `to`, both ends included."""
+"""Spans of time as queries name them: `from` and `to`, or `updatedFrom` and `updatedTo`."""
 
+import re
 from datetime import datetime
+from functools import cache
 from typing import Annotated
 
 import msgspec
+
+from motorpool.api.http.errors import BadRequest
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -13,3 +17,23 @@ class Span(msgspec.Struct, rename={"start": "from", "end": "to"}):
 
     start: Instant
     end: Instant
+
+
+def require_spans(sent: msgspec.Struct) -> None:
+    """Raise BadRequest where a span in a query ends before it begins."""
+    for (start, first), (end, last) in _spans(type(sent)):
+        begins, ends = getattr(sent, start), getattr(sent, end)
+        if begins is not None and ends is not None and ends < begins:
+            raise BadRequest(f"{last}: lies before {first}")
+
+
+@cache
+def _spans(shape: type[msgspec.Struct]) -> tuple[tuple[tuple[str, str], tuple[str, str]], ...]:
+    """Return the fields that begin and end the spans of a query, each with its name in the URL."""
+    fields = {field.encode_name: field.name for field in msgspec.structs.fields(shape)}
+    ends = {first: re.sub("From$", "To", "to" if first == "from" else first) for first in fields}
+    return tuple(
+        ((fields[first], first), (fields[last], last))
+        for first, last in ends.items()
+        if first != last and last in fields
+    )

@@ -32,10 +32,15 @@ class TextRules:
     """Texts that are trimmed -> how many characters they may have as sent; None: any number."""
     required: tuple[str, ...] = ()
     """Fields that a body must hold, and whose texts must not be blank."""
+    keeps_empty: frozenset[str] = frozenset()
+    """Texts that mean something else when they are empty than when they are absent."""
 
     def trimmed(self, sent: R) -> R:
-        """Return a body with its texts trimmed; BadRequest for one that is missing or too long."""
-        changed = {}
+        """Return a body with its texts trimmed; BadRequest for one that is missing or too long.
+
+        An empty text is as an absent one.
+        """
+        changed: dict[str, str | None] = {}
         for item in msgspec.structs.fields(sent):
             text = getattr(sent, item.name)
             if not isinstance(text, str):
@@ -46,7 +51,9 @@ class TextRules:
             if longest is not None and len(text) > longest:
                 raise BadRequest(f"{item.encode_name}: longer than {longest} characters")
             if item.name in self.max_lengths:
-                changed[item.name] = text.strip()
+                changed[item.name] = text = text.strip()
+            if not text and item.name not in self.keeps_empty and item.default is None:
+                changed[item.name] = None
         return msgspec.structs.replace(sent, **changed)
 
 

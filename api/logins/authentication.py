@@ -299,7 +299,7 @@ async def _authenticate_basic(
         email, colon, password = base64.b64decode(credential, validate=True).decode("utf-8").partition(":")
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return None
-    if not colon or context.settings.openid.forced:
+    if not colon or "\0" in email or context.settings.openid.forced:
         return None
     user = await check_password(context, request, email, password, method="basic")
     # This scheme cannot carry a one-time code.

@@ -6,7 +6,7 @@ import msgspec
 from quart import Response
 
 from motorpool.actors.messages.uplink import DEVICE, SetAccumulators
-from motorpool.api.access import may_see_device
+from motorpool.api.access import require_device_for_change
 from motorpool.api.auth.rights import CHANGE
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -43,8 +43,7 @@ async def set_accumulators(call: Call) -> Response:
     sent = await call.body(Accumulators)
     if sent.device_id not in {0, call.id}:
         raise BadRequest("deviceId: is not that of the path")
-    if not await may_see_device(call, call.id):
-        raise BadRequest("no access to the device")
+    await require_device_for_change(call, call.id)
     device = call.context.system.ref(DEVICE, call.id)
     try:
         stored = await device.ask(SetAccumulators(sent.total_distance, sent.hours), STORED_SECONDS)

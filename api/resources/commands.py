@@ -16,7 +16,7 @@ from motorpool.actors.messages.uplink import (
     GetCommandTypes,
     SendCommand,
 )
-from motorpool.api.access import may_see_device
+from motorpool.api.access import may_see_device, require_device, require_device_for_change
 from motorpool.api.auth.rights import CANCEL_COMMANDS_OF_OTHERS, SEND_UNSAVED_COMMANDS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -111,24 +111,24 @@ class SendableQuery(msgspec.Struct, rename="camel"):
     device_id: int | None = None
 
 
-@OPERATIONS.operation("GET", "/commands/types", query=TypesQuery, answer=list[CommandType])
+@OPERATIONS.operation("GET", "/commands/types", query=TypesQuery, answer=list[CommandType], errors=(404,))
 async def list_command_types(call: Call) -> Response:
     """Command types: all there are, or those one device understands."""
     query = call.query(TypesQuery)
     if query.device_id is None:
         every = {"custom"}.union(*(codec.commands for codec in CODECS.values()))
         return as_json([CommandType(name) for name in sorted(every)])
-    await _require_device(call, query.device_id)
+    await require_device(call, query.device_id)
     if query.text_channel:
         return as_json([CommandType(name) for name in TEXT_TYPES])
     return as_json([CommandType(name) for name in await _types(call, query.device_id)])
 
 
-@OPERATIONS.operation("GET", "/commands/queue", query=QueueQuery, answer=list[WaitingCommand])
+@OPERATIONS.operation("GET", "/commands/queue", query=QueueQuery, answer=list[WaitingCommand], errors=(404,))
 async def list_queued_commands(call: Call) -> Response:
     """List the commands that are queued for a device, oldest first."""
     device_id = call.query(QueueQuery).device_id
-    await _require_device(call, device_id)
+    await require_device(call, device_id)
     return as_json(await commands.waiting_for(call.context.database, device_id))
 
 
@@ -155,7 +155,7 @@ async def cancel_queued_command(call: Call) -> Response:
     return no_content()
 
 
-@OPERATIONS.operation("GET", "/commands/send", query=SendableQuery, answer=list[Command])
+@OPERATIONS.operation("GET", "/commands/send", query=SendableQuery, answer=list[Command], errors=(404,))
 async def list_sendable_commands(call: Call) -> Response:
     """The caller's saved commands that fit a device."""
     query = call.query(SendableQuery)
@@ -163,7 +163,7 @@ async def list_sendable_commands(call: Call) -> Response:
         return as_json(
             await commands.TABLE.list(call.context.database, ListQuery(accessible_to=call.caller.id))
         )
-    await _require_device(call, query.device_id)
+    await require_device(call, query.device_id)
     linked = ListQuery(accessible_to=call.caller.id, conditions=(await _linked_to(call, query.device_id),))
     saved = await commands.TABLE.list(call.context.database, linked)
     understood = set(await _types(call, query.device_id))
@@ -196,7 +196,7 @@ async def send_command(call: Call) -> Response:
         if ticket_id:
             raise BadRequest("ticketId: not with groupId")
         return await _send_to_group(call, command, query.group_id)
-    await _require_device(call, body.device_id)
+    await require_device_for_change(call, body.device_id)
     command = msgspec.structs.replace(command, device_id=body.device_id)
     row_id = await add_ticket_command(call, company_id, ticket_id, command) if ticket_id else 0
     outcome = await _send(call, command, body.device_id, ticket_command_id=row_id)
@@ -314,8 +314,3 @@ async def _linked_to(call: Call, device_id: int) -> Condition:
 
 async def _types(call: Call, device_id: int) -> tuple[str, ...]:
     return await call.context.system.ref(DEVICE, device_id).ask(GetCommandTypes())
-
-
-async def _require_device(call: Call, device_id: int) -> None:
-    if not await may_see_device(call, device_id):
-        raise BadRequest("no access to the device")

@@ -8,7 +8,7 @@ from motorpool.actors.messages.changes import AttributeChanged
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
 from motorpool.actors.rules.computed import TYPES, Variables, convert
 from motorpool.actors.rules.expressions import Expression, ExpressionError, compile_expression
-from motorpool.api.access import may_see_device
+from motorpool.api.access import require_device_for_change
 from motorpool.api.auth.rights import TEST_ATTRIBUTES
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS
@@ -41,7 +41,7 @@ class ComputedAttributePolicy(LinkedPolicy[ComputedAttribute]):
 
 
 async def _compiled(sent: ComputedAttribute) -> Expression:
-    if sent.type is not None and sent.type.lower() not in TYPES:
+    if sent.type.lower() not in TYPES:
         raise BadRequest("type: not one of String, Number, Boolean")
     try:
         # In a thread, since it takes long; the first expression also builds the parser.
@@ -58,7 +58,7 @@ COMPUTED_ATTRIBUTES = Resource(
         plain_tables.COMPUTED_ATTRIBUTES,
         links.USER_ATTRIBUTE,
         filters=(links.DEVICE_ATTRIBUTE, links.GROUP_ATTRIBUTE),
-        texts=TextRules({"attribute": MAX_NAME_LENGTH}, required=("attribute", "expression")),
+        texts=TextRules({"attribute": MAX_NAME_LENGTH}, required=("attribute", "expression", "type")),
     ),
     parameters=COMMON_PARAMETERS - {"exclude_attributes"} | {"device_id", "group_id"},
 )
@@ -77,7 +77,7 @@ class ComputedTestQuery(msgspec.Struct, rename="camel"):
     "/attributes/computed/test",
     query=ComputedTestQuery,
     body=ComputedAttribute,
-    body_rules=BodyRules(required=("expression",)),
+    body_rules=BodyRules(required=("expression", "type")),
     answers={
         200: Content(shape=float | bool, text="The value; a text as it is", or_text=True),
         204: NO_CONTENT,
@@ -89,8 +89,7 @@ async def test_computed_attribute(call: Call) -> Response:
     query = call.query(ComputedTestQuery)
     sent = await call.body(ComputedAttribute)
     expression = await _compiled(sent)
-    if not await may_see_device(call, query.device_id):
-        raise BadRequest("deviceId: no such device")
+    await require_device_for_change(call, query.device_id)
     latest = await call.context.system.ref(DIRECTORY).ask(GetLatestPositions((query.device_id,)))
     if not latest:
         raise BadRequest("the device has no position yet")

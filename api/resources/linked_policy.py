@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from motorpool.api.access import may_see_device
+from motorpool.api.access import require_device_for_change
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
@@ -63,9 +63,10 @@ class LinkedPolicy(ResourcePolicy[R]):
             owner_id = parameters.device_id if is_device else parameters.group_id
             if owner_id is None:
                 continue
-            sees = may_see_device(call, owner_id) if is_device else may_see(call, groups.TABLE, owner_id)
-            if not await sees:
-                raise BadRequest(f"{link.owner}Id: no access to the {link.owner}")
+            if is_device:
+                await require_device_for_change(call, owner_id)
+            elif not await may_see(call, groups.TABLE, owner_id):
+                raise BadRequest("groupId: no access to the group")
             conditions.append(links.linked_to(link, owner_id))
         return ListQuery(
             conditions=tuple(conditions),

@@ -10,7 +10,11 @@ from quart import Response
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import PositionsDeleted
 from motorpool.actors.messages.directory import DIRECTORY, GetLatestPositions
-from motorpool.api.access import may_see_device, visible_device_ids
+from motorpool.api.access import (
+    may_see_device,
+    require_device_for_change,
+    visible_device_ids,
+)
 from motorpool.api.auth.rights import DELETE_POSITIONS
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
@@ -79,8 +83,7 @@ async def delete_positions(call: Call) -> Response:
     """Delete a device's positions in a span."""
     query = call.query(SpanQuery)
     DELETE_POSITIONS.require(call.caller)
-    if not await may_see_device(call, query.device_id):
-        raise BadRequest("deviceId: no access to the device")
+    await require_device_for_change(call, query.device_id)
     async with call.context.database.transaction() as transaction:
         await positions.delete_between(transaction, query.device_id, query.start, query.end)
         await record_action(call, transaction, "remove", "position", attributes={"deviceId": query.device_id})

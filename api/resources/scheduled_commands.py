@@ -15,7 +15,7 @@ from motorpool.actors.messages.changes import ScheduleChanged
 from motorpool.actors.messages.scheduling import DISPATCHER, RunNow
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import Id
+from motorpool.api.engine.list_parameters import Id, PageSize
 from motorpool.api.engine.operations import BodyRules, Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations, fetch_readable
@@ -40,7 +40,6 @@ MAX_STEPS = 50
 MAX_DELAY_SECONDS = 7 * 86_400
 QUEUE_MINUTES = "queueMaxMinutes"
 """The attribute for the minutes that a command waits in the queue of an offline device."""
-MAX_RUNS = 1000
 DEFAULT_RUNS = 200
 RUN_SECONDS = 10.0
 """Timeout of the request to the dispatcher, which normally replies within three seconds."""
@@ -209,8 +208,8 @@ class RunsQuery(msgspec.Struct, rename={"start": "from", "end": "to", "device_id
     end: Instant | None = None
     device_id: Id | None = None
     """Only runs of this device."""
-    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_RUNS)] = DEFAULT_RUNS
-    """Maximum number of runs, the newest."""
+    limit: PageSize = DEFAULT_RUNS
+    """Maximum number of runs, the newest; 0 is 1000."""
 
 
 class RunBody(msgspec.Struct):

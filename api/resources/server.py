@@ -19,6 +19,7 @@ from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import privileged_values, record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import BodyRules, Content, Operations
+from motorpool.api.engine.text_rules import TextRules
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
 from motorpool.api.http.errors import BadRequest, HttpError
@@ -102,7 +103,7 @@ DERIVED_FIELDS = tuple(
 async def update_server(call: Call) -> Response:
     """Replace the server's settings; for administrators."""
     ADMINISTER.require(call.caller)
-    sent = await call.body(Server)
+    sent = TextRules().trimmed(await call.body(Server))
     if sent.id not in {0, SERVER_ID}:
         raise BadRequest("id: is not the server's")
     async with call.context.database.transaction() as transaction:

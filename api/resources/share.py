@@ -11,7 +11,7 @@ from quart import Response
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import LinkChanged, UserChanged
-from motorpool.api.access import may_see_device
+from motorpool.api.access import require_device_for_change
 from motorpool.api.auth.rights import CREATE_GUESTS, SHARE_OBJECTS
 from motorpool.api.auth.tokens import SHARE, issue
 from motorpool.api.engine.audit import record_action
@@ -55,8 +55,9 @@ async def share_device(call: Call) -> Response:
     """Issue a token that shows one device until the expiration."""
     _check_may_share(call)
     form = await call.form(ShareDeviceForm)
+    await require_device_for_change(call, form.device_id)
     device = await devices.TABLE.fetch(call.context.database, form.device_id)
-    if device is None or not await may_see_device(call, form.device_id):
+    if device is None:
         raise BadRequest("deviceId: no access to the device")
     token = await _share(
         call,

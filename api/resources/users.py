@@ -9,6 +9,7 @@ from quart import Response
 
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.actors.work.stored_calendars import TIME_ZONE
+from motorpool.api.access import require_device_for_change
 from motorpool.api.auth.grants import bounded
 from motorpool.api.auth.new_users import (
     DISPLAY_FIELDS,
@@ -27,7 +28,7 @@ from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParamete
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.resource import Resource, ResourcePolicy
 from motorpool.api.engine.resource_operations import add_resource_operations
-from motorpool.api.engine.text_rules import TextRules
+from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules, rules_for_all
 from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
@@ -55,6 +56,8 @@ from motorpool.storage.records import User as UserRow
 from motorpool.storage.schedules import scheduled_commands
 
 MAX_EMAIL_LENGTH = 128
+SECRETS = frozenset({"password", "totp_key"})
+"""Texts that are kept where they are absent and not where they are empty."""
 
 LAST_ADMINISTRATOR = (
     "the last administrator can be neither deleted, disabled nor demoted, and has no expiration time"
@@ -65,7 +68,15 @@ class UserPolicy(ResourcePolicy[User]):
     """The rules of docs/users.md#creation and docs/users.md#changes; every error is a 400."""
 
     table = users.TABLE
-    texts = TextRules({"email": MAX_EMAIL_LENGTH}, required=("email",))
+    texts = TextRules(
+        {
+            **rules_for_all(UserRow, verbatim=SECRETS).max_lengths,
+            "email": MAX_EMAIL_LENGTH,
+            "login": MAX_NAME_LENGTH,
+        },
+        required=("email",),
+        keeps_empty=SECRETS,
+    )
     privileged = ("email", "login", "temporary", "expiration_time", *ROLE_FIELDS, *RESTRICTION_FIELDS)
 
     async def read(self, call: Call, shape: type[User]) -> User:
@@ -110,6 +121,7 @@ class UserPolicy(ResourcePolicy[User]):
             manager_id = parameters.user_id
         conditions = []
         if parameters.device_id is not None:
+            await require_device_for_change(call, parameters.device_id)
             owners = await links.owners(call.context.database, links.USER_DEVICE, parameters.device_id)
             conditions.append(Condition("id = any({0}::bigint[])", (owners,)))
         return ListQuery(
@@ -127,7 +139,7 @@ class UserPolicy(ResourcePolicy[User]):
 
     async def prepare(self, call: Call, transaction: Queries, new: User, old: User | None) -> User:
         """Check the limits, and the right to change each field."""
-        new = msgspec.structs.replace(self.texts.trimmed(new), login=(new.login or "").strip() or None)
+        new = self.texts.trimmed(new)
         check_totp_key(new.totp_key)
         check_webhook(new)
         require_time_zone(TIME_ZONE, new.attributes, old.attributes if old is not None else {})

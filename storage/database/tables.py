@@ -18,10 +18,19 @@ from motorpool.storage.database.conditions import Condition, all_of, contains_ke
 from motorpool.storage.database.queries import Queries, Row, Value
 
 R = TypeVar("R", bound=msgspec.Struct)
+
 LOCK = " for no key update"
 """Ends a select whose rows no other transaction may update or delete until this one ends."""
 Many = list
 """The built-in `list`, which the method `Table.list` hides inside the class."""
+
+
+def sort_key(column: str) -> str:
+    """Return the SQL that texts are ordered by: accents and case count for nothing (migration 52).
+
+    The order is the same on all servers, whatever the collation of the database.
+    """
+    return f'sort_key({column}) collate "C"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +70,7 @@ class Table(Generic[R]):
     name: str
     record: type[R]
     sort: str = "name"
-    """The column that lists are ordered by, ignoring case, then by id."""
+    """The column that lists are ordered by, then by id; texts by `sort_key`."""
     keywords: tuple[str, ...] = ("name",)
     access: Callable[[int], Condition] | None = None
     """Returns the condition for rows that a user may see."""
@@ -226,7 +235,7 @@ class Table(Generic[R]):
 
     def _order(self, query: ListQuery) -> str:
         text = self._types[self.sort] in (str, str | None)
-        order = f' order by lower("{self.sort}"), id' if text else f' order by "{self.sort}", id'
+        order = f" order by {sort_key(self.sort) if text else self.sort}, id"
         if query.limit > 0:
             order += f" limit {int(query.limit)} offset {max(0, int(query.offset))}"
         return order
@@ -244,7 +253,8 @@ class Table(Generic[R]):
 
     @cached_property
     def _types(self) -> dict[str, Any]:
-        return {field.name: field.type for field in msgspec.structs.fields(self.record)}
+        hints = typing.get_type_hints(self.record)
+        return {field.name: hints[field.name] for field in msgspec.structs.fields(self.record)}
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries, columns
 from motorpool.storage.deliveries.outbox import TICKETS
+from motorpool.storage.records import OptionalText
 
 NEVER = 2**31 - 1
 """Stands for no limit of attempts or failures."""
@@ -19,14 +20,14 @@ class Attempt(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """When it began."""
     milliseconds: int
     """How long it took."""
-    address: str = ""
-    """The IP address that was connected to; empty if there is none."""
+    address: OptionalText = ""
+    """The IP address that was connected to; null if there is none."""
     status: int | None = None
     """The HTTP status of the answer; null without one."""
-    error: str = ""
-    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if it was delivered."""
-    answer: str = ""
-    """The beginning of the answer."""
+    error: OptionalText = ""
+    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; null if it was delivered."""
+    answer: OptionalText = ""
+    """The beginning of the answer; null without one."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,7 @@
 """Roles of users in a company, and operations on all rows of a company (docs/helpdesk.md#who-may-do-what)."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from motorpool.storage.accounts import users
@@ -44,6 +46,13 @@ _MEMBERSHIPS = f"""
     from user_company l join users u on u.id = l.user_id
     where l.user_id = $1 and ($2::bigint = 0 or l.company_id = $2) and not u.temporary
 """  # noqa: S608 - constants
+_WITHOUT_MANAGER = """
+    select id from companies where id = any($1::bigint[]) and not exists (
+        select from user_company l join users u on u.id = l.user_id
+        where l.company_id = companies.id and (l.manager or u.user_limit <> 0)
+            and not (u.temporary or u.readonly or u.disabled)
+    )
+"""
 _CONFIGURATION = 0x6D70_636F
 """Seed of the advisory locks of companies, which keeps them apart from other advisory locks."""
 
@@ -93,6 +102,12 @@ async def membership(q: Queries, user_id: int, company_id: int) -> Membership:
 async def memberships(q: Queries, user_id: int) -> dict[int, Membership]:
     """Return what a user is in each company that they are linked to, by its id."""
     return {row["company_id"]: _from_row(row) for row in await q.fetch(_MEMBERSHIPS, user_id, 0)}
+
+
+async def without_manager(q: Queries, company_ids: Sequence[int]) -> list[int]:
+    """Return which of these companies have nobody left who manages them."""
+    rows = await q.fetch(_WITHOUT_MANAGER, list(company_ids)) if company_ids else []
+    return [row["id"] for row in rows]
 
 
 async def lock_configuration(transaction: Queries, company_id: int) -> bool:

@@ -1,12 +1,15 @@
 """The rows of companies, of what they configure, and of their tickets (docs/helpdesk.md).
 
-As in storage/records.py: field names in camel case in JSON, references 0 if unset, aware UTC times.
+As in storage/records.py: field names in camel case in JSON, references 0 and texts empty if unset, aware UTC
+times.
 """
 
 from datetime import datetime
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+
+from motorpool.storage.records import OptionalText
 
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
@@ -25,8 +28,8 @@ class Company(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int = 0
     name: str = ""
-    unique_id: str = ""
-    """An identifier from outside, unique among companies unless it is empty."""
+    unique_id: OptionalText = ""
+    """An identifier from outside, unique among companies."""
     disabled: bool = False
     """Not to be used any more."""
     attributes: dict[str, Any] = {}
@@ -40,8 +43,8 @@ class Branch(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     company_id: int = 0
     name: str = ""
-    unique_id: str = ""
-    """An identifier from outside, unique in the company unless it is empty."""
+    unique_id: OptionalText = ""
+    """An identifier from outside, unique in the company."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
     """`zone`: what statistics of tickets group branches by; `geofenceId`: its geofence; address, place and
@@ -54,8 +57,8 @@ class Team(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     company_id: int = 0
     name: str = ""
-    unique_id: str = ""
-    """An identifier from outside, unique in the company unless it is empty."""
+    unique_id: OptionalText = ""
+    """An identifier from outside, unique in the company."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
 
@@ -65,7 +68,7 @@ class TeamMember(msgspec.Struct, frozen=True, rename="camel"):
 
     id: int
     """The user."""
-    name: str
+    name: OptionalText
     """The user's name."""
     email: str
     """The user's e-mail address."""
@@ -83,16 +86,16 @@ class Contact(msgspec.Struct, frozen=True, rename="camel"):
     """The driver that this person is; 0 is none."""
     name: str = ""
     """Whom to ask for."""
-    email: str = ""
+    email: OptionalText = ""
     """E-mail address."""
-    phone: str = ""
+    phone: OptionalText = ""
     """Telephone number."""
-    unique_id: str = ""
-    """An identifier from outside, unique in the company unless it is empty."""
-    language: str = ""
-    """Language, such as `en`; empty is unknown."""
-    timezone: str = ""
-    """Time zone by its name in the tz database; empty is unknown."""
+    unique_id: OptionalText = ""
+    """An identifier from outside, unique in the company."""
+    language: OptionalText = ""
+    """Language, such as `en`; null is unknown."""
+    timezone: OptionalText = ""
+    """Time zone by its name in the tz database; null is unknown."""
     disabled: bool = False
     attributes: dict[str, Any] = {}
 
@@ -156,8 +159,8 @@ class Ticket(msgspec.Struct, frozen=True, rename="camel"):
     id: int = 0
     number: int = 0
     """1, 2, 3 … in its company."""
-    unique_id: str = ""
-    """An identifier from outside, unique in the company unless it is empty."""
+    unique_id: OptionalText = ""
+    """An identifier from outside, unique in the company."""
     company_id: int = 0
     branch_id: int = 0
     contact_id: int = 0
@@ -185,7 +188,7 @@ class Ticket(msgspec.Struct, frozen=True, rename="camel"):
     """The ticket it belongs to or repeats; 0 is none."""
     subject: str = ""
     """What it is about, in a line."""
-    description: str = ""
+    description: OptionalText = ""
     created_at: datetime = EPOCH
     updated_at: datetime = EPOCH
     """When it was changed last."""
@@ -241,14 +244,14 @@ class TicketEvent(msgspec.Struct, frozen=True, rename="camel"):
     """Who did it: user, contact, device or system."""
     user_id: int = 0
     contact_id: int = 0
-    field: str = ""
-    """The field that was changed, if it is one."""
+    field: OptionalText = ""
+    """The field that was changed; null if there is none."""
     from_: Any = msgspec.field(default=None, name="from")
     """Its value before."""
     to: Any = None
     """Its value since."""
-    text: str = ""
-    """The text of a comment."""
+    text: OptionalText = ""
+    """The text of a comment; null for all else."""
     internal: bool = False
     """Only for agents and managers of the company."""
     version: int = 0

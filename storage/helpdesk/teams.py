@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Sequence
 
 from motorpool.storage.database.queries import Queries
+from motorpool.storage.database.tables import sort_key
 from motorpool.storage.helpdesk.helpdesk_records import TeamMember
 
 
 async def members(q: Queries, team_id: int) -> list[TeamMember]:
     """Return the members of a team by name."""
-    sql = """
+    sql = f"""
         select u.id, u.name, u.email from user_team m join users u on u.id = m.user_id
-        where m.team_id = $1 order by lower(u.name), u.id
-    """
+        where m.team_id = $1 order by {sort_key("u.name")}, u.id
+    """  # noqa: S608 - constants
     return [TeamMember(**dict(row.items())) for row in await q.fetch(sql, team_id)]
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from motorpool.actors.words.masking import MASK
 from motorpool.actors.words.record_json import encode, format_time
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.json import camel, decode, parse_time
-from motorpool.storage.records import Device, Group
+from motorpool.api.json import camel, decode, parse_time, read_fields
+from motorpool.storage.records import Device, Group, OptionalText
 
 # hypothesis takes naive bounds and adds the zone itself.
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - as above
@@ -118,8 +118,8 @@ def test_unknown_fields_are_ignored():
         (b'{"name":"a","lastSeen":"today"}', "lastSeen: not an ISO 8601 date-time"),
         (b'{"name":"a","lastSeen":-1}', "lastSeen: not an ISO 8601 date-time"),
         (b'{"name":"a","lastSeen":99999999999999999}', "lastSeen: not an ISO 8601 date-time"),
-        (b'{"name":"a\\u0000"}', "characters that cannot be stored"),
-        (b'{"name":"a","attributes":{"\\u0000":1}}', "characters that cannot be stored"),
+        (b'{"name":"a\\u0000"}', "name: holds a character that cannot be stored"),
+        (b'{"name":"a","attributes":{"\\u0000":1}}', "attributes: holds a character that cannot be"),
         (b'{"name":null}', "object missing required field `name`"),
     ],
 )
@@ -227,3 +227,37 @@ def test_lists_are_encoded_alike_whether_their_items_are_of_one_type_or_of_sever
         "text": ["a", None],
     }
     assert encode([msgspec.Raw(b'{"a":1}')] * 2) == b'[{"a":1},{"a":1}]'
+
+
+class Place(msgspec.Struct, rename="camel"):
+    name: OptionalText = ""
+    degrees: float = 0.0
+    ids: tuple[int, ...] = ()
+    parts: list["Place"] = []
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        ({"ids": [2**63]}, "ids: out of range"),
+        ({"parts": [{"ids": [-(2**63) - 1]}]}, "ids: out of range"),
+        ({"degrees": "inf"}, "degrees: not a finite number"),
+        ({"degrees": "nan"}, "degrees: not a finite number"),
+    ],
+)
+def test_numbers_that_no_column_takes_are_refused_by_name(sent, text):
+    with pytest.raises(BadRequest, match=f"^{text}$"):
+        read_fields(sent, Place, strict=False)
+
+
+def test_a_text_that_may_be_absent_is_null_where_it_is_empty():
+    shown = [{"name": "x", "degrees": 0.0, "ids": [], "parts": []}]
+    shown.append({**shown[0], "name": None, "parts": [{**shown[0], "name": None}]})
+    assert json.loads(encode([Place("x"), Place(parts=[Place()])])) == shown
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.9999999Z"])
+def test_the_ends_of_the_calendar_are_not_what_the_driver_takes_for_infinity(text):
+    instant = parse_time(text)
+    assert datetime.min.replace(tzinfo=UTC) < instant < datetime.max.replace(tzinfo=UTC)
+    assert format_time(instant)[:19] == text[:19]

@@ -111,10 +111,7 @@ class CompanyPolicy(LinkedPolicy[R]):
             raise BadRequest("companyId: needed")
         if old is None or attributes_of(new) != attributes_of(old):
             check_size(attributes_of(new))
-        if old is not None:
-            if company_id != company_of(old):
-                raise BadRequest("companyId: cannot be changed")
-        else:
+        if old is None:
             await self.require_write(call, transaction, new)
             if not await companies.lock_configuration(transaction, company_id):
                 raise no_company()

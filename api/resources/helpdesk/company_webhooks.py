@@ -11,7 +11,7 @@ from motorpool.actors.helpdesk.webhook_body import test_body
 from motorpool.actors.helpdesk.webhook_settings import read_settings
 from motorpool.actors.messages.tickets import WEBHOOK_SENDER, TicketMessagesWaiting
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import Id
+from motorpool.api.engine.list_parameters import Id, PageSize
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
@@ -23,6 +23,7 @@ from motorpool.storage.deliveries.outbox import ticket_message_id
 from motorpool.storage.deliveries.ticket_log import Delivery
 from motorpool.storage.helpdesk.company_tables import COMPANIES
 from motorpool.storage.helpdesk.helpdesk_records import Company
+from motorpool.storage.records import OptionalText
 
 OPERATIONS = Operations("companies")
 
@@ -42,8 +43,8 @@ class DeliveriesQuery(
     """Only messages created at or after this instant."""
     end: Instant | None = None
     """Only messages created until this instant."""
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
-    """Maximum number of messages."""
+    limit: PageSize = 100
+    """Maximum number of messages; 0 is 1000."""
     offset: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0
     """Number of messages to skip."""
 
@@ -53,8 +54,8 @@ class WebhookTest(msgspec.Struct, frozen=True):
 
     delivered: bool
     """Whether the message was delivered."""
-    error: str
-    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; empty if delivered."""
+    error: OptionalText
+    """`dns`, `blocked`, `connect`, `tls`, `timeout` or `status`; null if delivered."""
     milliseconds: int | None = None
     """How long it took; null for all but administrators."""
     address: str | None = None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from motorpool.actors.messages.changes import LinkChanged
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.helpdesk.caller_membership import memberships_of
 from motorpool.storage.accounts import links
 from motorpool.storage.accounts.links import LinkType
@@ -45,8 +46,15 @@ async def change_links(
     """Add or remove links with their audit rows; return the facts to publish after the commit.
 
     Members of a team become linked to its company; who is no longer linked to a company leaves its teams.
+
+    Raises:
+        BadRequest: The last manager of a company would leave it.
     """
     await (links.add_many if add else links.remove_many)(transaction, pair, pairs)
+    if pair is links.USER_COMPANY and not add and not call.caller.administrator:
+        left_by_caller = sorted({company_id for user_id, company_id in pairs if user_id == call.caller.id})
+        if await companies.without_manager(transaction, left_by_caller):
+            raise BadRequest("the last manager of a company cannot leave it")
     for owner_id, property_id in pairs:
         await record_action(
             call,

@@ -66,6 +66,24 @@ class NewTicket(TicketFields, frozen=True, rename="camel"):
     created_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
+class EditedTicket(TicketFields, frozen=True, rename="camel"):
+    """The fields of a ticket in an edit: those that clients set, and those that are set for ever."""
+
+    company_id: Id = 0
+    channel: Channel | None = None
+    """How it came; cannot be changed."""
+    event_id: Id = 0
+    """The event that caused it; cannot be changed."""
+    position_id: Id = 0
+    """The position that caused it; cannot be changed."""
+    maintenance_id: Id = 0
+    """The maintenance that caused it; cannot be changed."""
+    geofence_id: Id = 0
+    """The geofence that caused it; cannot be changed."""
+
+
+FIXED = tuple(name for name in EditedTicket.__struct_fields__ if name not in TicketFields.__struct_fields__)
+"""What a ticket keeps for ever; in an edit it may be absent, or as it is."""
 LENGTHS: Mapping[str, int] = {
     "subject": MAX_SUBJECT,
     "description": MAX_DESCRIPTION,

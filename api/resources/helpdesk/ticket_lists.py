@@ -8,7 +8,7 @@ from msgspec import Meta
 from quart import Response
 
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import Count, Id
+from motorpool.api.engine.list_parameters import Count, Id, PageSize
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import BadRequest
@@ -132,8 +132,8 @@ class TicketQuery(TicketFilters, frozen=True, kw_only=True, rename=name_in_url):
     """Leave `attributes` empty."""
     sort: Sort = "-createdAt"
     """The order, descending with `-`; tickets without a value come last."""
-    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
-    """Maximum number of tickets."""
+    limit: PageSize = 100
+    """Maximum number of tickets; 0 is 1000."""
     offset: Count = 0
     """Number of tickets to skip."""
 

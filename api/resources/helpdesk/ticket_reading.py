@@ -2,16 +2,15 @@
 (docs/service-levels.md#the-view).
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
-from msgspec import Meta
 from quart import Response
 
 from motorpool.actors.helpdesk.service_level_view import ServiceLevelView
 from motorpool.actors.helpdesk.ticket_reader import read_service_levels
 from motorpool.api.engine.call import Call
-from motorpool.api.engine.list_parameters import Count
+from motorpool.api.engine.list_parameters import Count, PageSize
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.spans import Instant
 from motorpool.api.http.errors import ResourceNotFound
@@ -53,8 +52,8 @@ class HistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename={"start": "
     """Entries of this instant or later."""
     end: Instant | None = None
     """Entries before this instant."""
-    limit: Annotated[int, Meta(ge=1, le=1000)] = 200
-    """Maximum number of entries."""
+    limit: PageSize = 200
+    """Maximum number of entries; 0 is 1000."""
     offset: Count = 0
     """Number of entries to skip."""
 

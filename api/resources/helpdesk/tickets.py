@@ -17,6 +17,7 @@ from motorpool.actors.messages.changes import TicketChanged
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, BodyRules, Content, Operations
+from motorpool.api.engine.resource_operations import require_unchanged
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import no_content
@@ -37,10 +38,11 @@ from motorpool.api.resources.helpdesk.ticket_changes import (
     serve_once,
 )
 from motorpool.api.resources.helpdesk.ticket_fields import (
+    FIXED,
     LENGTHS,
     READ_ONLY,
+    EditedTicket,
     NewTicket,
-    TicketFields,
     check_references,
     checked,
     require_excuser,
@@ -166,20 +168,18 @@ async def _of_unique_id(
 @OPERATIONS.operation(
     "PUT",
     "/tickets/{id}",
-    body=TicketFields,
-    body_rules=BodyRules(
-        max_lengths=LENGTHS,
-        ignored=(*READ_ONLY, *(set(NewTicket.__struct_fields__) - set(TicketFields.__struct_fields__))),
-    ),
+    body=EditedTicket,
+    body_rules=BodyRules(max_lengths=LENGTHS, ignored=(*READ_ONLY, "created_at")),
     answers=TICKET,
     headers=IF_MATCH,
 )
 async def update_ticket(call: Call) -> Response:
     """Change fields of a ticket; those that are left out stay as they are.
 
-    `attributes` are replaced as a whole. A `version` in the body is checked like If-Match.
+    `attributes` are replaced as a whole. A `version` in the body is checked like If-Match. The company, the
+    channel and what caused the ticket cannot be changed.
     """
-    body = await call.body(TicketFields)
+    body = await call.body(EditedTicket)
     sent = await call.body_fields()
     if body.id not in {0, call.id}:
         raise BadRequest("id: is not the one of the path")
@@ -194,6 +194,7 @@ async def update_ticket(call: Call) -> Response:
     async def decide(context: TicketContext) -> Outcome:
         require_agent(context.membership)
         ticket = context.ticket
+        require_unchanged(FIXED, body, ticket)
         if "attributes" in fields:
             require_excuser(context.membership, ticket.attributes, fields["attributes"])
         found = await check_references(call, context.transaction, ticket.company_id, fields, ticket)

@@ -124,3 +124,9 @@ def test_no_body_is_longer_than_it_may_be(description, times, attributes, keys):
 def test_the_message_of_the_test_operation():
     body = '{"type":"webhook.test","timestamp":"2026-10-12T10:20:00Z","data":{"companyId":5}}'
     assert body_of_test(5, NOW) == body
+
+
+def test_texts_that_are_absent_are_null():
+    (body,) = bodies(BREACH)
+    ticket, event = body["data"]["ticket"], body["data"]["event"]
+    assert (ticket["description"], ticket["uniqueId"], event["text"], event["field"]) == (None,) * 4

@@ -179,7 +179,7 @@ def apply(ticket, entry):
             if entry.to is not None:
                 ticket["attributes"][entry.field[11:]] = entry.to
         case "updated" | "assigned":
-            ticket[snake(entry.field)] = entry.to
+            ticket[snake(entry.field)] = "" if entry.to is None else entry.to
         case "comment":
             ticket["comment_count"] += 1
             if not entry.internal:

@@ -88,12 +88,7 @@ async def test_a_family_may_tell_an_unknown_id_from_one_without_access(served, d
     for method, unseen, unknown, admins in (
         ("GET", BadRequest if candid else ResourceNotFound, ResourceNotFound, ResourceNotFound),
         ("PUT", BadRequest, ResourceNotFound if candid else BadRequest, ResourceNotFound),
-        (
-            "DELETE",
-            BadRequest,
-            ResourceNotFound if candid else BadRequest,
-            ResourceNotFound if candid else None,
-        ),
+        ("DELETE", BadRequest, ResourceNotFound if candid else BadRequest, ResourceNotFound),
     ):
         assert await refusal(method, ann.id, hidden) is unseen, method
         assert await refusal(method, ann.id, hidden + 1) is unknown, method

@@ -36,3 +36,9 @@ def test_blank_and_long_texts_are_refused_as_they_were_sent(sent, error):
 def test_a_text_may_be_of_any_length():
     long = "x" * 100_000
     assert TextRules({"name": None}).trimmed(Parcel(name=f" {long} ")).name == long
+
+
+def test_an_empty_text_is_as_an_absent_one_unless_it_means_something_else():
+    assert TextRules().trimmed(Parcel(note="")) == Parcel(note=None)
+    assert TextRules({"note": 9}).trimmed(Parcel(note="  ")) == Parcel(note=None)
+    assert TextRules(keeps_empty=frozenset({"note"})).trimmed(Parcel(note="")) == Parcel(note="")

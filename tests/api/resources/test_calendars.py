@@ -160,7 +160,7 @@ async def test_windows_of_bad_text_long_spans_and_too_many_are_refused(served):
     for text, asked, attributes, why in [
         (b"x", JUNE, {}, "data: line 1"),
         (TEXT, long, {}, span),
-        (TEXT, back, {}, span),
+        (TEXT, back, {}, "to: lies before from"),
         (TEXT, JUNE, {"timezone": "Mars"}, "attributes.timezone: not a known time zone"),
         (often, year, {}, "from, to: 17518 windows; ask for a shorter span"),
     ]:

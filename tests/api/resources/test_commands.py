@@ -123,7 +123,7 @@ async def test_types_are_listed_for_all_and_for_one_device(served):
         {"type": "custom"}
     ]
     ann = await served.user("ann")
-    assert (await ann.get(f"/commands/types?deviceId={number}")).status == 400
+    assert (await ann.get(f"/commands/types?deviceId={number}")).status == 404
 
 
 async def test_a_device_that_never_connected_takes_custom_commands_alone(served):

@@ -2,7 +2,12 @@
 
 import pytest
 
-LOW = {"description": "Low power", "attribute": "alarm", "expression": "power < 12 ? 'lowPower' : null"}
+LOW = {
+    "description": "Low power",
+    "attribute": "alarm",
+    "expression": "power < 12 ? 'lowPower' : null",
+    "type": "string",
+}
 
 
 async def made(served, **fields):
@@ -20,7 +25,7 @@ async def test_administrators_write_them_and_get_them_back_as_sent(served):
     assert (await served.admin.put(path, json=changed)).json() == changed
     assert (await served.admin.get("/attributes/computed")).json() == [changed]
     cleared = await served.admin.put(path, json=LOW)
-    assert cleared.json() == {**LOW, "id": stored["id"], "type": None, "priority": 0}
+    assert cleared.json() == {**LOW, "id": stored["id"], "priority": 0}
     assert (await served.admin.delete(path)).status == 204
     assert (await served.admin.get(path)).status == 404
 
@@ -96,7 +101,7 @@ async def test_what_cannot_be_computed_is_refused_and_says_where(served, fields,
         ("(input & 2) != 0", "Boolean", "application/json", "true"),
         ("fuel * 0.1", "Number", "application/json", "30.0"),
         ("fuel / 7", "Number", "application/json", "42"),
-        ("fuel * 0.1", None, "text/plain; charset=utf-8", "30.0"),
+        ("fuel * 0.1", "String", "text/plain; charset=utf-8", "30.0"),
         ("`at ${speed} kn, ${protocol}`", "string", "text/plain; charset=utf-8", "at 10.0 kn, jt808"),
     ],
 )
@@ -144,7 +149,7 @@ async def test_a_trial_needs_a_device_with_a_position_and_an_administrator(serve
     answer = await served.admin.post(path, json=LOW)
     assert (answer.status, answer.text) == (400, "the device has no position yet")
     answer = await served.admin.post("/attributes/computed/test?deviceId=999", json=LOW)
-    assert (answer.status, answer.text) == (400, "deviceId: no such device")
+    assert (answer.status, answer.text) == (400, "deviceId: no access to the device")
     answer = await served.admin.post("/attributes/computed/test", json=LOW)
     assert answer.status == 400
     for client in (await served.user("ann"), await served.user("max", userLimit=-1), served.client()):

@@ -106,8 +106,16 @@ def sequences(before):
     ]
 
 
+def without_empty_texts(table, *names):
+    """An empty text is an absent one."""
+    return {
+        table: lambda before: [row | {name: row[name] or None for name in names} for row in before[table]]
+    }
+
+
 INTENDED = {
     "openid_identities": lambda before: [{**row, "existed": False} for row in before["openid_identities"]],
+    **without_empty_texts("devices", "phone", "model", "contact", "category"),
     "deliveries": lambda before: [*delivered_to_companies(before), *delivered_to_users(before)],
     "receivers": lambda before: list(receivers(before)),
     "delivery_attachments": lambda before: list(attachments(before)),

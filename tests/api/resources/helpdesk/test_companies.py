@@ -224,6 +224,8 @@ async def test_a_user_creates_so_many_companies_and_administrators_any_number(de
         (400, "you have created 3 companies, which are the most a user may have")
     ] * 3
     # To leave a company makes no room, to delete it does.
+    boss = await served.user("boss", userLimit=1)
+    assert (await desk.link(served.admin, userId=boss.id, companyId=desk.id)).status == 204
     link = {"userId": desk.chief.id, "companyId": desk.id}
     assert (await desk.chief.delete("/permissions", json=link)).status == 204
     assert (await desk.chief.post("/companies", json={"name": "f"})).status == 400

@@ -55,7 +55,7 @@ async def test_what_was_delivered_is_listed_and_sent_again(starting, web_server)
             found = await state_of(chief, company["id"], each["id"], "delivered")
             assert found["messageId"] == f"msg_{company['id']}_{each['id']}"
             (attempt,) = found["attempts"]
-            assert (attempt["status"], attempt["error"], attempt["answer"]) == (200, "", "thanks")
+            assert (attempt["status"], attempt["error"], attempt["answer"]) == (200, None, "thanks")
             assert attempt["address"] == "127.0.0.1"
         assert {asked.body for asked in server.asked} == {b"[1]", b"[2]"}
         # One that was delivered can be sent again, with the same id.
@@ -78,7 +78,7 @@ async def test_what_was_delivered_is_listed_and_sent_again(starting, web_server)
             ("from=2020-01-01T00:00:00Z", 2),
         ):
             assert len((await chief.get(f"{path}?{query}")).json()) == count, query
-        for query in ("state=lost", "limit=0", "limit=1001", "ticketId=x"):
+        for query in ("state=lost", "limit=-1", "limit=1001", "ticketId=x"):
             assert (await chief.get(f"{path}?{query}")).status == 400, query
         assert (await chief.post(f"{path}/999/retry")).status == 404
 

@@ -143,6 +143,9 @@ async def test_lists_hold_what_a_slow_model_finds_in_its_order(helpdesk, served)
         query = asker.draw(filters, 4)
         if turn % 3 == 0 or client is served.admin:
             query["companyId"] = asker.some(seen, 3)
+        for start, end in (("from", "to"), ("updatedFrom", "updatedTo")):
+            if {start, end} <= query.keys():
+                query[start], query[end] = sorted((query[start], query[end]))
         sort = asker.random.choice(SORTS)
         limit, offset = asker.random.choice((1, 7, 1000)), asker.random.choice((0, 0, 3))
         chosen = [
@@ -226,6 +229,9 @@ async def test_statistics_are_what_a_slow_model_counts(helpdesk, served):
             found["backlog"][group] = by_id(found["backlog"][group])
         for group in ("byPriority", "byTeam"):
             found[group] = by_id(found[group])
+        for part in (found, found["backlog"]):
+            assert all(row["zone"] != "" for row in part["byZone"])
+            part["byZone"] = [{**row, "zone": row["zone"] or ""} for row in part["byZone"]]
         for name, value in expected.items():
             assert found[name] == value, (asked, name)
 
@@ -285,14 +291,20 @@ async def test_an_empty_company_has_nulls_and_no_groups(served, database):
 async def test_names_of_groups_are_the_present_ones(helpdesk):
     found = (await helpdesk.agent.get("/tickets/stats?companyId=1")).json()
     assert {each["name"] for each in found["backlog"]["byPriority"]} <= {
-        "",
+        None,
         "No 100",
         "No 101",
         "No 102",
         "No 103",
     }
-    assert all((each["name"] == "") == (each["id"] == 0) for each in found["byTeam"])
-    assert {each["name"] for each in found["backlog"]["byAssignee"]} <= {"", "agent", "boss", "gone", "Admin"}
+    assert all((each["name"] is None) == (each["id"] == 0) for each in found["byTeam"])
+    assert {each["name"] for each in found["backlog"]["byAssignee"]} <= {
+        None,
+        "agent",
+        "boss",
+        "gone",
+        "Admin",
+    }
 
 
 REFUSED = (
@@ -300,7 +312,7 @@ REFUSED = (
     ("sort=subject", "sort"),
     ("sort=--number", "sort"),
     ("target=both", "target"),
-    ("limit=0", "limit"),
+    ("limit=-1", "limit"),
     ("limit=1001", "limit"),
     ("offset=-1", "offset"),
     ("dueBefore=tomorrow", "dueBefore"),
