@@ -12,7 +12,7 @@ from typing import Any
 
 from motorpool.actors.reports.devices import devices
 from motorpool.actors.reports.events import event_rows, events, geofence_visits
-from motorpool.actors.reports.items import GeofenceVisit, StopItem, SummaryItem, TripItem
+from motorpool.actors.reports.items import DeviceItem, GeofenceVisit, StopItem, SummaryItem, TripItem
 from motorpool.actors.reports.routes import route
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.actors.reports.summary import summary
@@ -66,7 +66,7 @@ class Report:
     read: Read
     """Yields the items of each device in order, some at a time, ordered by the ids of devices."""
     answer: Any
-    """The type of its items as JSON; None: there is only the workbook."""
+    """The type of its items as JSON."""
     columns: tuple[Column, ...]
     """Empty: there is no workbook."""
     _: KW_ONLY
@@ -107,14 +107,14 @@ def _attributes(attributes: Mapping[str, object]) -> str:
     return "  ".join(f"{key}={value}" for key, value in sorted(attributes.items()))
 
 
-def _place(position: Position | None) -> tuple[float, float, str | None] | None:
-    return None if position is None else (position.latitude, position.longitude, position.address)
+def _place(position: Position | DeviceItem | None) -> tuple[float, float, str | None] | None:
+    if position is None or position.latitude is None or position.longitude is None:
+        return None
+    return (position.latitude, position.longitude, position.address)
 
 
 TIME, TEXT, PLACE = Form.TIME, Form.TEXT, Form.PLACE
 DISTANCE, SPEED, VOLUME = Form.DISTANCE, Form.SPEED, Form.VOLUME
-ADDRESS = Column("Address", PLACE, lambda each: _place(each.position), 30)
-
 ROUTE = (
     Column("Valid", Form.SWITCH, lambda each: each.valid, 8),
     Column("Time", TIME, lambda each: each.fix_time, 20),
@@ -130,7 +130,7 @@ EVENTS = (
     Column("Type", TEXT, lambda each: each.event.type, 22),
     Column("Geofence Name", TEXT, lambda each: each.geofence or None, 22),
     Column("Maintenance Name", TEXT, lambda each: each.maintenance or None, 22),
-    ADDRESS,
+    Column("Address", PLACE, lambda each: _place(each.position), 30),
     Column("Attributes", TEXT, lambda each: _attributes(each.event.attributes), 60),
 )
 TRIPS = (
@@ -168,14 +168,14 @@ SUMMARY = (
     Column("Spent Fuel", VOLUME, lambda each: each.spent_fuel),
 )
 DEVICES = (
-    Column("Name", TEXT, lambda each: each.device.name, 22),
-    Column("Unique ID", TEXT, lambda each: each.device.unique_id, 22),
-    Column("Phone", TEXT, lambda each: each.device.phone, 18),
-    Column("Model", TEXT, lambda each: each.device.model, 18),
-    Column("Contact", TEXT, lambda each: each.device.contact, 22),
-    Column("Status", TEXT, lambda each: each.device.status, 10),
-    Column("Last Update", TIME, lambda each: each.device.last_update, 20),
-    ADDRESS,
+    Column("Name", TEXT, lambda each: each.device_name, 22),
+    Column("Unique ID", TEXT, lambda each: each.unique_id, 22),
+    Column("Phone", TEXT, lambda each: each.phone, 18),
+    Column("Model", TEXT, lambda each: each.model, 18),
+    Column("Contact", TEXT, lambda each: each.contact, 22),
+    Column("Status", TEXT, lambda each: each.status, 10),
+    Column("Last Update", TIME, lambda each: each.last_update, 20),
+    Column("Address", PLACE, _place, 30),
 )
 
 REPORTS: Mapping[str, Report] = {
@@ -211,7 +211,13 @@ REPORTS: Mapping[str, Report] = {
             options=("geofence_ids",),
         ),
         Report(
-            "devices", "the devices of the caller", devices, None, DEVICES, by_device=False, has_period=False
+            "devices",
+            "the devices of the caller",
+            devices,
+            list[DeviceItem],
+            DEVICES,
+            by_device=False,
+            has_period=False,
         ),
     )
 }

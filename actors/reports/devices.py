@@ -3,23 +3,15 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-import msgspec
-
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
+from motorpool.actors.reports.items import DeviceItem
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
-from motorpool.storage.records import Device, Position
-
-
-class DeviceRow(msgspec.Struct, frozen=True):
-    """A device as a workbook shows it."""
-
-    device: Device
-    position: Position | None
+from motorpool.storage.records import Device
 
 
 async def devices(
     sources: Sources, viewer: Viewer, query: ReportQuery
-) -> AsyncGenerator[tuple[Device, list[DeviceRow]], None]:
+) -> AsyncGenerator[tuple[Device, list[DeviceItem]], None]:
     """Yield each device, with its status and its latest position."""
     directory = sources.system.ref(DIRECTORY)
     async with aclosing(devices_of(sources, viewer, query)) as batches:
@@ -28,10 +20,18 @@ async def devices(
             live = await directory.ask(GetDeviceStatuses(ids))
             places = {each.device_id: each for each in await directory.ask(GetLatestPositions(ids))}
             for device in rows:
-                status = live.get(device.id)
-                shown = device
-                if status is not None:
-                    shown = msgspec.structs.replace(
-                        device, status=status.status, last_update=status.last_update
-                    )
-                yield device, [DeviceRow(shown, places.get(device.id))]
+                status, place = live.get(device.id, device), places.get(device.id)
+                item = DeviceItem(
+                    device_id=device.id,
+                    device_name=device.name,
+                    unique_id=device.unique_id,
+                    phone=device.phone,
+                    model=device.model,
+                    contact=device.contact,
+                    status=status.status,
+                    last_update=status.last_update,
+                    latitude=place.latitude if place else None,
+                    longitude=place.longitude if place else None,
+                    address=place.address if place else None,
+                )
+                yield device, [item]

@@ -87,6 +87,31 @@ class GeofenceVisit(ReportItem, frozen=True, kw_only=True, rename="camel"):
     geofence_id: int = 0
 
 
+class DeviceItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A device with its status and its latest place."""
+
+    device_id: int
+    device_name: str
+    unique_id: str
+    """The identifier that the hardware reports."""
+    phone: str | None
+    """Telephone number."""
+    model: str | None
+    """Make and model."""
+    contact: str | None
+    """Whom to ask."""
+    status: str
+    """online, offline or unknown."""
+    last_update: datetime | None
+    """When it last sent anything."""
+    latitude: float | None
+    """Degrees, north positive; null without a position."""
+    longitude: float | None
+    """Degrees, east positive; null without a position."""
+    address: str | None
+    """Where it is; null if unknown."""
+
+
 class Presence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A stay of a device near a place."""
 

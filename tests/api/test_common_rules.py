@@ -602,6 +602,37 @@ async def test_accents_and_case_lie_beside_their_letters(served):
         assert listed[2:] == NAMES[2:]
 
 
+async def test_the_report_of_devices_is_json_with_the_columns_of_the_workbook(world):
+    device_id = world.ids["deviceId"]
+    await world.served.report(world.served.position(device_id, address="Alexanderplatz 1"))
+    empty = await world.served.device(world.owner, "77", phone="+4930", model="X", contact="Bob")
+    for headers in ({}, {"Accept": "application/json"}, {"Accept": "*/*"}):
+        answer = await world.owner.get("/reports/devices", headers=headers)
+        assert answer.headers["Content-Type"] == "application/json"
+    first, second = answer.json()
+    assert first["address"] == "Alexanderplatz 1"
+    assert (first["latitude"], first["longitude"]) == (52.5, 13.4)
+    assert second == {
+        "deviceId": empty,
+        "deviceName": "Vehicle 77",
+        "uniqueId": "77",
+        "phone": "+4930",
+        "model": "X",
+        "contact": "Bob",
+        "status": "offline",
+        "lastUpdate": None,
+        "latitude": None,
+        "longitude": None,
+        "address": None,
+    }
+    assert [
+        each["deviceId"] for each in (await world.owner.get(f"/reports/devices?deviceId={empty}")).json()
+    ] == [empty]
+    workbook = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    answer = await world.owner.get("/reports/devices", headers={"Accept": workbook})
+    assert answer.headers["Content-Type"] == workbook
+
+
 async def test_a_computed_attribute_has_a_type(world):
     body = {"attribute": "twice", "expression": "speed * 2"}
     for kind in ({}, {"type": None}, {"type": ""}, {"type": "Integer"}):

@@ -8,7 +8,7 @@ from motorpool.actors.reports.columns import REPORTS, Report
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operation
 from motorpool.api.resources.reports import lists, workbooks
-from motorpool.api.resources.reports.requests import PeriodQuery, query_of
+from motorpool.api.resources.reports.requests import query_of
 
 __all__ = ["OPERATIONS"]
 
@@ -19,24 +19,23 @@ def _operations(report: Report) -> Iterator[Operation]:
 
     async def get(call: Call) -> Response:
         sent = call.query(query)
-        if isinstance(sent, PeriodQuery) and not (report.columns and workbooks.wants_workbook(call)):
-            return await lists.answer_list(call, report, sent)
-        return await workbooks.answer_workbook(call, report.name, sent)
+        if report.columns and workbooks.wants_workbook(call):
+            return await workbooks.answer_workbook(call, report.name, sent)
+        return await lists.answer_list(call, report, sent)
 
     async def render(call: Call) -> Response:
         return await workbooks.answer_workbook(call, report.name, call.query(query))
 
-    if report.answer is not None:
-        yield Operation(
-            method="GET",
-            path=f"/reports/{report.name}",
-            tag="reports",
-            name=f"get_{report.name}_report",
-            summary=f"Get {report.contents} in a span of time",
-            query=query,
-            answers={200: Content(shape=report.answer)},
-            serve=get,
-        )
+    yield Operation(
+        method="GET",
+        path=f"/reports/{report.name}",
+        tag="reports",
+        name=f"get_{report.name}_report",
+        summary=f"Get {report.contents}{' in a span of time' * report.has_period}",
+        query=query,
+        answers={200: Content(shape=report.answer)},
+        serve=get,
+    )
     if report.columns:
         yield Operation(
             method="GET",

@@ -20,6 +20,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json_array, as_json_text
 from motorpool.api.resources.reports.requests import (
     CallViewer,
+    DeviceQuery,
     PeriodQuery,
     PresenceQuery,
     begin_report,
@@ -53,7 +54,7 @@ async def get_presence_report(call: Call) -> Response:
     return await as_json_array(_items(call, partial(presences, circle=circle), query))
 
 
-async def answer_list(call: Call, report: Report, sent: PeriodQuery) -> Response:
+async def answer_list(call: Call, report: Report, sent: DeviceQuery) -> Response:
     """Answer with the items of a report."""
     query = await begin_report(call, report.name, sent, limited=not report.limited_by_positions)
     if report.limited_by_positions:

@@ -100,17 +100,18 @@ def query_of(report: Report) -> type[DeviceQuery]:
     )
 
 
-async def begin_report(call: Call, name: str, sent: PeriodQuery, *, limited: bool = True) -> ReportQuery:
+async def begin_report(call: Call, name: str, sent: DeviceQuery, *, limited: bool = True) -> ReportQuery:
     """Check a request, write its audit row, and return what the report is to cover.
 
-    `limited` says whether `reports.period_limit` applies.
+    A report without a span is of now, and has no audit row. `limited` says whether `reports.period_limit`
+    applies.
 
     Raises:
-        BadRequest: the caller may not see reports, or the span is not one or too long.
+        BadRequest: the caller may not see reports, or the span is too long.
     """
     READ_HISTORY.require(call.caller)
-    if sent.end < sent.start:
-        raise BadRequest("to: lies before from")
+    if not isinstance(sent, PeriodQuery):
+        return ReportQuery(device_ids=sent.device_ids, group_ids=sent.group_ids, start=call.now, end=call.now)
     most = call.context.settings.reports.period_limit
     if limited and most and sent.end - sent.start > timedelta(seconds=most):
         raise BadRequest(f"the span is longer than the {most:g} s that a report may cover")

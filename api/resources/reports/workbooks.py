@@ -12,7 +12,6 @@ from motorpool.actors.reports.mailer import REPORT_MAILER, XLSX, MailedReport, R
 from motorpool.actors.reports.render import render
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.reports.workbook import WorkbookTooLarge
-from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
@@ -46,12 +45,6 @@ async def render_history_report(call: Call) -> Response:
     return await answer_workbook(call, "history", call.query(PeriodQuery))
 
 
-@OPERATIONS.operation("GET", "/reports/devices", query=DeviceQuery, answers=FORMS)
-async def get_devices_report(call: Call) -> Response:
-    """Get the devices of the caller as a workbook, or have it mailed."""
-    return await answer_workbook(call, "devices", call.query(DeviceQuery))
-
-
 async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
     """Answer with the workbook of a report, or have it mailed: as the path says, or the parameter `mail`.
 
@@ -62,14 +55,8 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
     form = call.path.get("type", "mail" if sent.mail else "xlsx")
     if form not in {"xlsx", "mail"}:
         raise ResourceNotFound("a report is `xlsx` or `mail`")
-    if isinstance(sent, PeriodQuery):
-        first = WORKBOOKS[name][0]
-        query = await begin_report(call, name, sent, limited=not first.limited_by_positions)
-    else:
-        READ_HISTORY.require(call.caller)
-        query = ReportQuery(
-            device_ids=sent.device_ids, group_ids=sent.group_ids, start=call.now, end=call.now
-        )
+    first = WORKBOOKS[name][0]
+    query = await begin_report(call, name, sent, limited=not first.limited_by_positions)
     if form == "mail":
         return await _mail(call, name, query)
     try:

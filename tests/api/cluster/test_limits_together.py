@@ -29,7 +29,7 @@ async def test_what_was_done_at_one_server_counts_at_the_other(database, tmp_pat
         company = await one.admin.post("/companies", json={"name": "North", "attributes": attributes})
         paths = {
             ("POST", "/api/notifications/test/web"): (2, 3600),
-            ("GET", "/api/reports/devices?mail=true"): (2, 3600),
+            ("GET", "/api/reports/devices/mail"): (2, 3600),
             ("POST", f"/api/companies/{company.json()['id']}/webhook/test"): (WEBHOOK_TESTS, 60),
         }
         for path, (allowed, seconds) in paths.items():

@@ -51,7 +51,7 @@ async def test_a_report_arrives_as_an_attachment(served, letters, database):
     assert asked.status == 204
     _, mail = await letters.next()
     assert [file.get_filename() for file in mail.iter_attachments()] == ["report.xlsx"]
-    assert (await served.admin.get("/reports/devices?mail=true")).status == 204
+    assert (await served.admin.get("/reports/devices?mail=true", headers={"Accept": XLSX})).status == 204
     await letters.next()
     assert await database.fetch_value("select count(*) from delivery_attachments") <= 1
     assert (await served.admin.get(f"/reports/trips/mail?{span()}")).status == 429

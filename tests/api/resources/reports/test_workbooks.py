@@ -141,7 +141,7 @@ async def test_every_other_report_opens(served, database):
     assert titles[:2] == ["Device", "Start Date"]
     assert [line[0] for line in rows] == ["Vehicle 1", "Vehicle 1"]
     for path in ("/reports/devices/xlsx", "/reports/devices"):
-        header, titles, rows = table((await opened(served.admin, path)).active)
+        header, titles, rows = table((await opened(served.admin, path, headers={"Accept": XLSX})).active)
         assert header == {"Report": "Devices"}
         assert titles[:3] == ["Name", "Unique ID", "Phone"]
         assert rows[0][:3] == ["Vehicle 1", "1", "+491"]
