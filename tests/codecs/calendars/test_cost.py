@@ -89,7 +89,7 @@ def test_what_a_fleet_uses_is_accepted_and_costs_little():
 
 
 @given(calendars(), ZONES, INSTANTS)
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_evaluation_takes_more_steps_than_the_cost_of_the_calendar(text, zone, instant):
     with suppress(CalendarError):
         events = events_of(text)
