@@ -58,10 +58,12 @@ def require_grant(caller: Caller, new: User, old: User | None) -> None:
         return
     for name in (*ROLE_FIELDS, "temporary"):
         if getattr(new, name) != getattr(old or _NOBODY, name):
-            raise BadRequest(f"{camel(name)}: only an administrator may {'change' if old else 'set'} it")
+            raise BadRequest(
+                f"{camel(name)}: only an administrator may {'change' if old else 'set'} it", is_refusal=True
+            )
     for name in above(caller, new):
         if old is None or getattr(new, name) != getattr(old, name):
-            raise BadRequest(f"{camel(name)}: {_reason(caller, name)}")
+            raise BadRequest(f"{camel(name)}: {_reason(caller, name)}", is_refusal=True)
 
 
 _NOBODY = User()
@@ -90,4 +92,6 @@ def require_login_grant(caller: Caller, new: User, old: User, *, password: bool)
     more = [name for name in above(caller, new) if name != "fixed_email"]
     for name in changed if more else ():
         if changed[name]:
-            raise BadRequest(f"{camel(name)}: the user has more rights than the caller ({camel(more[0])})")
+            raise BadRequest(
+                f"{camel(name)}: the user has more rights than the caller ({camel(more[0])})", is_refusal=True
+            )

@@ -272,7 +272,7 @@ async def _send_to_group(call: Call, command: Command, group_id: int) -> Respons
     )
     visible = await devices.TABLE.ids(call.context.database, members)
     if not visible:
-        raise BadRequest("the group holds no device that the user may see")
+        raise BadRequest("the group holds no device that the user may see", is_refusal=True)
     outcomes: dict[int, QueuedCommand | BadRequest | None] = {}
 
     async def send_to_some(device_ids: Iterator[int]) -> None:

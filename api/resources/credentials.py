@@ -119,7 +119,7 @@ def _whose(call: Call) -> int:
     if user_id is None or user_id == call.caller.id:
         return call.caller.id
     if not call.caller.administrator:
-        raise BadRequest("userId: only an administrator may name another user")
+        raise BadRequest("userId: only an administrator may name another user", is_refusal=True)
     return user_id
 
 

@@ -210,7 +210,9 @@ async def _recipients(call: Call, user_ids: tuple[int, ...]) -> list[User]:
                 *await users.managed_by(database, call.caller.id),
             }
         if permitted != set(user_ids):
-            raise BadRequest("userId: there is no such user among those you may tell")
+            raise BadRequest(
+                "userId: there is no such user among those you may tell", is_refusal=permitted != known
+            )
     else:
         found = await users.TABLE.list(database, query)
     chosen = [user for user in found if may_log_in(user, call.now) and not user.temporary]

@@ -126,7 +126,7 @@ async def _require_side(call: Call, pair: LinkType, owner_id: int, property_id: 
         pair.keys, (pair.owner, pair.property), (owner_id, property_id), strict=True
     ):
         if number and number not in await _accessible(call, call.context.database, kind, {number}):
-            raise BadRequest(f"{key}: no access to it, or no such")
+            raise BadRequest(f"{key}: no access to it, or no such", is_refusal=True)
 
 
 async def _both_accessible(
@@ -203,7 +203,7 @@ async def _require_access(
     for path, ids in pairs.items():
         for key, accessible, number in zip(pair.keys, sides, ids, strict=True):
             if number not in accessible:
-                raise BadRequest(f"{_dotted(path, key)}: no access to it, or no such")
+                raise BadRequest(f"{_dotted(path, key)}: no access to it, or no such", is_refusal=True)
     if not call.caller.administrator:
         await _require_grant(call, transaction, pair, pairs, add=add)
 
@@ -220,16 +220,22 @@ async def _require_grant(
     if pair is links.USER_USER:
         for path, (owner_id, managed_id) in pairs.items():
             if managed_id == call.caller.id:
-                raise BadRequest(f"{_dotted(path, second)}: only an administrator changes one's own managers")
+                raise BadRequest(
+                    f"{_dotted(path, second)}: only an administrator changes one's own managers",
+                    is_refusal=True,
+                )
             if owner_id == call.caller.id and not add:
-                raise BadRequest(f"{_dotted(path, first)}: only an administrator takes users from the caller")
+                raise BadRequest(
+                    f"{_dotted(path, first)}: only an administrator takes users from the caller",
+                    is_refusal=True,
+                )
     elif pair is links.USER_GROUP and add:
         sent = [group_id for _, group_id in pairs.values()]
         hidden = await access.with_hidden_groups(transaction, call.caller.id, sent, levels=2)
         for path, ids in pairs.items():
             if ids[1] in hidden and not await links.exists(transaction, pair, *ids):
                 text = "there are groups below it that the caller has no access to"
-                raise BadRequest(f"{_dotted(path, second)}: {text}")
+                raise BadRequest(f"{_dotted(path, second)}: {text}", is_refusal=True)
 
 
 async def _accessible(call: Call, transaction: Queries, kind: str, ids: Collection[int]) -> set[int]:

@@ -154,7 +154,7 @@ async def revoke_token(call: Call) -> Response:
         raise BadRequest(str(error)) from None
     own = call.caller.id in {token.user_id, token.issuer_id}
     if not own and not call.caller.administrator:
-        raise BadRequest("the token is another user's")
+        raise BadRequest("the token is another user's", is_refusal=True)
     await end_token(call, token.id, token.user_id, token.expires, "token")
     return no_content()
 

@@ -99,7 +99,7 @@ async def check_registration(call: Call) -> None:
         if not may_set_up(call):
             raise BadRequest(REFUSAL)
     elif not call.context.server.registration:
-        raise BadRequest("registration is not open")
+        raise BadRequest("registration is not open", is_refusal=True)
     await count(call.context.limits.registrations, client_network(call.address), "registrations")
 
 
@@ -117,7 +117,7 @@ async def prepare_new(call: Call, transaction: Queries, new: User) -> User:
         return new
     if new.temporary:
         # Sharing creates and reuses such users, so they must not be created here.
-        raise BadRequest("temporary: only an administrator may set it")
+        raise BadRequest("temporary: only an administrator may set it", is_refusal=True)
     if creator is not None and creator.manager:
         MANAGE_USERS.require(creator)
         require_grant(creator, new, None)
@@ -125,12 +125,12 @@ async def prepare_new(call: Call, transaction: Queries, new: User) -> User:
         return new
     settings = call.context.server
     if not settings.registration:
-        raise BadRequest("registration is not open")
+        raise BadRequest("registration is not open", is_refusal=True)
     if settings.attributes.get("totpForce") is True and not new.totp_key:
         raise BadRequest("totpKey: needed on this server")
     _refuse_role(new)
     if any(getattr(new, flag) for flag in RESTRICTION_FIELDS):
-        raise BadRequest("only a manager may restrict a user")
+        raise BadRequest("only a manager may restrict a user", is_refusal=True)
     return with_registration_defaults(new, settings, call.context.settings.users, call.now)
 
 
@@ -160,13 +160,13 @@ async def prepare_change(call: Call, transaction: Queries, new: User, old: UserR
     if own:
         for name in RESTRICTION_FIELDS:
             if getattr(new, name) != getattr(old, name):
-                raise BadRequest(f"{camel(name)}: nobody changes it for themselves")
+                raise BadRequest(f"{camel(name)}: nobody changes it for themselves", is_refusal=True)
     require_grant(caller, new, old)
     if not own:
         require_login_grant(caller, new, old, password=bool(new.password))
     if new.email.lower() != old.email.lower() and is_restricted(old, call.context.server, "fixed_email"):
         source = Source.USER if old.fixed_email else Source.SERVER
-        raise BadRequest(f"email: only an administrator may change it{source.value}")
+        raise BadRequest(f"email: only an administrator may change it{source.value}", is_refusal=True)
     return new
 
 
@@ -188,7 +188,7 @@ def _only_self_editable_attributes_differ(new: User, old: UserRow) -> bool:
 def _refuse_role(new: User) -> None:
     for name in ROLE_FIELDS:
         if getattr(new, name):
-            raise BadRequest(f"{camel(name)}: only an administrator may set it")
+            raise BadRequest(f"{camel(name)}: only an administrator may set it", is_refusal=True)
 
 
 def check_totp_key(key: str | None) -> None:

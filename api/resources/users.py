@@ -117,7 +117,7 @@ class UserPolicy(ResourcePolicy[User]):
         manager_id: int | None = None if caller.administrator else caller.id
         if parameters.user_id is not None:
             if not caller.administrator and parameters.user_id != caller.id:
-                raise BadRequest("userId: not the caller's")
+                raise BadRequest("userId: not the caller's", is_refusal=True)
             manager_id = parameters.user_id
         conditions = []
         if parameters.device_id is not None:

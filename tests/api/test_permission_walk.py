@@ -1,5 +1,6 @@
 """Role by request, over HTTP, against a matrix that was written by hand (docs/users.md,
-docs/http-api.md#lists, docs/decisions/0030).
+docs/http-api.md#lists, docs/decisions/0030). What is refused must be told by the audit log as well
+(docs/server.md#audit).
 
 The matrix is permission_matrix.txt beside this file; here stands only how its world is made and walked. Where
 the code decides about requests alike, one of them is walked: of an operation the first without a login, of
@@ -643,15 +644,36 @@ def listed(world: World, request: str, found: Any) -> set[str]:
     return {names.get(number, f"id {number}") for number in numbers}
 
 
+def is_refusal(step: Step, role: str) -> bool:
+    """Whether somebody is refused what an administrator may do: not for the form of the request."""
+    refused = {"400", "401", "403", "404"}
+    return (
+        role not in NOBODY
+        and step.cells[role] in refused
+        and step.cells["admin"] not in {*refused, "500", "."}
+    )
+
+
+def refusals(world: World, step: Step, role: str) -> int:
+    """How often somebody was refused the operation, by what is counted for the audit log."""
+    operation = operation_of(step.request)
+    name = f"{operation.method} {operation.plain_path}" if operation is not None else ""
+    counts = world.served.context.limits.refusals._counts
+    return int(counts.get((world.find("users", "self", role), name), 0))
+
+
 async def look(world: World, step: Step, role: str, wanted: str) -> str:
     """Walk one cell; what is wrong about the answer, if anything."""
+    before = refusals(world, step, role) if role not in NOBODY else 0
     answer = await ask(world, role, step.request)
     if wanted.isdecimal():
-        return (
-            ""
-            if answer.status == int(wanted)
-            else f"{answer.status} in place of {wanted}: {answer.text[:80]}"
-        )
+        if answer.status != int(wanted):
+            return f"{answer.status} in place of {wanted}: {answer.text[:80]}"
+        # What others must send besides is no refusal: a company, their password.
+        if is_refusal(step, role) and ": needed" not in answer.text:
+            told = refusals(world, step, role) > before
+            return "" if told else f"not audited: {answer.text[:80]}"
+        return ""
     if answer.status != 200:
         return f"{answer.status} in place of {wanted}: {answer.text[:80]}"
     found = listed(world, step.request, answer.json())
