@@ -8,7 +8,7 @@ import trio
 from motorpool.actors.rules.computed import CompiledAttribute
 from motorpool.actors.rules.device_rules import LocalCalendar, WindowsMissing
 from motorpool.actors.rules.expressions import ExpressionError, compile_expression
-from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence
+from motorpool.actors.rules.geofence_index import IndexedGeofence, index_geofence, prepare
 from motorpool.actors.work.stored_calendars import OPEN, StoredCalendars, zone_of
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
@@ -66,8 +66,9 @@ class RuleReader:
 
 
 def _index(rows: Iterable[Geofence]) -> dict[int, IndexedGeofence]:
-    indexed = (index_geofence(row) for row in rows)
-    return {geofence.id: geofence for geofence in indexed if geofence is not None}
+    indexed = [geofence for row in rows if (geofence := index_geofence(row)) is not None]
+    prepare(indexed)
+    return {geofence.id: geofence for geofence in indexed}
 
 
 def _compile(rows: Iterable[ComputedAttribute]) -> dict[int, CompiledAttribute]:

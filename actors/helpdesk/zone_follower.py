@@ -29,8 +29,8 @@ POLL_SECONDS = 30.0
 BATCH = 200
 """Tickets that are compared at once, and changed in one transaction."""
 TICKETS_AT_A_TIME = 20
-"""Tickets that are compared without a pause for other tasks: a fix on the border of a geofence with many
-points takes 2 ms."""
+"""Tickets that are compared without a pause for other tasks: a fix near a geofence with many points may take
+a millisecond."""
 
 
 class _Zone(NamedTuple):
@@ -100,7 +100,8 @@ class ZoneFollower(PollingActor[Never]):
             # One at a time: areas may be long.
             row = await plain_tables.GEOFENCES.fetch_versioned(self._database, number)
             if row is not None:
-                self._zones[number] = _Zone(row.version, index_geofence(row.record))
+                geofence = await trio.to_thread.run_sync(index_geofence, row.record)
+                self._zones[number] = _Zone(row.version, geofence)
         known = {number: self._zones[number].geofence for number in versions if number in self._zones}
         return {number: geofence for number, geofence in known.items() if geofence is not None}
 

@@ -6,7 +6,7 @@ straight in degrees and take the shorter way round the earth (docs/geofences.md#
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from motorpool.actors.rules.distance import EARTH_RADIUS, great_circle
@@ -19,6 +19,7 @@ from motorpool.actors.rules.edges import (
     crosses,
     edge_between,
     extent_of,
+    moved_home,
     moved_near,
 )
 
@@ -33,7 +34,11 @@ SMALL_DEGREES = 0.1
 EXACTNESS = 0.9
 """Share of a distance to a short edge, as computed, that the true one has at least; at 80 degrees of latitude
 the tangent plane is wrong by 4 % over two tenths of a degree."""
-_SLACK = 1.0
+TURNS = (0.0, 360.0, -360.0)
+"""What leads to the equivalents of a longitude that may be near an edge, where both are `moved_home`."""
+RING_EDGES_A_STEP = 8
+"""Edges of rings that are tested in the time of one edge of a corridor."""
+SLACK = 1.0
 """Metres by which boxes and margins exceed the exact distance, since the distance is rounded."""
 
 
@@ -52,19 +57,46 @@ class Circle:
 
     def contains(self, latitude: float, longitude: float) -> bool:
         """Whether the point lies in it."""
-        if abs(latitude - self.latitude) * METRES_PER_DEGREE > self.radius + _SLACK:
+        if abs(latitude - self.latitude) * METRES_PER_DEGREE > self.radius + SLACK:
             return False
+        east = longitude - self.longitude
+        if not -180 <= east <= 180:
+            longitude = self.longitude + math.remainder(east, 360)
         return great_circle(self.latitude, self.longitude, latitude, longitude) <= self.radius
 
     def is_crossed(self, start: Point, end: Point) -> bool:
         """Whether a point of the segment lies in it."""
-        segment = moved_near(edge_between(start, end), self.longitude)
-        return _metres_to_edge(segment, self.latitude, self.longitude) <= self.radius
+        centre = self.centre
+        segment = moved_home(edge_between(start, end))
+        north, east = margins(max(abs(start[0]), abs(end[0])), self.radius)
+        return any(
+            _metres_to_edge(moved, *centre[:2]) <= self.radius
+            for moved in _turned(segment)
+            if _are_near(centre, moved, north, east)
+        )
 
     def boxes(self) -> list[Box]:
         """Return boxes that together contain it."""
         y, x = self.latitude, self.longitude
         return _boxes_around((y, x, y, x), self.radius)
+
+    @property
+    def metres(self) -> float:
+        """The radius."""
+        return self.radius
+
+    @property
+    def centre(self) -> Edge:
+        """The centre as an edge from -180 to 180 degrees: a circle is a corridor along it."""
+        x = self.longitude
+        if not -180 <= x <= 180:
+            x = math.remainder(x, 360)
+        return self.latitude, x, self.latitude, x
+
+    def steps(self, south: float, north: float) -> int:
+        """Return how much there is to be tested for points between two latitudes: a measure of the time."""
+        del south, north
+        return 1
 
 
 class Polygon:
@@ -87,12 +119,13 @@ class Polygon:
                 first += [(y1, x1 + turn, y2, x2 + turn) for y1, x1, y2, x2 in ring]
             else:
                 parts.append(ring)
-        self._parts = tuple(Bands(part) for part in parts)
+        self.parts = tuple(Bands(part) for part in parts)
+        """What is tested as one: the point lies in the polygon if it lies in an odd number of parts."""
 
     def contains(self, latitude: float, longitude: float) -> bool:
         """Whether the point lies in it, by the even-odd rule."""
         inside = False
-        for edges in self._parts:
+        for edges in self.parts:
             for x in edges.meridians(longitude, 0.0):
                 if _encloses(edges, latitude, x):
                     inside = not inside
@@ -102,11 +135,15 @@ class Polygon:
     def is_crossed(self, start: Point, end: Point) -> bool:
         """Whether the segment meets an edge: so it does if just one of its ends lies in it."""
         segment = edge_between(start, end)
-        return any(edges.are_crossed(segment) for edges in self._parts)
+        return any(edges.are_crossed(segment) for edges in self.parts)
 
     def boxes(self) -> list[Box]:
         """Return boxes that together contain it."""
-        return [box for edges in self._parts for box in boxes_between(*edges.extent)]
+        return [box for edges in self.parts for box in boxes_between(*edges.extent)]
+
+    def steps(self, south: float, north: float) -> int:
+        """Return how much there is to be tested for points between two latitudes: a measure of the time."""
+        return sum(part.count(south, north) for part in self.parts) // RING_EDGES_A_STEP
 
 
 class Corridor:
@@ -114,42 +151,50 @@ class Corridor:
 
     def __init__(self, line: Sequence[Point], metres: float = CORRIDOR_METRES) -> None:
         # Each edge has its own longitudes: a line may go round the earth any number of times.
-        self._line = [edge_between(start, end) for start, end in itertools.pairwise(line)]
-        self._edges = Bands(self._line)
-        self._metres = metres
-        south, _, north, _ = self._edges.extent
-        self._north, self._east = _margins(max(abs(south), abs(north)), metres + _SLACK)
+        self.edges = [moved_home(edge_between(start, end)) for start, end in itertools.pairwise(line)]
+        """In their order; the middle of each is from -180 to 180 degrees."""
+        self.metres = metres
+        self._bands = Bands(self.edges)
 
     def contains(self, latitude: float, longitude: float) -> bool:
         """Whether the point lies in it."""
-        north, east = self._north, self._east
-        for x in self._edges.meridians(longitude, east):
-            for least_y, most_y, least_x, most_x, edge in self._edges.near(latitude, north):
+        if not -180 <= longitude <= 180:
+            longitude = math.remainder(longitude, 360)
+        north, east = margins(latitude, self.metres)
+        for x in self._bands.meridians(longitude, east):
+            for least_y, most_y, least_x, most_x, edge in self._bands.near(latitude, north):
                 if (
                     least_y - north <= latitude <= most_y + north
                     and least_x - east <= x <= most_x + east
-                    and _metres_to_edge(edge, latitude, x) <= self._metres
+                    and _metres_to_edge(edge, latitude, x) <= self.metres
                 ):
                     return True
         return False
 
     def is_crossed(self, start: Point, end: Point) -> bool:
         """Whether a point of the segment lies in it."""
-        for edge, moved in self._edges.pairs(edge_between(start, end), self._north, self._east):
-            if _are_within(edge, moved, self._metres):
+        segment = moved_home(edge_between(start, end))
+        north, east = margins(max(abs(start[0]), abs(end[0])), self.metres)
+        for edge, moved in self._bands.pairs(segment, north, east):
+            if _are_within(edge, moved, self.metres):
                 return True
         return False
 
     def boxes(self) -> list[Box]:
         """Return boxes that together contain it."""
-        run = max(EDGES_OF_A_BOX, -(-len(self._line) // CORRIDOR_BOXES))
+        run = max(EDGES_OF_A_BOX, -(-len(self.edges) // CORRIDOR_BOXES))
         boxes: list[Box] = []
-        for first in range(0, len(self._line), run):
-            edges = self._line[first : first + 1]
-            for edge in self._line[first + 1 : first + run]:
+        for first in range(0, len(self.edges), run):
+            edges = self.edges[first : first + 1]
+            for edge in self.edges[first + 1 : first + run]:
                 edges.append(moved_near(edge, edges[-1][3]))
-            boxes += _boxes_around(extent_of(edges), self._metres)
+            boxes += _boxes_around(extent_of(edges), self.metres)
         return boxes
+
+    def steps(self, south: float, north: float) -> int:
+        """Return how much there is to be tested for points between two latitudes: a measure of the time."""
+        margin = (self.metres + SLACK) / METRES_PER_DEGREE
+        return self._bands.count(south - margin, north + margin)
 
 
 Area = Circle | Polygon | Corridor
@@ -216,8 +261,30 @@ def _is_small(edge: Edge) -> bool:
     return -80 < y1 < 80 and abs(y2 - y1) < SMALL_DEGREES and abs(x2 - x1) < SMALL_DEGREES
 
 
-def _margins(latitude: float, metres: float) -> tuple[float, float]:
-    """Return how far north and east of one at this latitude a point within a distance may be, in degrees."""
+def _turned(segment: Edge) -> Iterator[Edge]:
+    y1, x1, y2, x2 = segment
+    for turn in TURNS:
+        yield y1, x1 + turn, y2, x2 + turn
+
+
+def _are_near(edge: Edge, other: Edge, north: float, east: float) -> bool:
+    """Whether the boxes of two edges are within `north` and `east` degrees of each other."""
+    y1, x1, y2, x2 = edge
+    y3, x3, y4, x4 = other
+    return (
+        min(y1, y2) - north <= max(y3, y4)
+        and min(y3, y4) - north <= max(y1, y2)
+        and min(x1, x2) - east <= max(x3, x4)
+        and min(x3, x4) - east <= max(x1, x2)
+    )
+
+
+def margins(latitude: float, metres: float) -> tuple[float, float]:
+    """Return how far north and east of a point at this latitude one within a distance may be, in degrees.
+
+    A metre more, since distances are rounded.
+    """
+    metres += SLACK
     north = metres / METRES_PER_DEGREE
     if abs(latitude) + north >= 90:
         return north, 180.0
@@ -227,5 +294,5 @@ def _margins(latitude: float, metres: float) -> tuple[float, float]:
 
 def _boxes_around(extent: tuple[float, float, float, float], metres: float) -> list[Box]:
     south, west, north, east = extent
-    margin, width = _margins(max(abs(south), abs(north)), metres + _SLACK)
+    margin, width = margins(max(abs(south), abs(north)), metres)
     return boxes_between(south - margin, west - width, north + margin, east + width)

@@ -36,6 +36,11 @@ def moved_near(edge: Edge, longitude: float) -> Edge:
     return (y1, x1 + turn, y2, x2 + turn)
 
 
+def moved_home(edge: Edge) -> Edge:
+    """Return the edge by as many turns of 360 degrees further that its middle is from -180 to 180 degrees."""
+    return edge if -360 <= edge[1] + edge[3] <= 360 else moved_near(edge, 0.0)
+
+
 def crosses(edge: Edge, other: Edge) -> bool:
     """Whether two edges have a point in common; their longitudes are not taken modulo 360."""
     y1, x1, y2, x2 = edge
@@ -78,6 +83,7 @@ class Bands:
     """Edges indexed by bands of latitude, so that a test looks at few of them."""
 
     def __init__(self, edges: Sequence[Edge]) -> None:
+        self.edges = edges
         self.extent = extent_of(edges)
         self._south, self._west, self._north, self._east = self.extent
         self._is_narrow = self._east - self._west < 180
@@ -87,8 +93,9 @@ class Bands:
         for edge in edges:
             y1, x1, y2, x2 = edge
             south, north = sorted((y1, y2))
+            boxed = (south, north, min(x1, x2), max(x1, x2), edge)
             for band in range(self._band(south), self._band(north) + 1):
-                bands[band].append((south, north, min(x1, x2), max(x1, x2), edge))
+                bands[band].append(boxed)
         self._bands = tuple(tuple(band) for band in bands)
 
     def near(self, latitude: float, margin: float) -> Sequence[BoxedEdge]:
@@ -101,6 +108,12 @@ class Bands:
         if first == last:
             return self._bands[first]
         return [each for band in self._bands[first : last + 1] for each in band]
+
+    def count(self, south: float, north: float) -> int:
+        """Return the number of edges that `near` returns for these latitudes."""
+        if not (self._south <= north and south <= self._north):
+            return 0
+        return sum(map(len, self._bands[self._band(south) : self._band(north) + 1]))
 
     def meridians(self, longitude: float, margin: float) -> list[float]:
         """Return the equivalents of a longitude, 360 degrees apart, that the edges span within `margin`."""

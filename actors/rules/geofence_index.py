@@ -1,11 +1,12 @@
 """Which of a set of geofences contain a point, and which a segment crosses (docs/geofences.md#index).
 
 Few geofences are tested by their boxes one by one; many are found by an R-tree of the boxes. What the boxes
-leave is tested exactly.
+leave is tested exactly: few edges one by one, many in columns of numpy (`edge_columns`).
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import compress
 from typing import Final
 
 import msgspec
@@ -22,6 +23,8 @@ LINEAR_BOXES: Final = 64
 """Up to so many boxes are tested one by one, which is faster than a query of the tree."""
 CELLS_A_DEGREE: Final = 100
 """Cells of a degree; what the tree finds for a cell is remembered, as vehicles stay in one for a while."""
+FEW_STEPS: Final = 32
+"""Up to so many edges of corridors are tested one by one, which is faster than numpy."""
 MAX_CELLS: Final = 4096
 """Limit of the cells that are remembered for one set of geofences."""
 
@@ -39,26 +42,32 @@ class IndexedGeofence(msgspec.Struct, frozen=True):
     """Knots; 0: none."""
     calendar_id: int = 0
     """0: none."""
+    boxes: tuple[Box, ...] = ()
+    """Boxes that together contain the area, from which they are set."""
+
+    def __post_init__(self) -> None:
+        """Find the boxes once, and not for each index."""
+        msgspec.structs.force_setattr(self, "boxes", tuple(self.area.boxes()))
 
     def contains(self, latitude: float, longitude: float, altitude: float = 0.0) -> bool:
         """Whether the point lies in the area, and not below the floor or above the ceiling."""
-        if self.floor is not None and altitude < self.floor:
-            return False
-        if self.ceiling is not None and altitude > self.ceiling:
-            return False
-        return self.area.contains(latitude, longitude)
+        return bool(_containing((self,), latitude, longitude, altitude))
 
     def is_crossed(self, start: Place, end: Place) -> bool:
         """Whether the segment meets the geofence while neither of its ends lies in it.
 
         The segment is taken to be within floor and ceiling if a part of its span of altitudes is.
         """
-        if self.floor is not None and max(start[2], end[2]) < self.floor:
-            return False
-        if self.ceiling is not None and min(start[2], end[2]) > self.ceiling:
+        if not self.reaches(start[2], end[2]):
             return False
         meets = self.area.is_crossed(start[:2], end[:2])
         return meets and not self.contains(*start) and not self.contains(*end)
+
+    def reaches(self, altitude: float, other: float) -> bool:
+        """Whether an altitude between these two is not below the floor or above the ceiling."""
+        if self.floor is not None and altitude < self.floor and other < self.floor:
+            return False
+        return not (self.ceiling is not None and altitude > self.ceiling and other > self.ceiling)
 
 
 def index_geofence(row: Geofence) -> IndexedGeofence | None:
@@ -90,7 +99,7 @@ class GeofenceIndex:
 
     def __init__(self, geofences: Iterable[IndexedGeofence] = ()) -> None:
         self._geofences = {geofence.id: geofence for geofence in geofences}
-        boxes = [(box, geofence) for geofence in self._geofences.values() for box in geofence.area.boxes()]
+        boxes = [(box, geofence) for geofence in self._geofences.values() for box in geofence.boxes]
         self._boxes: _Boxes | None = None
         if boxes:
             self._boxes = _Boxes([box for box, _ in boxes], [geofence for _, geofence in boxes])
@@ -116,8 +125,9 @@ class GeofenceIndex:
         found = self._boxes.at(latitude, longitude)
         if not found:
             return []
-        # A set, as a geofence may have several boxes.
-        return sorted({g.id for g in found if g.contains(latitude, longitude, altitude)})
+        # Each once: a geofence may have several boxes.
+        near = {geofence.id: geofence for geofence in found}
+        return sorted([each.id for each in _containing(near.values(), latitude, longitude, altitude)])
 
     def crossed(self, start: Place, end: Place, inside: Sequence[int] = ()) -> list[int]:
         """Return the ids of the geofences that a segment meets while neither of its ends is inside.
@@ -137,7 +147,59 @@ class GeofenceIndex:
                     found[geofence.id] = geofence
         if not found:
             return []
-        return sorted([number for number, geofence in found.items() if geofence.is_crossed(start, end)])
+        return sorted([geofence.id for geofence in _crossed(found.values(), start, end)])
+
+
+def prepare(geofences: Collection[IndexedGeofence]) -> None:
+    """Prepare geofences for indexes; in a thread, since areas with many edges and imports take long."""
+    if sum(len(geofence.boxes) for geofence in geofences) > LINEAR_BOXES:
+        import shapely  # noqa: F401, PLC0415
+    large = [each.area for each in geofences if each.area.steps(-90, 90) > FEW_STEPS]
+    if large:
+        from motorpool.actors.rules import edge_columns  # noqa: PLC0415
+
+        for area in large:
+            edge_columns.prepare(area)
+
+
+def _containing(
+    geofences: Collection[IndexedGeofence], latitude: float, longitude: float, altitude: float
+) -> Collection[IndexedGeofence]:
+    """Return those of the geofences that contain a point."""
+    if not _are_many(geofences, latitude, latitude):
+        return [
+            each
+            for each in geofences
+            if each.reaches(altitude, altitude) and each.area.contains(latitude, longitude)
+        ]
+    from motorpool.actors.rules import edge_columns  # noqa: PLC0415 - imported where there are many edges
+
+    level = [each for each in geofences if each.reaches(altitude, altitude)]
+    held = edge_columns.which_contain([each.area for each in level], latitude, longitude)
+    return list(compress(level, held))
+
+
+def _crossed(geofences: Collection[IndexedGeofence], start: Place, end: Place) -> Collection[IndexedGeofence]:
+    """Return those of the geofences that a segment meets while neither of its ends lies in them."""
+    if not _are_many(geofences, min(start[0], end[0]), max(start[0], end[0])):
+        return [each for each in geofences if each.is_crossed(start, end)]
+    from motorpool.actors.rules import edge_columns  # noqa: PLC0415 - as above
+
+    level = [each for each in geofences if each.reaches(start[2], end[2])]
+    held = edge_columns.which_are_crossed([each.area for each in level], start[:2], end[:2])
+    met = list(compress(level, held))
+    ends = {each.id for place in (start, end) for each in _containing(met, *place)}
+    return [each for each in met if each.id not in ends]
+
+
+def _are_many(geofences: Collection[IndexedGeofence], south: float, north: float) -> bool:
+    """Whether there is much to be tested for points between two latitudes."""
+    steps = 0
+    for geofence in geofences:
+        steps += geofence.area.steps(south, north)
+        if steps > FEW_STEPS:
+            return True
+    return False
 
 
 _BoxedGeofence = tuple[Box, IndexedGeofence]

@@ -1,13 +1,16 @@
 """The index of geofences, against testing them one by one."""
 
+import contextlib
 import itertools
 import math
+from unittest.mock import patch
 
 import pytest
 import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from motorpool.actors.rules import edge_columns, geofence_index
 from motorpool.actors.rules.area import read_area
 from motorpool.actors.rules.area_shapes import METRES_PER_DEGREE, Corridor
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence, index_geofence
@@ -185,27 +188,45 @@ def fleets(draw, centres=points, spreads=(0.001, 0.1, 5.0, 80.0), widths=(0.0, 2
 CROWD = [Geofence(id=1000 + i, area=f"CIRCLE ({i % 10 - 80} {i}.5, 10)") for i in range(100)]
 
 
+AS_MANY = patch.object(geofence_index, "FEW_STEPS", -1)
+"""Tests few edges as if they were many."""
+ways = pytest.mark.parametrize("way", [contextlib.nullcontext(), AS_MANY], ids=["one by one", "columns"])
+
+
+@ways
 @pytest.mark.parametrize("crowd", [[], CROWD], ids=["few", "many"])
-@given(fleets())
+@given(fleet=fleets())
 @settings(max_examples=80)
-def test_the_index_contains_what_testing_each_area_finds(crowd, fleet):
+def test_the_index_contains_what_testing_each_area_finds(crowd, way, fleet):
     rows, (latitude, longitude), _ = fleet
     geofences = [g for g in map(index_geofence, [*rows, *crowd]) if g is not None]
     wrapped = longitude if -180 <= longitude <= 180 else math.remainder(longitude, 360)
     one_by_one = [g.id for g in geofences if g.area.contains(latitude, wrapped)]
-    assert GeofenceIndex(geofences).containing(latitude, longitude) == one_by_one
+    with way:
+        assert GeofenceIndex(geofences).containing(latitude, longitude) == one_by_one
 
 
+@given(fleets())
+@settings(max_examples=200)
+def test_a_segment_meets_in_columns_what_it_meets_edge_by_edge(fleet):
+    rows, start, end = fleet
+    geofences = [index_geofence(row) for row in rows]
+    one_by_one = [g.area.is_crossed(start, end) for g in geofences]
+    assert edge_columns.which_are_crossed([g.area for g in geofences], start, end) == one_by_one
+
+
+@ways
 @pytest.mark.parametrize("crowd", [[], CROWD], ids=["few", "many"])
-@given(fleets(st.tuples(st.floats(-60, 60), st.floats(-360, 360)), (0.001, 0.1), (25.0, 5e3)))
+@given(fleet=fleets(st.tuples(st.floats(-60, 60), st.floats(-360, 360)), (0.001, 0.1), (25.0, 5e3)))
 @settings(max_examples=60)
-def test_a_segment_crosses_what_a_point_of_it_lies_in(crowd, fleet):
+def test_a_segment_crosses_what_a_point_of_it_lies_in(crowd, way, fleet):
     rows, start, end = fleet
     step = end[1] - start[1]
     places = [(start[0] + (end[0] - start[0]) * i / 50, start[1] + step * i / 50) for i in range(51)]
     geofences = [g for g in map(index_geofence, [*rows, *crowd]) if g is not None]
     index = GeofenceIndex(geofences)
-    found = index.crossed((*start, 0.0), (*end, 0.0))
+    with way:
+        found = index.crossed((*start, 0.0), (*end, 0.0))
     held = [set(index.containing(*place)) for place in places]
     # What a segment touches in passing is a matter of rounding: so the neighbour lies in it as well.
     through = {number for one, other in itertools.pairwise(held) for number in one & other}
@@ -250,3 +271,47 @@ def test_a_segment_meets_a_small_polygon_as_in_the_plane(ring, start, end, east)
     area = read_area(f"POLYGON (({written([(y, x + east) for y, x in ring])}))")
     ends = (start[0], start[1] + east), (end[0], end[1] + east)
     assert (area.is_crossed(*ends) or area.contains(*ends[0])) == plane.intersects(line)
+
+
+def zigzag(south, north, *longitudes):
+    places = [((north if number % 2 else south), east) for number, east in enumerate(longitudes)]
+    return f"LINESTRING ({written(places)})"
+
+
+def steps_from(west):
+    return (west + number * 0.001 for number in range(2000))
+
+
+@contextlib.contextmanager
+def counted_distances():
+    """Count the distances between a point and an edge that are computed in columns."""
+    counted = []
+
+    def metres_to(edges, y, x, measured=edge_columns._metres_to):
+        found = measured(edges, y, x)
+        counted.append(found.size)
+        return found
+
+    with patch.object(edge_columns, "_metres_to", metres_to):
+        yield counted
+
+
+@pytest.mark.parametrize(
+    ("area", "start", "end", "most"),
+    [
+        # Beside all its edges, though within the box around most of them.
+        (zigzag(-90, 90, *steps_from(13.0)), (52.0, 13.0011, 0.0), (52.0, 13.0019, 0.0), 200),
+        (zigzag(40, 60, *steps_from(-10.0)), (50.0, -20.0, 0.0), (50.0, -11.0, 0.0), 200),
+        # Through the middle of them all.
+        (zigzag(-90, 90, *steps_from(13.0)), (52.0, 10.0, 0.0), (52.0, 17.0, 0.0), 10 * 2000 * 5),
+        # A line that goes round the earth hundreds of times.
+        (zigzag(-80, 80, *[-180, -60, 60] * 600), (10.0, 20.0, 0.0), (10.0, 20.001, 0.0), 200),
+    ],
+)
+def test_few_distances_are_computed_for_a_segment_among_many_edges(area, start, end, most):
+    index = index_of(*[area] * 10)
+    with counted_distances() as counted:
+        index.containing(*start)
+        index.containing(*end)
+        index.crossed(start, end)
+    assert sum(counted) <= most
