@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
+import trio
 
 from motorpool.actors.deliveries.notice import EventFacts
-from motorpool.actors.events.matching import concerns, notificators_of
+from motorpool.actors.events.matching import concerns, notificators_of, subject_of, wanted_by
 from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
@@ -21,6 +22,8 @@ from motorpool.storage.records import Command, Event, Notification, Position, Se
 
 MAX_MATCHES = 20_000
 """Most matches that are read at once; of more, only the events that are complete are handled now."""
+ROWS_AT_A_TIME = 10
+"""Notifications that are read without a pause for other tasks: their lists may take a millisecond."""
 
 
 class EventDelivery(msgspec.Struct):
@@ -121,10 +124,17 @@ async def _select(
         transaction, sorted({match.notification_id for match in matches})
     )
     known = {row.id: row for row in rows}
+    subjects = {event_id: subject_of(event) for event_id, event in by_id.items()}
+    wanted = {}
+    for notification in rows:
+        wanted[notification.id] = wanted_by(notification)
+        if len(wanted) % ROWS_AT_A_TIME == 0:
+            await trio.lowlevel.checkpoint()
     concerned = {
         (match.event_id, match.notification_id)
         for match in matches
-        if match.notification_id in known and concerns(known[match.notification_id], by_id[match.event_id])
+        if match.notification_id in known
+        and concerns(wanted[match.notification_id], subjects[match.event_id])
     }
     calendar_ids = sorted({known[each].calendar_id for _, each in concerned} - {0})
     if calendar_ids:

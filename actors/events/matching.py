@@ -1,26 +1,44 @@
 """Whether a notification concerns an event. Pure: calendars and rights are checked elsewhere."""
 
+from typing import NamedTuple
+
 from motorpool.storage.records import Event, Notification
 
 COMMAND_OUTCOMES = frozenset({"commandResult", "queuedCommandSent", "queuedCommandFailed"})
 """Types of events that commands cause; a command that such an event caused could go on for ever."""
 
 
-def concerns(notification: Notification, event: Event) -> bool:
-    """Return whether type, alarms and geofences of a notification are those of an event.
+class Subject(NamedTuple):
+    """What an event is about, or what a notification is for; long lists are read once, not for each match."""
+
+    type: str
+    alarms: frozenset[str]
+    geofence_ids: frozenset[str]
+
+
+def subject_of(event: Event) -> Subject:
+    """Return what an event is about."""
+    return Subject(event.type, _listed(event.attributes.get("alarm")), frozenset({str(event.geofence_id)}))
+
+
+def wanted_by(notification: Notification) -> Subject:
+    """Return what events a notification concerns."""
+    attributes = notification.attributes
+    alarms, geofence_ids = _listed(attributes.get("alarms")), _listed(attributes.get("geofenceIds"))
+    return Subject(notification.type, alarms, geofence_ids)
+
+
+def concerns(wanted: Subject, subject: Subject) -> bool:
+    """Return whether type, alarms and geofences that a notification wants are those of an event.
 
     A notification of alarms names them in `alarms`; without, it concerns none. `geofenceIds` restricts a
     notification to events of these geofences.
     """
-    if notification.type != event.type:
+    if wanted.type != subject.type:
         return False
-    attributes = notification.attributes
-    if event.type == "alarm" and _listed(attributes.get("alarms")).isdisjoint(
-        _listed(event.attributes.get("alarm"))
-    ):
+    if subject.type == "alarm" and wanted.alarms.isdisjoint(subject.alarms):
         return False
-    geofence_ids = _listed(attributes.get("geofenceIds"))
-    return not geofence_ids or str(event.geofence_id) in geofence_ids
+    return not wanted.geofence_ids or not wanted.geofence_ids.isdisjoint(subject.geofence_ids)
 
 
 def notificators_of(notification: Notification) -> tuple[str, ...]:

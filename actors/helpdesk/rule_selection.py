@@ -6,6 +6,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
+import trio
+
 from motorpool.actors.helpdesk.ticket_rules import KEY, TicketRule, ends, matches, read_rules
 from motorpool.actors.rules.position_event import read_number
 from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
@@ -51,7 +53,10 @@ async def select(
         return NOTHING
     by_id = {event.id: event for event in events}
     stored = await ticket_rules.rules_of(transaction, {each.company_id for each in candidates})
-    rules = {company_id: read_rules({KEY: value}) for company_id, value in stored.items()}
+    rules = {}
+    for company_id, value in stored.items():
+        rules[company_id] = read_rules({KEY: value})
+        await trio.lowlevel.checkpoint()  # rules may be a megabyte
     devices = await ticket_rules.devices(transaction, {event.device_id for event in events})
     found = []
     for candidate in candidates:
@@ -65,6 +70,7 @@ async def select(
             if rule.user_id == candidate.user_id
             and (matches(rule, event, device.group_ids) or ends(rule, event, device.group_ids))
         ]
+        await trio.lowlevel.checkpoint()  # a hundred rules with long lists take a millisecond
     found = await _of_agents(transaction, found)
     found = await _within_calendars(transaction, found, calendars)
     maintenance_ids = {event.maintenance_id for _, _, event in found if event.maintenance_id}

@@ -2,9 +2,19 @@
 
 import pytest
 
-from motorpool.actors.events.matching import COMMAND_OUTCOMES, concerns, notificators_of
+from motorpool.actors.events.matching import (
+    COMMAND_OUTCOMES,
+    concerns,
+    notificators_of,
+    subject_of,
+    wanted_by,
+)
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.storage.records import Event, Notification
+
+
+def is_concerned(notification, event):
+    return concerns(wanted_by(notification), subject_of(event))
 
 
 def alarm(keys, **fields):
@@ -26,7 +36,7 @@ def alarm(keys, **fields):
 )
 def test_a_notification_of_alarms_names_them(alarms, reported, expected):
     attributes = {} if alarms is None else {"alarms": alarms}
-    assert concerns(Notification(type="alarm", attributes=attributes), alarm(reported)) is expected
+    assert is_concerned(Notification(type="alarm", attributes=attributes), alarm(reported)) is expected
 
 
 @pytest.mark.parametrize(
@@ -35,12 +45,12 @@ def test_a_notification_of_alarms_names_them(alarms, reported, expected):
 )
 def test_geofence_ids_restrict_a_notification(listed, geofence_id, expected):
     notification = Notification(type="geofenceEnter", attributes={"geofenceIds": listed})
-    assert concerns(notification, Event(type="geofenceEnter", geofence_id=geofence_id)) is expected
+    assert is_concerned(notification, Event(type="geofenceEnter", geofence_id=geofence_id)) is expected
 
 
 def test_the_type_must_be_the_same():
     for kind in EVENT_TYPES:
-        matching = [each for each in EVENT_TYPES if concerns(Notification(type=each), Event(type=kind))]
+        matching = [each for each in EVENT_TYPES if is_concerned(Notification(type=each), Event(type=kind))]
         assert matching == ([] if kind == "alarm" else [kind])
 
 
