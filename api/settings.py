@@ -32,7 +32,7 @@ ORDER = (
     *("device", "public", "port", "cluster", "node", "admin", "register", "webhook", "http", "login"),
     *("users", "share", "openid", "geocoder", "map", "outbox", "notifications", "expirations"),
     *("forward", "video", "files", "captures", "positions", "events", "audit", "statistics"),
-    *("schedules", "rules", "reports", "tickets", "log", "postgres"),
+    *("schedules", "rules", "reports", "tickets", "quotas", "log", "postgres"),
 )
 """The fields of `Settings`, inherited ones too, in the order in which users read them."""
 
@@ -130,6 +130,46 @@ class HttpSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class QuotaSettings:
+    """How much users may store of what costs time later. What is more already stays, and does not grow."""
+
+    user_records: Annotated[int, Meta(ge=1)] = 20_000
+    """Geofences that one user creates, and as many drivers, orders, maintenances, calendars, saved commands
+    and groups. Administrators are bound by what all may have."""
+    user_geofence_points: Annotated[int, Meta(ge=1, extra={"unit": "points"})] = 200_000
+    """Points of all geofences that one user creates."""
+    user_tasks: Annotated[int, Meta(ge=1)] = 500
+    """Notifications that one user creates, and as many scheduled commands and scheduled reports."""
+    server_records: Annotated[int, Meta(ge=1)] = 200_000
+    """Geofences of all users, and as many of each other kind of `user_records`."""
+    server_geofence_points: Annotated[int, Meta(ge=1, extra={"unit": "points"})] = 2_000_000
+    """Points of the geofences of all users."""
+    server_tasks: Annotated[int, Meta(ge=1)] = 20_000
+    """Notifications of all users, and as many scheduled commands and scheduled reports."""
+    device_geofences: Annotated[int, Meta(ge=1)] = 2_000
+    """Geofences linked to one device, directly or by its groups."""
+    device_geofence_points: Annotated[int, Meta(ge=1, extra={"unit": "points"})] = 20_000
+    """Points of these geofences: a position may have to be compared with each edge between two of them."""
+    device_computed_attributes: Annotated[int, Meta(ge=1)] = 100
+    """Computed attributes linked to one device, directly or by its groups."""
+    device_expression_characters: Annotated[int, Meta(ge=1, extra={"unit": "characters"})] = 20_000
+    """Characters of the expressions of these computed attributes."""
+    device_maintenances: Annotated[int, Meta(ge=1)] = 200
+    """Maintenances linked to one device, directly or by its groups."""
+    device_notifications: Annotated[int, Meta(ge=1)] = 500
+    """Notifications linked to one device, directly or by its groups."""
+    device_scheduled_steps: Annotated[int, Meta(ge=1, extra={"unit": "steps"})] = 1_000
+    """Steps of the scheduled commands linked to one device, directly or by its groups."""
+    device_linked_devices: Annotated[int, Meta(ge=1)] = 100
+    """Devices that travel with one device."""
+
+    def limit(self, scope: str, name: str) -> int:
+        """Return a quota by its scope, which is "user", "server" or "device", and what it counts."""
+        most: int = getattr(self, f"{scope}_{name}")
+        return most
+
+
+@dataclass(frozen=True, kw_only=True)
 class MapSettings:
     """What the console's map shows besides outlines and cities (docs/console.md#map)."""
 
@@ -188,6 +228,7 @@ class Settings(NotificatorSections, FleetSettings):
     openid: OpenIdSettings = field(default_factory=OpenIdSettings)
     geocoder: GeocoderSettings = field(default_factory=GeocoderSettings)
     map: MapSettings = field(default_factory=MapSettings)
+    quotas: QuotaSettings = field(default_factory=QuotaSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)
 

@@ -31,6 +31,7 @@ from motorpool.api.logins.setup import fetch_setup_token
 from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.demo import Credentials, FleetProgram, load_or_create_credentials, simulate_command
 from motorpool.api.program.errors import StartFailed, error_line
+from motorpool.api.program.exceeded_quotas import log_exceeded_quotas
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.free_memory import limit_fragmentation, return_free_memory
 from motorpool.api.program.outgoing_services import build_outgoing_services
@@ -197,6 +198,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 _print_address(settings, address, login)
                 if waits_for_user:
                     _print_setup_token(settings, address, setup_token)
+                await log_exceeded_quotas(database, settings.quotas)
                 with loop_stalls.measured():
                     await state.stopping.wait()
                 _log.info("stopping")

@@ -15,6 +15,7 @@ from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.text_rules import MAX_NAME_LENGTH, TextRules
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources import quotas
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
 from motorpool.api.resources.linked_policy import LinkedPolicy
 from motorpool.storage import plain_tables
@@ -67,6 +68,13 @@ class DevicePolicy(LinkedPolicy[Device]):
         if old is None and not call.caller.administrator:
             await _require_room(call, transaction)
         return new
+
+    async def update(self, call: Call, transaction: Queries, new: Device, old: Device) -> Device | None:
+        """Store; with another group the device has what is linked to that."""
+        if new.group_id in {0, old.group_id}:
+            return await super().update(call, transaction, new, old)
+        async with quotas.counted_devices(call, transaction, devices=[old.id]):
+            return await super().update(call, transaction, new, old)
 
     async def delete(self, call: Call, transaction: Queries, old: Device) -> None:
         """Delete; pending steps of scheduled commands for it end, and its tickets are of no device."""

@@ -7,6 +7,7 @@ from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.http.errors import BadRequest
+from motorpool.api.resources import quotas
 from motorpool.api.resources.linked_policy import LinkedPolicy, require_no_hidden_groups
 from motorpool.storage.accounts import links
 from motorpool.storage.database.queries import Queries
@@ -14,6 +15,9 @@ from motorpool.storage.devices import groups
 from motorpool.storage.records import Group
 
 OPERATIONS = Operations("groups")
+
+MAX_LEVELS = 50
+"""Each event is compared with the notifications of all groups above its device."""
 
 
 class GroupPolicy(LinkedPolicy[Group]):
@@ -29,7 +33,17 @@ class GroupPolicy(LinkedPolicy[Group]):
         if moved and not call.caller.administrator:
             # Who sees the new parent sees the group and, one level deeper, those in it.
             await require_no_hidden_groups(call, transaction, new.id, levels=1)
+        is_deeper = moved or (old is None and new.group_id)
+        if is_deeper and await groups.levels(transaction, new.id, new.group_id) > MAX_LEVELS:
+            raise BadRequest(f"groupId: more than {MAX_LEVELS} groups would lie one above the other")
         return new
+
+    async def update(self, call: Call, transaction: Queries, new: Group, old: Group) -> Group | None:
+        """Store; below another group its devices have what is linked to that."""
+        if new.group_id in {0, old.group_id}:
+            return await super().update(call, transaction, new, old)
+        async with quotas.counted_devices(call, transaction, groups=[old.id]):
+            return await super().update(call, transaction, new, old)
 
 
 GROUPS = Resource(

@@ -15,6 +15,7 @@ from motorpool.api.engine.resource import ResourcePolicy, id_of
 from motorpool.api.engine.text_rules import TextRules, rules_for_all
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
+from motorpool.api.resources import quotas
 from motorpool.storage.accounts import access, links, users
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.database.conditions import Condition, all_of, any_of
@@ -23,6 +24,9 @@ from motorpool.storage.database.tables import ListQuery, Table
 from motorpool.storage.devices import groups
 
 R = TypeVar("R", bound=msgspec.Struct)
+
+MAX_ATTRIBUTES_BYTES = 65_536
+"""Longest JSON of the attributes of a record."""
 
 
 class LinkedPolicy(ResourcePolicy[R]):
@@ -100,7 +104,10 @@ class LinkedPolicy(ResourcePolicy[R]):
         return await may_see(call, self.table, record_id, queries)
 
     async def prepare(self, call: Call, transaction: Queries, new: R, old: R | None) -> R:
-        """Refuse a changed reference to what the caller has no access to."""
+        """Refuse long attributes, and a changed reference to what the caller has no access to."""
+        attributes = getattr(new, "attributes", None)
+        if attributes and (old is None or getattr(old, "attributes") != attributes):  # noqa: B009 - as id_of
+            check_size(attributes)
         for name, table in self._references.items():
             wanted = getattr(new, name)
             changed = wanted and (old is None or getattr(old, name) != wanted)
@@ -112,17 +119,24 @@ class LinkedPolicy(ResourcePolicy[R]):
         """Store and link to the creator."""
         stored: R = await self.table.insert(transaction, new)
         await links.add(transaction, self._link, call.caller.id, id_of(stored))
+        await quotas.count_new(call, transaction, self.table.name, id_of(stored))
         return stored
 
     async def update(self, call: Call, transaction: Queries, new: R, old: R) -> R | None:
         """Store the changed record."""
-        del call, old
-        return await self.table.update(transaction, new)
+        async with quotas.counted_change(call, transaction, self.table.name, id_of(old)):
+            return await self.table.update(transaction, new)
 
     async def delete(self, call: Call, transaction: Queries, old: R) -> None:
         """Delete the record."""
         del call
         await self.table.delete(transaction, id_of(old))
+
+
+def check_size(attributes: Mapping[str, Any], most: int = MAX_ATTRIBUTES_BYTES) -> None:
+    """Raise BadRequest for attributes that are longer than `most` bytes of JSON."""
+    if len(msgspec.json.encode(attributes)) > most:
+        raise BadRequest(f"attributes: more than {most} bytes")
 
 
 async def may_see(call: Call, table: Table[Any], record_id: int, queries: Queries | None = None) -> bool:

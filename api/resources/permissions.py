@@ -13,6 +13,7 @@ from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import NO_CONTENT, Operations
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
+from motorpool.api.resources import quotas
 from motorpool.api.resources.helpdesk.memberships import MEMBERSHIPS, change_links, managed
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import access, links, users
@@ -153,7 +154,9 @@ async def _apply(call: Call, sent: Mapping[str, SentLink], *, add: bool) -> None
     pair, pairs = _read(sent)
     async with call.context.database.transaction() as transaction:
         await _require_access(call, transaction, pair, pairs, add=add)
-        facts = await change_links(call, transaction, pair, [*pairs.values()], add=add)
+        owner_ids = {owner_id for owner_id, _ in pairs.values()} if add else ()
+        async with quotas.counted_links(call, transaction, pair, owner_ids):
+            facts = await change_links(call, transaction, pair, [*pairs.values()], add=add)
     await publish_changes(call.context.system, *facts)
 
 

@@ -34,8 +34,6 @@ from motorpool.storage.helpdesk.configuration_uses import Cleared, Counted
 R = TypeVar("R", bound=msgspec.Struct)
 
 MAX_REFERENCE = 2**63 - 1
-MAX_ATTRIBUTES_BYTES = 65_536
-"""Longest JSON of the attributes of a record."""
 
 
 class CompanyPolicy(LinkedPolicy[R]):
@@ -109,8 +107,6 @@ class CompanyPolicy(LinkedPolicy[R]):
         company_id = company_of(new)
         if not company_id:
             raise BadRequest("companyId: needed")
-        if old is None or attributes_of(new) != attributes_of(old):
-            check_size(attributes_of(new))
         if old is None:
             await self.require_write(call, transaction, new)
             if not await companies.lock_configuration(transaction, company_id):
@@ -208,12 +204,6 @@ def _change_of(name: str, new: msgspec.Struct, old: msgspec.Struct | None) -> tu
         return camel(name), getattr(new, name), getattr(old, name, 0)
     held = None if old is None else attributes_of(old).get(name)
     return f"attributes.{name}", reference_of(new, name), held
-
-
-def check_size(attributes: Mapping[str, Any], most: int = MAX_ATTRIBUTES_BYTES) -> None:
-    """Raise BadRequest for attributes that are longer than `most` bytes of JSON."""
-    if len(msgspec.json.encode(attributes)) > most:
-        raise BadRequest(f"attributes: more than {most} bytes")
 
 
 async def require_access(

@@ -11,7 +11,7 @@ from motorpool.actors.words.masking import without_secrets
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.company_policy import check_size
+from motorpool.api.resources.linked_policy import check_size
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.helpdesk import ticket_references
 from motorpool.storage.helpdesk.companies import Membership

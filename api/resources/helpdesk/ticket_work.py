@@ -17,7 +17,6 @@ from motorpool.api.engine.list_parameters import Id
 from motorpool.api.engine.operations import BodyRules, Content, Operations
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER
 from motorpool.api.http.errors import BadRequest
-from motorpool.api.resources.helpdesk.company_policy import check_size
 from motorpool.api.resources.helpdesk.idempotency import IDEMPOTENCY_KEY
 from motorpool.api.resources.helpdesk.maintenance_reset import find_reset, store_reset
 from motorpool.api.resources.helpdesk.ticket_changes import TicketContext, change_ticket, require_agent
@@ -28,6 +27,7 @@ from motorpool.api.resources.helpdesk.ticket_evidence import (
     find_evidence,
     keep_evidence,
 )
+from motorpool.api.resources.linked_policy import check_size
 from motorpool.storage.helpdesk.helpdesk_records import Ticket, TicketEvent
 
 OPERATIONS = Operations("tickets")

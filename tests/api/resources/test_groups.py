@@ -40,3 +40,20 @@ async def test_a_group_needs_a_name(served):
         refused = await served.admin.post("/groups", json={"name": name})
         assert (refused.status, refused.text) == (400, "name: needed")
     assert (await served.admin.post("/groups", json={"name": " North "})).json()["name"] == "North"
+
+
+async def test_groups_lie_in_each_other_to_a_limited_depth(served):
+    async def made(parent):
+        answer = await served.admin.post("/groups", json={"name": "x", "groupId": parent})
+        return answer.json()["id"] if answer.status == 200 else answer.text
+
+    chain = [await made(0)]
+    for _ in range(1, 50):
+        chain.append(await made(chain[-1]))
+    refused = "groupId: more than 50 groups would lie one above the other"
+    assert await made(chain[-1]) == refused
+    top = await made(0)
+    answer = await served.admin.put(f"/groups/{chain[0]}", json={"name": "x", "groupId": top})
+    assert (answer.status, answer.text) == (400, refused)
+    answer = await served.admin.put(f"/groups/{chain[1]}", json={"name": "x", "groupId": top})
+    assert answer.status == 200

@@ -116,6 +116,29 @@ def without_empty_texts(table, *names):
 INTENDED = {
     "openid_identities": lambda before: [{**row, "existed": False} for row in before["openid_identities"]],
     **without_empty_texts("devices", "phone", "model", "contact", "category"),
+def created(table, link, column):
+    """The rows with the first of the users that are linked to them as their creator."""
+
+    def rows(before):
+        for row in before[table]:
+            users = [each["user_id"] for each in before[link] if each[column] == row["id"]]
+            points = {"points": row["area"].count(",") + 1} if table == "geofences" else {}
+            yield {**row, "creator_id": min(users, default=None), **points}
+
+    return lambda before: list(rows(before))
+
+
+INTENDED = {
+    "geofences": created("geofences", "user_geofence", "geofence_id"),
+    "drivers": created("drivers", "user_driver", "driver_id"),
+    "orders": created("orders", "user_order", "order_id"),
+    "maintenance": created("maintenance", "user_maintenance", "maintenance_id"),
+    "notifications": created("notifications", "user_notification", "notification_id"),
+    "calendars": created("calendars", "user_calendar", "calendar_id"),
+    "commands": created("commands", "user_command", "command_id"),
+    "groups": created("groups", "user_group", "group_id"),
+    "scheduled_commands": created("scheduled_commands", "user_scheduled_command", "scheduled_command_id"),
+    "scheduled_reports": created("scheduled_reports", "user_report", "report_id"),
     "deliveries": lambda before: [*delivered_to_companies(before), *delivered_to_users(before)],
     "receivers": lambda before: list(receivers(before)),
     "delivery_attachments": lambda before: list(attachments(before)),
