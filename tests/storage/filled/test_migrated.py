@@ -113,9 +113,6 @@ def without_empty_texts(table, *names):
     }
 
 
-INTENDED = {
-    "openid_identities": lambda before: [{**row, "existed": False} for row in before["openid_identities"]],
-    **without_empty_texts("devices", "phone", "model", "contact", "category"),
 def created(table, link, column):
     """The rows with the first of the users that are linked to them as their creator."""
 
@@ -129,6 +126,8 @@ def created(table, link, column):
 
 
 INTENDED = {
+    "openid_identities": lambda before: [{**row, "existed": False} for row in before["openid_identities"]],
+    **without_empty_texts("devices", "phone", "model", "contact", "category"),
     "geofences": created("geofences", "user_geofence", "geofence_id"),
     "drivers": created("drivers", "user_driver", "driver_id"),
     "orders": created("orders", "user_order", "order_id"),
