@@ -27,6 +27,7 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 MAX_ATTRIBUTES_BYTES = 65_536
 """Longest JSON of the attributes of a record."""
+HIDDEN_GROUPS = "there are groups below it that the caller has no access to"
 
 
 class LinkedPolicy(ResourcePolicy[R]):
@@ -160,7 +161,7 @@ async def require_no_hidden_groups(call: Call, queries: Queries, group_id: int, 
         BadRequest: there are groups below it that the caller does not see.
     """
     if await access.with_hidden_groups(queries, call.caller.id, [group_id], levels=levels):
-        raise BadRequest("groupId: there are groups below it that the caller has no access to")
+        raise BadRequest(f"groupId: {HIDDEN_GROUPS}")
 
 
 async def may_see_user(call: Call, queries: Queries, user_id: int) -> bool:

@@ -15,6 +15,7 @@ from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_json, no_content
 from motorpool.api.resources import quotas
 from motorpool.api.resources.helpdesk.memberships import MEMBERSHIPS, change_links, managed
+from motorpool.api.resources.linked_policy import HIDDEN_GROUPS
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import access, links, users
 from motorpool.storage.accounts.links import LINK_TYPES, LinkType
@@ -237,8 +238,7 @@ async def _require_grant(
         hidden = await access.with_hidden_groups(transaction, call.caller.id, sent, levels=2)
         for path, ids in pairs.items():
             if ids[1] in hidden and not await links.exists(transaction, pair, *ids):
-                text = "there are groups below it that the caller has no access to"
-                raise BadRequest(f"{_dotted(path, second)}: {text}", is_refusal=True)
+                raise BadRequest(f"{_dotted(path, second)}: {HIDDEN_GROUPS}", is_refusal=True)
 
 
 async def _accessible(call: Call, transaction: Queries, kind: str, ids: Collection[int]) -> set[int]:

@@ -174,6 +174,32 @@ async def test_parallel_requests_keep_the_limit_of_users(served):
     assert len((await clients[0].get("/users")).json()) == 3
 
 
+@pytest.mark.parametrize("family", ["devices", "users"])
+async def test_parallel_requests_of_all_below_a_manager_keep_the_managers_limit(served, family):
+    """Of two levels, whose managers have limits too, and who would else wait for each other's rows."""
+    boss = await served.user("boss", userLimit=7, deviceLimit=3)
+    below = [await served.user(f"deputy{number}", userLimit=6, deviceLimit=6) for number in range(2)]
+    low = [await served.user(f"low{number}", userLimit=5, deviceLimit=5) for number in range(2)]
+    pairs = [*((boss, deputy) for deputy in below), *zip(below, low, strict=True)]
+    for manager, user in pairs:
+        link = {"userId": manager.id, "managedUserId": user.id}
+        assert (await served.admin.post("/permissions", json=link)).status == 204
+    clients = [boss, *(user for _, user in pairs)] * 2
+
+    def add(client: Any, number: int) -> Any:
+        body = {"devices": {"name": "x", "uniqueId": f"{number}"}, "users": raw_user(number)}[family]
+        return partial(client.post, f"/{family}", json=body)
+
+    answers = await in_parallel(*(add(client, number) for number, client in enumerate(clients)))
+    # Four of seven users are there already.
+    assert sorted(answer.status for answer in answers) == [200] * 3 + [400] * 7
+    assert all("limit" in answer.text for answer in answers if answer.status == 400)
+
+
+def raw_user(number: int) -> dict[str, str]:
+    return {"email": f"new{number}@example.org", "password": "secret words"}
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [

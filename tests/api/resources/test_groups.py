@@ -57,3 +57,20 @@ async def test_groups_lie_in_each_other_to_a_limited_depth(served):
     assert (answer.status, answer.text) == (400, refused)
     answer = await served.admin.put(f"/groups/{chain[1]}", json={"name": "x", "groupId": top})
     assert answer.status == 200
+
+
+async def test_a_group_is_moved_to_where_others_see_it_only_by_who_sees_what_lies_in_it(served):
+    ann = await served.user("ann")
+    numbers = [0]
+    for level in range(4):
+        made = await served.admin.post("/groups", json={"name": f"Level {level}", "groupId": numbers[-1]})
+        numbers.append(made.json()["id"])
+    top, middle, low = numbers[1:4]
+    await served.admin.post("/permissions", json={"userId": ann.id, "groupId": top})
+    mine = (await ann.post("/groups", json={"name": "Mine"})).json()["id"]
+    refused = await ann.put(f"/groups/{low}", json={"name": "Low", "groupId": mine})
+    text = "groupId: there are groups below it that the caller has no access to"
+    assert (refused.status, refused.text) == (400, text)
+    assert (await ann.put(f"/groups/{low}", json={"name": "Low", "groupId": middle})).status == 200
+    assert (await ann.put(f"/groups/{middle}", json={"name": "Middle", "groupId": mine})).status == 200
+    assert (await served.admin.put(f"/groups/{low}", json={"name": "Low", "groupId": mine})).status == 200

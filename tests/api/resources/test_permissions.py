@@ -179,3 +179,51 @@ async def test_links_are_audited_with_their_owner(served, database):
 )
 async def test_links_are_asked_for_by_a_pair_of_ids_with_the_owners_first(served, query):
     assert (await served.admin.get(f"/permissions?{query}")).status == 400
+
+
+async def nested_groups(served, count):
+    numbers = [0]
+    for level in range(count):
+        made = await served.admin.post("/groups", json={"name": f"Level {level}", "groupId": numbers[-1]})
+        numbers.append(made.json()["id"])
+    return numbers[1:]
+
+
+async def test_a_manager_links_no_group_below_which_there_are_others_that_they_do_not_see(served):
+    boss = await served.user("boss", userLimit=-1)
+    made = (await boss.post("/users", json={"email": "a@example.org", "password": "a"})).json()
+    chain = await nested_groups(served, 5)
+    await served.admin.post("/permissions", json={"userId": boss.id, "groupId": chain[0]})
+    text = "groupId: there are groups below it that the caller has no access to"
+    for owner in (made["id"], boss.id):
+        for path, wrap in (("/permissions", lambda link: link), ("/permissions/bulk", lambda link: [link])):
+            for number in chain[1:3]:
+                refused = await boss.post(path, json=wrap({"userId": owner, "groupId": number}))
+                assert (refused.status, refused.text.removeprefix("[0].")) == (400, text)
+    assert (await boss.post("/permissions", json={"userId": made["id"], "groupId": chain[0]})).status == 204
+    # What is linked already stays so.
+    again = {"userId": made["id"], "groupId": chain[2]}
+    assert (await served.admin.post("/permissions", json=again)).status == 204
+    assert (await boss.post("/permissions", json=again)).status == 204
+    assert (await boss.delete("/permissions", json=again)).status == 204
+
+
+async def test_managers_neither_part_from_their_users_nor_hand_over_themselves(served):
+    boss, deputy = await served.user("boss", userLimit=-1), await served.user("deputy", userLimit=-1)
+    link = {"userId": boss.id, "managedUserId": deputy.id}
+    assert (await served.admin.post("/permissions", json=link)).status == 204
+    made = (await boss.post("/users", json={"email": "a@example.org", "password": "a"})).json()
+    refused = await boss.delete("/permissions", json=link)
+    assert (refused.status, refused.text) == (
+        400,
+        "userId: only an administrator takes users from the caller",
+    )
+    refused = await boss.post("/permissions", json={"userId": deputy.id, "managedUserId": boss.id})
+    text = "managedUserId: only an administrator changes one's own managers"
+    assert (refused.status, refused.text) == (400, text)
+    # Of two of their users one may manage the other, and no longer.
+    between = {"userId": deputy.id, "managedUserId": made["id"]}
+    assert (await boss.post("/permissions", json=between)).status == 204
+    assert (await deputy.delete("/permissions", json=between)).status == 400
+    assert (await boss.delete("/permissions", json=between)).status == 204
+    assert (await served.admin.delete("/permissions", json=link)).status == 204

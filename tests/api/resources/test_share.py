@@ -166,14 +166,19 @@ async def test_sharing_switched_off_is_403_and_a_readonly_user_400(served):
     assert (await share(served.admin, device)).status == 403
 
 
-async def test_an_account_that_somebody_made_under_the_address_of_a_share_is_never_used_for_it(served):
+async def test_an_account_that_somebody_made_under_the_address_of_a_share_is_never_used_for_it(
+    served, database
+):
     settings = (await served.admin.get("/server")).json()
     await served.admin.put("/server", json={**settings, "registration": True})
     ann = await served.user("ann", deviceLimit=-1)
     device = await served.device(ann, "111")
     planted = {"name": "Eve", "email": "ann@example.org:111", "password": "eve"}
     assert (await served.client().post("/users", json={**planted, "temporary": True})).status == 400
-    assert (await served.client().post("/users", json=planted)).status == 200
+    assert (await served.client().post("/users", json=planted)).text == "email: not an e-mail address"
+    # Earlier releases took any text.
+    made = await served.client().post("/users", json={**planted, "email": "eve@example.org"})
+    await database.execute("update users set email = $2 where id = $1", made.json()["id"], planted["email"])
     eve = await served.log_in("ann@example.org:111", "eve")
     _, me = await open_link(served, (await share(ann, device)).text)
     assert me["email"].startswith("ann@example.org:111:")
@@ -272,3 +277,37 @@ async def test_tokens_for_something_else_open_nothing(served, purpose):
     )
     assert (await bearer(served, text).get("/devices")).status == 401
     assert (await served.client().get(f"/session?token={text}")).status == 404
+
+
+async def test_a_guest_has_no_more_than_who_shares_and_who_acts_as_them(starting):
+    async with starting(share=ShareSettings(commands=True, reports=True)) as served:
+        ann = await served.user("ann", deviceLimit=-1)
+        boss = await served.user(
+            "boss", userLimit=-1, deviceLimit=-1, limitCommands=True, expirationTime=TOMORROW
+        )
+        await served.admin.post("/permissions", json={"userId": boss.id, "managedUserId": ann.id})
+        number = await served.device(ann, "1")
+        assert (await boss.get(f"/session/{ann.id}")).status == 200
+        assert (await share(boss, number, LATER)).status == 200
+        (guest,) = await guests(served)
+        assert (guest["limitCommands"], guest["disableReports"]) == (True, False)
+        assert guest["expirationTime"] == TOMORROW
+        settings = (await served.admin.get("/server")).json()
+        await served.admin.put("/server", json={**settings, "disableReports": True})
+        assert (await share(ann, number, LATER)).status == 200
+        (guest,) = await guests(served)
+        assert (guest["limitCommands"], guest["disableReports"]) == (False, True)
+
+
+async def test_a_group_is_shared_by_who_sees_the_groups_below_it(served):
+    ann = await served.user("ann")
+    numbers = [0]
+    for level in range(4):
+        made = await served.admin.post("/groups", json={"name": f"Level {level}", "groupId": numbers[-1]})
+        numbers.append(made.json()["id"])
+    await served.admin.post("/permissions", json={"userId": ann.id, "groupId": numbers[1]})
+    assert (await share_group(ann, numbers[1])).status == 200
+    refused = await share_group(ann, numbers[2])
+    text = "groupId: there are groups below it that the caller has no access to"
+    assert (refused.status, refused.text) == (400, text)
+    assert (await share_group(served.admin, numbers[2])).status == 200

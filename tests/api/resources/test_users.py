@@ -511,6 +511,94 @@ async def test_names_that_are_shared_already_stay_until_they_are_changed(served,
     ann = await served.user("ann")
     await served.user("ben")
     await database.execute("update users set login = 'ben@example.org' where id = $1", ann.id)
-    body = (await ann.get("/session")).json()
+    body = (await served.admin.get(f"/users/{ann.id}")).json()
     assert (await ann.put(f"/users/{ann.id}", json=body)).json()["login"] == "ben@example.org"
     assert (await ann.put(f"/users/{ann.id}", json={**body, "login": "annie"})).status == 200
+
+
+async def test_a_manager_frees_nobody_of_what_binds_them(served):
+    bound = {"limitCommands": True, "disableReports": True, "deviceReadonly": True}
+    boss = await served.user("boss", userLimit=-1, deviceLimit=-1, **bound)
+    sent = {"email": "ann@example.org", "password": "ann"}
+    for flag in bound:
+        refused = await boss.post("/users", json={**sent, flag: False})
+        text = f"{flag}: nobody frees users of a restriction that they are under themselves"
+        assert (refused.status, refused.text) == (400, text)
+    # What the body leaves out is as restricted as the manager.
+    ann = (await boss.post("/users", json=sent)).json()
+    assert chosen_of(ann, bound) == bound
+    path = f"/users/{ann['id']}"
+    for flag in bound:
+        assert (await boss.put(path, json={**ann, flag: False})).status == 400
+    assert (await boss.put(path, json={**ann, "readonly": True})).status == 200
+    assert (await boss.put(path, json=ann)).status == 200
+    # What the user has already stays, and is not to be had by their login.
+    free = {**ann, **dict.fromkeys(bound, False)}
+    assert (await served.admin.put(path, json=free)).status == 200
+    assert (await boss.put(path, json={**free, "name": "Anna"})).json()["limitCommands"] is False
+    for change in ({"password": "mine"}, {"email": "boss2@example.org"}):
+        refused = await boss.put(path, json={**free, **change})
+        assert (refused.status, "more rights than the caller" in refused.text) == (400, True)
+    assert (await boss.put(path, json={**free, **bound, "password": "mine"})).status == 200
+
+
+async def test_a_session_as_a_user_has_the_restrictions_of_both(served):
+    bound = {"limitCommands": True, "deviceReadonly": True}
+    boss = await served.user("boss", userLimit=-1, deviceLimit=-1, **bound)
+    ann = await served.user("ann", deviceLimit=-1, userLimit=-1)
+    link = {"userId": boss.id, "managedUserId": ann.id}
+    assert (await served.admin.post("/permissions", json=link)).status == 204
+    assert (await boss.get(f"/session/{ann.id}")).status == 200
+    token = (await boss.post("/session/token", form={})).text
+    command = {"type": "custom", "description": "x", "attributes": {"data": "00"}}
+    for client in (boss, served.client({"Authorization": f"Bearer {token}"})):
+        refused = await client.post("/devices", json={"name": "x", "uniqueId": "1"})
+        text = "the user may not change devices, by a restriction of who acts as them"
+        assert (refused.status, refused.text) == (400, text)
+        assert (await client.post("/commands", json=command)).status == 400
+        made = await client.post(
+            "/users", json={"email": "ben@example.org", "password": "x", "limitCommands": False}
+        )
+        assert made.status == 400
+        # Shown is what is stored, since clients send it back.
+        me = (await client.get("/session")).json()
+        assert chosen_of(me, bound) == dict.fromkeys(bound, False)
+        assert (await client.put(f"/users/{ann.id}", json=me)).status == 200
+    assert (await ann.post("/devices", json={"name": "x", "uniqueId": "1"})).status == 200
+    # Administrators are bound by nothing.
+    assert (await served.admin.get(f"/session/{ann.id}")).status == 200
+    assert (await served.admin.post("/commands", json=command)).status == 200
+
+
+async def test_only_an_administrator_frees_users_of_a_default_of_the_server(served):
+    boss = await served.user("boss", userLimit=-1)
+    await set_server(served, limitCommands=True)
+    sent = {"email": "ann@example.org", "password": "ann"}
+    refused = await boss.post("/users", json={**sent, "limitCommands": False})
+    text = "limitCommands: only an administrator frees users of a default of the server"
+    assert (refused.status, refused.text) == (400, text)
+    ann = (await boss.post("/users", json=sent)).json()
+    assert ann["limitCommands"] is True
+    assert (await boss.put(f"/users/{ann['id']}", json={**ann, "limitCommands": False})).status == 400
+    free = {**ann, "limitCommands": False}
+    assert (await served.admin.put(f"/users/{ann['id']}", json=free)).status == 200
+    assert (await boss.put(f"/users/{ann['id']}", json={**free, "name": "Anna"})).status == 200
+
+
+async def test_devices_and_users_of_users_count_for_their_manager(served):
+    boss = await served.user("boss", userLimit=3, deviceLimit=2)
+    deputy = await served.user("deputy", userLimit=-1, deviceLimit=-1)
+    link = {"userId": boss.id, "managedUserId": deputy.id}
+    assert (await served.admin.post("/permissions", json=link)).status == 204
+    for number, client in enumerate((deputy, boss)):
+        await served.device(client, f"{number}")
+        sent = {"email": f"{number}@example.org", "password": "x"}
+        assert (await client.post("/users", json=sent)).status == 200
+    for client, devices, users in (
+        (boss, "the user's limit", "the manager's limit"),
+        (deputy, "the limit of a manager of the user", "the limit of a manager above"),
+    ):
+        refused = await client.post("/devices", json={"name": "x", "uniqueId": "x"})
+        assert (refused.status, refused.text) == (400, f"{devices} of devices is reached")
+        refused = await client.post("/users", json={"email": "x@example.org", "password": "x"})
+        assert (refused.status, refused.text) == (400, f"{users} of users is reached")
