@@ -22,6 +22,16 @@ REQUEST_ALARM_FILES = "alarmFiles"
 """The command type that requests these files, with attribute `label`. It is not available in the API."""
 
 
+class Secret(msgspec.Struct, frozen=True, gc=False):
+    """What proves who somebody is; no log and no error shows it."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        """Show that there is one."""
+        return "Secret()"
+
+
 class Login(msgspec.Struct, frozen=True, gc=False):
     """The peer identifies itself. The connection answers with `acknowledge` or `refuse`.
 
@@ -34,6 +44,10 @@ class Login(msgspec.Struct, frozen=True, gc=False):
     """None if the protocol has no separate answer to a login."""
     attributes: Mapping[str, Any] = {}
     """Data of the device in the login, such as `model`, `iccid`, `plate` or `versionFw`."""
+    secret: Secret | None = None
+    """What the peer proves by that it is the device; None: nothing is in this message."""
+    wants_code: bool = False
+    """Whether the peer registers: the answer holds the code by which it logs in from then on."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, gc=False):

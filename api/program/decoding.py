@@ -9,7 +9,7 @@ import msgspec
 from motorpool.codecs.devices import CODECS, DeviceCodec
 from motorpool.codecs.devices.attributes import unit_of
 from motorpool.codecs.errors import CodecError
-from motorpool.codecs.reports import Report
+from motorpool.codecs.reports import Report, Secret
 
 SHOWN_BYTES = 256
 """Most bytes of a content that are printed."""
@@ -105,8 +105,13 @@ _UNITS = {"altitude": "m", "accuracy": "m", "speed": "kn", "course": "°", "lati
 
 
 def _is_default(value: object, field: msgspec.structs.FieldInfo) -> bool:
-    """Whether a field says nothing; coordinates of 0 and flags are shown all the same."""
-    if isinstance(value, bool) or field.name in ("latitude", "longitude", "speed", "course"):
+    """Whether a field says nothing; coordinates of 0 and flags of positions are shown all the same."""
+    if (isinstance(value, bool) and field.name != "wants_code") or field.name in (
+        "latitude",
+        "longitude",
+        "speed",
+        "course",
+    ):
         return False
     return value is None or value == field.default or value in ((), {}, "", b"")
 
@@ -123,4 +128,6 @@ def _shown(value: object) -> str:
         return f"{digits} {printable!r}" if printable.rstrip("\r\n").isprintable() else digits
     if isinstance(value, str):
         return value
+    if isinstance(value, Secret):
+        return "not shown"
     return json.dumps(msgspec.to_builtins(value), ensure_ascii=False).strip('"')

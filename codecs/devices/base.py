@@ -58,6 +58,9 @@ class DeviceCodec(abc.ABC):
     """True where the peer speaks first and is answered once (HTTP): commands wait for its next message, and
     the end of its connection does not change the device's status. Default: false."""
 
+    carries_secret: ClassVar[bool] = False
+    """Whether a `Login` of the protocol may have a secret. Default: false."""
+
     server_key: bytes = secrets.token_bytes(32)
     """Secret of the server, from which a codec derives what a peer must repeat and cannot guess; set by the
     connection before the first `receive`. Default: random, the same for all codecs of the process."""
@@ -131,6 +134,9 @@ class DeviceCodec(abc.ABC):
             if key.startswith(prefix)
         }
         self.password = str(attributes.get("devicePassword") or "")
+
+    def issue_code(self, code: str) -> None:  # noqa: B027 - few protocols have registrations
+        """Have the next answer to a `Login` with `wants_code` hold this code, instead of the usual one."""
 
     @abc.abstractmethod
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:

@@ -5,9 +5,11 @@ the requests, so that a peer may send the next one earlier.
 """
 
 import abc
+import re
 from collections import deque
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
+from urllib.parse import parse_qs
 
 import h11
 
@@ -20,6 +22,7 @@ from motorpool.codecs.reports import (
     PositionReport,
     Receipt,
     Report,
+    Secret,
 )
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -28,6 +31,12 @@ MAX_BODY_BYTES = 256 * 1024
 MAX_PIPELINED = 16
 """Requests of one peer that wait for answers."""
 
+MAX_PARAMETERS = 256
+"""Parameters of one request."""
+SECRET: Final = "secret"  # noqa: S105 - the name of a parameter
+"""The parameter by which a peer proves that it is the device."""
+
+_SECRET_VALUE = re.compile(rb"(?i)(?<![^?&\s])(secret=)[^&\s]*")
 _REASONS = {200: b"OK", 400: b"Bad Request", 404: b"Not Found", 413: b"Content Too Large"}
 
 
@@ -66,6 +75,7 @@ class HttpCodec(DeviceCodec, abc.ABC):
 
     transport = "http"
     request_response = True
+    carries_secret = True
     content_type: ClassVar[str] = "text/plain; charset=utf-8"
     """Of an answer with 200."""
 
@@ -80,6 +90,11 @@ class HttpCodec(DeviceCodec, abc.ABC):
             Ignored: there is nothing in it, not even an identity.
         """
 
+    def read_secret(self, request: h11.Request, body: bytes) -> Secret | None:
+        """Return the parameter `secret` of a request that could be read; None if it has none."""
+        del body
+        return secret_of(request.target.decode("ascii", "replace").partition("?")[2])
+
     @abc.abstractmethod
     def answer(self, commands: Sequence[bytes]) -> bytes:
         """Return the body of an answer with the encoded commands that wait, which may be none."""
@@ -89,7 +104,8 @@ class HttpCodec(DeviceCodec, abc.ABC):
         self._request: h11.Request | None = None
         self._body: list[bytes] = []
         self._body_bytes = 0
-        self._unique_id = ""
+        self._login: Login | None = None
+        """That of the last request; None: the next one is identified again."""
         self._exchanges: dict[int, Exchange] = {}
         """By receipt, in the order of the requests."""
         self._request_count = 0
@@ -130,7 +146,7 @@ class HttpCodec(DeviceCodec, abc.ABC):
 
     def refuse(self, receipt: Receipt | None) -> bytes:
         """Answer with the status for unknown devices; the next request is identified again."""
-        self._unique_id = ""
+        self._login = None
         if receipt is None:
             return b""
         assert isinstance(receipt, int)
@@ -197,18 +213,21 @@ class HttpCodec(DeviceCodec, abc.ABC):
         except CodecError as error:
             text = b"" if request.method == b"HEAD" else str(error).encode()
             self._answer(self._request_count, 400, text)
-            reports.append(rejected(error, bytes(request.target)))
+            reports.append(rejected(error, _without_secret(bytes(request.target))))
             self._reply(reports)
             return
-        if unique_id != self._unique_id:
-            self._unique_id = unique_id
-            reports.append(Login((unique_id,)))
+        # A proxy may send the requests of several peers over one connection.
+        login = Login((unique_id,), secret=self.read_secret(request, body))
+        if login != self._login:
+            self._login = login
+            reports.append(login)
         add_positions(positions, self._request_count, reports)
 
     def _reject(self, reports: list[Report], error: str, status: int) -> None:
         """Answer a request that cannot be read, and end the stream with it."""
         shown = bytes(self._request.target) if self._request else self._http.trailing_data[0]
-        reports.append(rejected(error, shown))
+        error = _without_secret(error.encode()).decode()  # h11 quotes what it cannot read
+        reports.append(rejected(error, _without_secret(shown)))
         self._new_exchange().write(status, error.encode(), last=True)
         self._ended = True
         self._start_next(b"")
@@ -253,6 +272,21 @@ class HttpCodec(DeviceCodec, abc.ABC):
     def _reply(self, reports: list[Report]) -> None:
         if answer := self._flush():
             reports.append(ImmediateReply(answer))
+
+
+def secret_of(query: str) -> Secret | None:
+    """Return the parameter `secret` of a query or of a form."""
+    if SECRET not in query:
+        return None
+    try:
+        values = parse_qs(query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS).get(SECRET)
+    except ValueError:
+        return None
+    return Secret(values[0]) if values else None
+
+
+def _without_secret(shown: bytes) -> bytes:
+    return _SECRET_VALUE.sub(rb"\1", shown)
 
 
 def _new_http() -> h11.Connection:

@@ -10,6 +10,8 @@ from motorpool.codecs.reports import Recording
 
 RECORDING_FORM = ">B6s6sQBBBI"
 RECORDING_BYTES = 28
+_AFTER_CODE = 35
+"""Bytes of IMEI and software version behind the code of 0x0102 in the 2019 form."""
 _ICCID_END = 2 + 5 + 20 + 7 + 10
 """Where the ICCID of 0x0107 ends in the 2013 form: some trackers send nothing behind it."""
 
@@ -47,13 +49,22 @@ def authentication(body: bytes, *, is_2019: bool) -> Attributes:
     if not is_2019:
         return {}
     fields = ByteReader(body)
-    if not fields.remaining or fields.uint8() + 35 > fields.remaining:
+    if not fields.remaining or fields.uint8() + _AFTER_CODE > fields.remaining:
         return {}  # the code alone, as in 2013
     fields = ByteReader(body, 1 + body[0])
     imei = text(fields.take(15))
     if imei and not imei.isdecimal():
         return {}  # in the middle of a long code
     return _without_empty(imei=imei, versionFw=text(fields.take(20)))
+
+
+def authentication_code(body: bytes, *, is_2019: bool) -> str:
+    """Return the code of 0x0102; in the 2019 form it has its length in front, which some leave out."""
+    if is_2019 and body:
+        rest = len(body) - 1 - body[0]
+        if rest == 0 or rest >= _AFTER_CODE:
+            return text(body[1 : 1 + body[0]])
+    return text(body)
 
 
 def terminal_attributes(body: bytes, *, is_2019: bool) -> Attributes:

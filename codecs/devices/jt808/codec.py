@@ -64,6 +64,7 @@ class Jt808(DeviceCodec):
     port = 5015
     udp = True
     identity = "phone"
+    carries_secret = True
     commands = COMMANDS | VENDOR_COMMANDS
 
     def __init__(self, zone: tzinfo = BEIJING) -> None:
@@ -130,6 +131,10 @@ class Jt808(DeviceCodec):
         """Return the reports of one datagram, whose last frame may lack its delimiter."""
         delimiter = {b"\xe7": b"\xe7", b"(": b")"}.get(data[:1], b"~")
         return self.receive(data if data.endswith(delimiter) else data + delimiter)
+
+    def issue_code(self, code: str) -> None:
+        """Have the next 0x8100 hold this authentication code."""
+        self._responses.code = code
 
     def acknowledge(self, receipts: Sequence[Receipt]) -> bytes:
         """Return one response for each receipt, in the form of the message it belongs to."""

@@ -54,9 +54,11 @@ _NO_IDENTITY = Identity(bytes(6), is_2019=False)
 class ResponseEncoder:
     """Encodes responses and counts the platform's own serial."""
 
-    __slots__ = ("_identity", "_identity_key", "_serial")
+    __slots__ = ("_identity", "_identity_key", "_serial", "code")
 
     def __init__(self) -> None:
+        self.code = ""
+        """The authentication code of the next registration that is accepted; empty: the terminal's number."""
         self._serial = 0
         self._identity_key = -1
         self._identity = _NO_IDENTITY
@@ -82,8 +84,9 @@ class ResponseEncoder:
             return self._general(receipt, DONE)
         if kind == REGISTRATION:
             identity = self._identity_of(receipt)
-            # The authentication code may be any text: the server accepts every code and keeps none.
-            body = pack(">HB", receipt & 0xFFFF, DONE) + identity.number.encode()
+            # Of a device without a secret every code is accepted and none is kept.
+            code, self.code = self.code or identity.number, ""
+            body = pack(">HB", receipt & 0xFFFF, DONE) + code.encode()
             return encode_frame(identity, REGISTER_RESPONSE, self.next_serial(), body)
         if kind == LOCK:
             return self._lock(receipt, DONE)

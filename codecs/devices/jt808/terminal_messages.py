@@ -28,6 +28,7 @@ from motorpool.codecs.reports import (
     MediaFile,
     RecordingList,
     Report,
+    Secret,
 )
 
 GENERAL_RESPONSE = 0x0001
@@ -91,12 +92,14 @@ def _logout(message: TerminalMessage) -> list[Report]:
 def _registration(message: TerminalMessage) -> list[Report]:
     receipt = make_receipt(message.identity_bits, message.message_id, message.serial, REGISTRATION)
     attributes = bodies.registration(message.body, is_2019=message.identity.is_2019)
-    return [Login(message.identity.unique_ids, receipt, attributes)]
+    return [Login(message.identity.unique_ids, receipt, attributes, wants_code=True)]
 
 
 def _authentication(message: TerminalMessage) -> list[Report]:
-    attributes = bodies.authentication(message.body, is_2019=message.identity.is_2019)
-    return [Login(message.identity.unique_ids, message.receipt, attributes)]
+    is_2019 = message.identity.is_2019
+    attributes = bodies.authentication(message.body, is_2019=is_2019)
+    code = Secret(bodies.authentication_code(message.body, is_2019=is_2019))
+    return [Login(message.identity.unique_ids, message.receipt, attributes, code)]
 
 
 def _location(message: TerminalMessage) -> list[Report]:

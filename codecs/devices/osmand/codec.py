@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import h11
 
-from motorpool.codecs.devices.http_codec import Exchange, HttpCodec
+from motorpool.codecs.devices.http_codec import Exchange, HttpCodec, secret_of
 from motorpool.codecs.devices.osmand.json_body import read_json
 from motorpool.codecs.devices.osmand.query import read_query
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
-from motorpool.codecs.reports import DeviceCommand, EncodedCommand, PositionReport
+from motorpool.codecs.reports import DeviceCommand, EncodedCommand, PositionReport, Secret
 
 
 class OsmAnd(HttpCodec):
@@ -26,13 +26,15 @@ class OsmAnd(HttpCodec):
         """Read the JSON form, or the parameters of the query or of a form."""
         if request.method not in (b"GET", b"POST"):
             raise CodecError("GET or POST")
-        kind = dict(request.headers).get(b"content-type", b"").partition(b";")[0].strip().lower()
-        if kind == b"application/json":
+        if _is_json(request):
             exchange.unknown_status = 404
             return read_json(body)
-        query = request.target.decode("ascii", "replace").partition("?")[2]
-        unique_id, report = read_query(query or body.decode("utf-8", "replace"))
+        unique_id, report = read_query(_query(request, body))
         return unique_id, [report]
+
+    def read_secret(self, request: h11.Request, body: bytes) -> Secret | None:
+        """Return the parameter `secret`: of the query, or where there is none of the form."""
+        return super().read_secret(request, body) if _is_json(request) else secret_of(_query(request, body))
 
     def answer(self, commands: Sequence[bytes]) -> bytes:
         """Return the texts of commands, one line each."""
@@ -46,3 +48,13 @@ class OsmAnd(HttpCodec):
         if not isinstance(text, str) or not text:
             raise UnsupportedCommand("data is required")
         return EncodedCommand(text.encode(errors="replace"))
+
+
+def _is_json(request: h11.Request) -> bool:
+    kind = dict(request.headers).get(b"content-type", b"")
+    return kind.partition(b";")[0].strip().lower() == b"application/json"
+
+
+def _query(request: h11.Request, body: bytes) -> str:
+    """Return the parameters of the query, or where there are none those of a form."""
+    return request.target.decode("ascii", "replace").partition("?")[2] or body.decode("utf-8", "replace")

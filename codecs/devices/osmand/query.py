@@ -6,14 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
 
+from motorpool.codecs.devices.http_codec import MAX_PARAMETERS, SECRET
 from motorpool.codecs.devices.network import access_point, cell_tower, network_of
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.numbers import parse_finite, parse_real, parse_whole
 from motorpool.codecs.reports import PositionReport
 from motorpool.codecs.units import KNOTS_PER_METRE_PER_SECOND, checked_coordinates
-
-MAX_PARAMETERS = 256
-"""Parameters of one request."""
 
 _MILLISECONDS_FROM = (1 << 31) - 1
 """Timestamps from here on are milliseconds."""
@@ -21,7 +19,7 @@ _PARAMETERS = (
     "id deviceid timestamp lat lon location valid speed bearing heading altitude accuracy hdop batt"
     " driverUniqueId charge cell wifi notificationToken"
 )
-_KNOWN_PARAMETERS = frozenset(_PARAMETERS.split())
+_KNOWN_PARAMETERS = frozenset((*_PARAMETERS.split(), SECRET))
 """Parameters with a meaning; any other becomes an attribute. The token is for push messages to the user."""
 
 _GPSLOGGER_MARKS = frozenset(("aid", "ser", "prov"))

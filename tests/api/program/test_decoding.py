@@ -48,6 +48,14 @@ def test_texts_have_escapes_and_their_answers_are_readable(capsys):
     assert parse_bytes(r"\x7e\0é", is_text=True) == b"\x7e\0\xc3\xa9"
 
 
+def test_a_secret_is_not_printed(capsys):
+    code, lines, _ = decode(
+        capsys, "osmand", "--text", r"GET /?id=1&secret=hidden HTTP/1.1\r\nHost: x\r\n\r\n"
+    )
+    assert code == 0
+    assert "  secret: not shown" in lines
+
+
 def test_lines_of_the_standard_input(capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{LOCATION[:40]}\n\n{LOCATION[40:]}\n"))
     code, lines, _ = decode(capsys, "jt808", "-")

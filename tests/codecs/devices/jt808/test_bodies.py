@@ -36,6 +36,25 @@ def test_authentication_by_the_code_alone_tells_nothing(body, is_2019):
 
 
 @pytest.mark.parametrize(
+    ("body", "is_2019", "code"),
+    [
+        (b"code", False, "code"),
+        (b"\x04code", False, "\x04code"),
+        (b"", False, ""),
+        (b"", True, ""),
+        (b"code", True, "code"),
+        (b"\x04code", True, "code"),
+        (b"\x04code" + bytes(35), True, "code"),
+        (b"\x04code" + bytes(40), True, "code"),
+        (b"\x00", True, ""),
+        (b"0123456789abcdef\0", True, "0123456789abcdef"),
+    ],
+)
+def test_the_code_is_read_with_its_length_in_front_or_without(body, is_2019, code):
+    assert bodies.authentication_code(body, is_2019=is_2019) == code
+
+
+@pytest.mark.parametrize(
     ("sizes", "is_2019"), [((5, 20, 7), False), ((11, 30, 30), True), ((5, 30, 30), True), ((5, 20, 7), True)]
 )
 def test_attributes_are_read_in_the_form_that_fills_the_body(sizes, is_2019):

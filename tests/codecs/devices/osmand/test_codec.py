@@ -10,6 +10,7 @@ from motorpool.codecs.reports import (
     ImmediateReply,
     Login,
     PositionReport,
+    Secret,
 )
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 0\r\n\r\n"
@@ -40,6 +41,41 @@ def kinds(reports):
 @pytest.fixture
 def codec():
     return OsmAnd()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("id=1", None),
+        ("id=1&secret=a%20b%26c", "a b&c"),
+        ("secret=&id=1", ""),
+        ("id=1&secret=one&secret=two", "one"),
+        ("id=1&mysecret=x", None),
+    ],
+)
+@pytest.mark.parametrize("is_form", [False, True])
+def test_the_secret_is_read_and_is_no_attribute(codec, query, expected, is_form):
+    login, position = codec.receive(post(query.encode()) if is_form else get(query))
+    assert login.secret == (None if expected is None else Secret(expected))
+    assert "secret" not in position.attributes
+
+
+def test_each_secret_is_a_login_of_its_own(codec):
+    kinds_of = [
+        kinds(codec.receive(get(f"id={unique_id}&secret={secret}")))
+        for unique_id, secret in ("1a", "1a", "1b", "2b", "2b")
+    ]
+    assert [Login in each for each in kinds_of] == [True, False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    "bytes_sent",
+    [get("id=1&secret=hidden&lat=x&lon=1"), get("secret=hidden"), b"GET /?secret=hidden&id=1 HTTX\r\n\r\n"],
+)
+def test_a_request_that_is_refused_is_shown_without_its_secret(codec, bytes_sent):
+    (rejected,) = (each for each in codec.receive(bytes_sent) if isinstance(each, FrameRejected))
+    assert b"hidden" not in rejected.frame
+    assert "hidden" not in str(rejected.error)
 
 
 def test_a_position_is_answered_when_it_is_stored(codec):
