@@ -146,7 +146,12 @@ def fleet_tree(
     outgoing = outgoing or OutgoingServices()
     geocoder = outgoing.geocoder
     hub = open_hub()
-    rule_cache = RuleCache(database, settings.rules, read_assignments(settings.device.protocol_attributes))
+    rule_cache = RuleCache(
+        database,
+        settings.rules,
+        read_assignments(settings.device.protocol_attributes),
+        settings.device.binding,
+    )
     latest: dict[int, Position | None] = {}
     cluster_statuses = ClusterStatuses() if clustered else None
     device_options = DeviceOptions(

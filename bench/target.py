@@ -41,7 +41,7 @@ class NewDevice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     unique_id: str
     model: str
     category: str
-    attributes: dict[str, int]
+    attributes: dict[str, int | str]
 
 
 class RegistrationRefused(Exception):

@@ -33,6 +33,8 @@ class Homes(Actor[HomesMessage]):
         self._unwritten: dict[int, bool] = {}
         """Whether each device is connected, oldest change first."""
         self._connected: set[int] = set()
+        self._datagrams: set[int] = set()
+        """Those of them that send datagrams."""
         self._moved: set[int] = set()
         """Devices whose rows other servers have written, or may have."""
         self._filled = Signal()
@@ -42,9 +44,14 @@ class Homes(Actor[HomesMessage]):
         match message:
             case DeviceConnected():
                 self._connected.add(message.device_id)
+                if message.is_datagram:
+                    self._datagrams.add(message.device_id)
+                else:
+                    self._datagrams.discard(message.device_id)
                 self._unwritten[message.device_id] = True
             case DeviceDisconnected():
                 self._connected.discard(message.device_id)
+                self._datagrams.discard(message.device_id)
                 self._unwritten[message.device_id] = False
             case ApplyChanges():
                 for change in message.changes:
@@ -78,7 +85,9 @@ class Homes(Actor[HomesMessage]):
         moved: list[int] = []
         try:
             if connected:
-                moved = await homes.claim(self._database, self._node, connected)
+                moved = await homes.claim(
+                    self._database, self._node, connected, self._datagrams.intersection(connected)
+                )
             if gone:
                 await homes.release(self._database, self._node, gone)
         except StorageError:
@@ -97,7 +106,9 @@ class Homes(Actor[HomesMessage]):
         try:
             # A device may have come back here since it was announced.
             kept = moved & self._connected
-            elsewhere = await homes.claim_free(self._database, self._node, moved, kept)
+            elsewhere = await homes.claim_free(
+                self._database, self._node, moved, kept, self._datagrams & kept
+            )
             for device_id in elsewhere - self._unwritten.keys():
                 device = self.context.system.ref(DEVICE, device_id)
                 if device.alive:

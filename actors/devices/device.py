@@ -7,6 +7,7 @@ must survive is in the database.
 from typing import assert_never
 
 from motorpool.actors.devices.device_commands import DeviceCommands
+from motorpool.actors.devices.device_identity import DeviceIdentity
 from motorpool.actors.devices.device_loader import DEVICE_LOADER, LOAD_SECONDS, RELOAD_SECONDS, LoadDevice
 from motorpool.actors.devices.device_positions import DevicePositions
 from motorpool.actors.devices.device_session import DeviceSession
@@ -22,9 +23,10 @@ from motorpool.actors.messages.uplink import DEVICE, DeviceMessage
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.errors import UnsupportedCommand
 from motorpool.codecs.reports import ALARM_LABEL, CommandResult, MediaFile, PositionReport, RecordingList
-from motorpool.runtime import Actor, DynamicSpec
+from motorpool.runtime import Actor, DynamicSpec, Failure
+from motorpool.storage.cluster import homes
 from motorpool.storage.database.database import Database
-from motorpool.storage.devices import devices
+from motorpool.storage.devices import device_bindings, devices
 from motorpool.storage.errors import StorageError
 from motorpool.storage.records import Device
 
@@ -39,6 +41,7 @@ class DeviceActor(Actor[DeviceMessage]):
         "_commands",
         "_database",
         "_device_id",
+        "_identity",
         "_online_status",
         "_options",
         "_positions",
@@ -56,6 +59,7 @@ class DeviceActor(Actor[DeviceMessage]):
         self._rule_cache = rule_cache
         # Made by `start`.
         self._session: DeviceSession
+        self._identity: DeviceIdentity
         self._online_status: OnlineStatus
         self._positions: DevicePositions
         self._commands: DeviceCommands
@@ -72,6 +76,7 @@ class DeviceActor(Actor[DeviceMessage]):
         positions = self._positions = DevicePositions(
             session, self._online_status, options.latest, stored.state
         )
+        self._identity = DeviceIdentity(session, database, positions, stored.binding)
         self._commands = DeviceCommands(session, database, options, positions.publish_event)
         self._commands.queue.waiting = stored.has_queue
         self._uploads = DeviceUploads(session, self._commands, positions, database, options)
@@ -172,10 +177,41 @@ class DeviceActor(Actor[DeviceMessage]):
             message.connection.offer(Reannounce())
         return self._online_status.mark_seen(self.context.clock.now())
 
-    def _connected(self, message: uplink.Connected) -> None:
+    def _connected(self, message: uplink.Connected) -> object:
+        if not self._session.may_serve(message.unique_ids):
+            return self._session.refuse(message.connection)
+        if self._identity.is_known(message) and not self._may_be_elsewhere(message):
+            return self._connect(message)
+        return self._decide(message)
+
+    def _may_be_elsewhere(self, message: uplink.Connected) -> bool:
+        """Whether the device sends datagrams here, and may have a TCP connection to another server."""
+        return message.is_datagram and self._options.clustered and self._session.connection is None
+
+    async def _decide(self, message: uplink.Connected) -> object:
+        """Accept or refuse a login for which the database is needed."""
+        session, options = self._session, self._options
+        if message.is_repeated and session.is_beside(message.connection):
+            return None
+        try:
+            refused = None if self._identity.is_known(message) else await self._identity.decide(message)
+            is_elsewhere = self._may_be_elsewhere(message) and await homes.is_elsewhere_by_tcp(
+                self._database, options.node, self._device_id
+            )
+        except StorageError as error:
+            return Failure(error)
+        if refused is None:
+            if is_elsewhere:
+                return session.connect_beside(message)
+            return self._connect(message)
+        if message.is_repeated:
+            self._session.refuse(message.connection)
+        return refused
+
+    def _connect(self, message: uplink.Connected) -> None:
         if not self._session.connect(message):
             return
-        self._tell_homes(DeviceConnected(self._device_id))
+        self._tell_homes(DeviceConnected(self._device_id, message.is_datagram))
         self._commands.connection_changed()
         self._online_status.mark_seen(self.context.clock.now())
         if self._commands.queue.waiting:
@@ -218,6 +254,7 @@ class DeviceActor(Actor[DeviceMessage]):
     async def _read_row(self, change: DeviceChanged) -> None:
         try:
             row = await devices.TABLE.fetch(self._database, self._device_id)
+            bindings = await device_bindings.of_devices(self._database, (self._device_id,))
             if row is not None:
                 await self._rule_cache.require((row,))
         except StorageError as error:
@@ -228,6 +265,7 @@ class DeviceActor(Actor[DeviceMessage]):
             self._positions.clear()
             self._commands.queue.waiting = False
         self._follow_row(row)
+        self._identity.follow(bindings.get(self._device_id))
 
     def _follow_row(self, row: Device | None) -> None:
         """Follow the row: it may have ended the right to report."""

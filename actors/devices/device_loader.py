@@ -16,7 +16,8 @@ from motorpool.actors.rules.event_rules import (
 from motorpool.actors.work.batching import BatchingActor
 from motorpool.runtime import Kind, NodeLocal, Request
 from motorpool.storage.database.database import Database
-from motorpool.storage.devices import commands, device_states, devices, positions
+from motorpool.storage.devices import commands, device_bindings, device_states, devices, positions
+from motorpool.storage.devices.device_bindings import Binding
 from motorpool.storage.records import Device
 from motorpool.storage.rules import fold_rows
 from motorpool.storage.rules.fold_rows import Wanted
@@ -38,6 +39,8 @@ class StoredDevice(msgspec.Struct, NodeLocal, frozen=True):
     """Whether commands are queued for it."""
     last_update: datetime | None = None
     """Server time of its last message."""
+    binding: Binding | None = None
+    """How it reports; None: not known yet."""
 
 
 class LoadDevice(msgspec.Struct, Request[StoredDevice], frozen=True, gc=False):
@@ -65,10 +68,17 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice]):
         states = await self._states(rows)
         with_queue = await commands.devices_with_queue(self._database, list(rows))
         last_updates = await device_states.last_updates(self._database, list(rows))
+        bindings = await device_bindings.of_devices(self._database, list(rows))
         return [
             StoredDevice()
             if (row := rows.get(device_id)) is None
-            else StoredDevice(row, states[row.id], device_id in with_queue, last_updates.get(device_id))
+            else StoredDevice(
+                row,
+                states[row.id],
+                device_id in with_queue,
+                last_updates.get(device_id),
+                bindings.get(device_id),
+            )
             for device_id in ids
         ]
 

@@ -19,6 +19,9 @@ from motorpool.runtime import Context, Ref, Timer
 from motorpool.storage.records import Device
 
 REPLACED = "replaced by a newer connection of the same device"
+BESIDE_SECONDS = 60.0
+"""For so long a device that sends datagrams here is taken to keep its TCP connection to another server."""
+CHANGED = "who may report as the device has changed"
 REASON = "the device was deleted, renamed or disabled, or has expired"
 
 
@@ -32,6 +35,8 @@ class DeviceSession:
     """Row, rules and connections of one device. The parts of its actor read them; the methods change them."""
 
     __slots__ = (
+        "_beside",
+        "_beside_since",
         "_generation",
         "_others",
         "_rules",
@@ -40,6 +45,7 @@ class DeviceSession:
         "connection",
         "context",
         "device_id",
+        "is_datagram",
         "is_served",
         "local_host",
         "peer",
@@ -57,15 +63,21 @@ class DeviceSession:
         self._generation = -1
         """Generation of the rule cache when the rules were last asked for."""
         self._others = _NONE
+        self._beside: Ref[ConnectionMessage] | None = None
+        """The address that last sent datagrams while there was a TCP connection; it takes no commands."""
+        self._beside_since = 0.0
+        """When it did so first, in monotonic seconds."""
         self._timer: Timer | None = None
         self._sent = _PROTOCOL_NEUTRAL
-        """What was last sent to the connection."""
+        """What was last sent to the connection, and to the address beside it."""
         self.row: Device | None = None
         """None if there is no such device."""
         self.is_served = False
         """Whether the device exists and may report, as of the row last read."""
         self.connection: Ref[ConnectionMessage] | None = None
         """The one that takes commands."""
+        self.is_datagram = False
+        """Whether that is an address that sends datagrams."""
         self.protocol = ""
         """Protocol of the latest login or report; empty if unknown. Set with each report that is stored."""
         self.peer = ""
@@ -76,7 +88,7 @@ class DeviceSession:
     @property
     def any_open(self) -> bool:
         """Whether any connection is open."""
-        return bool(self._others) or self.connection is not None
+        return bool(self._others) or self.connection is not None or self._beside is not None
 
     # The row and its rules
 
@@ -105,7 +117,10 @@ class DeviceSession:
     def _refresh_rules(self) -> None:
         """Ask for the rules anew: the row or something else that they are made of has changed."""
         self._generation = self.rule_cache.generation
+        before = self._rules.identity
         self._rules = UNCONFIGURED if self.row is None else self.rule_cache.rules_of(self.row)
+        if self._rules.identity != before:
+            self.have_all_log_in_again()
         self._configure()
 
     # Connections
@@ -120,24 +135,44 @@ class DeviceSession:
     def connect(self, message: Connected) -> bool:
         """Take a connection that has logged in; return whether it takes commands from now on.
 
-        It takes the place of an older one, unless its protocol only answers requests. It is closed if it may
-        not serve the device.
+        It takes the place of an older one, unless its protocol only answers requests, or it sends datagrams
+        and the older one is a TCP connection: source addresses are forged easily.
         """
-        if not self.may_serve(message.unique_ids):
-            self.refuse(message.connection)
-            return False
+        older = self.connection
         self.protocol = message.protocol
         self.current_rules()
         if CODECS[message.protocol].request_response:
             self._others |= {message.connection}
             return False
-        older, self.connection = self.connection, message.connection
+        if message.is_datagram and not self.is_datagram and older not in (None, message.connection):
+            self.connect_beside(message)
+            return False
+        self.connection, self.is_datagram = message.connection, message.is_datagram
         self.peer, self.local_host = message.peer, message.local_host
-        self._sent = _PROTOCOL_NEUTRAL
+        if self._beside == message.connection:
+            self._beside = None
         if older is not None and older != message.connection:
             older.offer(Close(REPLACED))
+        self._sent = _PROTOCOL_NEUTRAL
         self._configure()
         return True
+
+    def connect_beside(self, message: Connected) -> None:
+        """Take an address that sends datagrams beside a TCP connection, here or to another server."""
+        older, self._beside = self._beside, message.connection
+        if older is not None and older != message.connection:
+            older.offer(Close(REPLACED))
+        self._beside_since = self.context.clock.monotonic()
+        if self.connection is None:
+            self._sent = _PROTOCOL_NEUTRAL
+            self._configure()
+        elif self._sent is not _PROTOCOL_NEUTRAL:
+            message.connection.offer(self._sent)
+
+    def is_beside(self, connection: Ref[ConnectionMessage]) -> bool:
+        """Whether an address was found lately to be beside a TCP connection to another server."""
+        lately = self.context.clock.monotonic() - BESIDE_SECONDS
+        return connection == self._beside and self.connection is None and self._beside_since > lately
 
     def disconnect(self, connection: Ref[ConnectionMessage]) -> bool:
         """Remove a connection that has ended; return whether it was the one that takes commands."""
@@ -164,6 +199,8 @@ class DeviceSession:
 
     def detach(self, connection: Ref[ConnectionMessage]) -> None:
         """Remove a connection besides the one that takes commands, which has ended."""
+        if connection == self._beside:
+            self._beside = None
         if connection in self._others:
             self._others = (self._others - {connection}) or _NONE
 
@@ -173,10 +210,8 @@ class DeviceSession:
         connection.offer(StopServing(REASON, receipt))
 
     def _configure(self) -> None:
-        """Send the connection what affects decoding if it changed; empty values restore the protocol's
-        own.
-        """
-        if self.connection is None:
+        """Send what affects decoding if it changed; empty values restore the protocol's own."""
+        if self.connection is None and self._beside is None:
             return
         row, rules = self.row, self._rules
         timezone = rules.settings.decoder_timezone or ""
@@ -189,12 +224,24 @@ class DeviceSession:
         wanted = ConfigureDecoder(timezone, model, attributes, row.id if row is not None else 0)
         if wanted != self._sent:
             self._sent = wanted
-            self.connection.offer(wanted)
+            for connection in (self.connection, self._beside):
+                if connection is not None:
+                    connection.offer(wanted)
+
+    def have_all_log_in_again(self) -> None:
+        """Close all connections: what was compared when they logged in has changed."""
+        for connection in self._all():
+            connection.offer(Close(CHANGED))
 
     def _close_all(self) -> None:
-        connections = self._others
-        if self.connection is not None:
-            connections |= {self.connection}
-        self._others, self.connection = _NONE, None
+        connections = self._all()
+        self._others, self.connection, self._beside = _NONE, None, None
         for connection in connections:
             connection.offer(StopServing(REASON))
+
+    def _all(self) -> list[Ref[ConnectionMessage]]:
+        """Return all connections."""
+        return [
+            *self._others,
+            *(each for each in (self.connection, self._beside) if each is not None),
+        ]

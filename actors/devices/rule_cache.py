@@ -22,6 +22,7 @@ from motorpool.actors.messages.changes import (
 from motorpool.actors.messages.rule_cache import GetRules, ReloadRules, RuleCacheMessage
 from motorpool.actors.rules.computed import Failure as ComputationFailure
 from motorpool.actors.rules.device_rules import DeviceRules, WindowsMissing
+from motorpool.actors.rules.identity_rules import PROTOCOL
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.codecs.calendars.calendar import block_of
 from motorpool.runtime import Actor, Failure
@@ -59,12 +60,15 @@ class RuleCache:
         database: Database,
         configuration: RuleSettings = DEFAULTS,
         protocol_attributes: Mapping[str, Any] | None = None,
+        binding: str = PROTOCOL,
     ) -> None:
+        """`binding` is that of devices for which none is configured elsewhere."""
         self._database = database
         self._reader = RuleReader(database)
         self._configuration = configuration
         self._protocol_attributes = protocol_attributes or {}
-        self._tables = RuleTables(configuration, self._protocol_attributes)
+        self._binding = binding
+        self._tables = self._new_tables()
         self._calendar_ids: set[int] = set()
         """Calendars that devices were configured with since the start."""
         self._lock = trio.Lock()
@@ -130,8 +134,11 @@ class RuleCache:
             else:
                 await self._read_again(self._tables, changes)
 
+    def _new_tables(self) -> RuleTables:
+        return RuleTables(self._configuration, self._protocol_attributes, self._binding)
+
     async def _load(self) -> None:
-        tables = RuleTables(self._configuration, self._protocol_attributes)
+        tables = self._new_tables()
         tables.server = (await server.fetch(self._database)).attributes
         tables.groups = await rule_rows.groups(self._database)
         wanted: dict[str, set[int]] = {name: set() for name in PROPERTIES}

@@ -11,6 +11,7 @@ from motorpool.actors.devices.rule_reader import PROPERTIES, RuleObjects
 from motorpool.actors.rules.computed import CompiledAttribute
 from motorpool.actors.rules.device_rules import DeviceRules, LocalCalendar
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex, IndexedGeofence
+from motorpool.actors.rules.identity_rules import IDENTITY_KEYS, PROTOCOL, read_identity_rules
 from motorpool.actors.rules.rule_settings import RULE_KEYS, RuleSettings, read_rule_settings
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.records import Device
@@ -19,6 +20,8 @@ from motorpool.storage.rules.rule_rows import RULE_LINKS, GroupRow
 LEVELS: Final = 3
 """How many levels of groups count: the device's group, its parent and its grandparent, as in
 storage/accounts/access.py."""
+_KEYS: Final = RULE_KEYS | IDENTITY_KEYS
+"""Attributes of a device that make its rules others than those of its group."""
 _SCALARS: Final = frozenset({str, bool, int, float})
 _DEVICE_LINKS: Final = tuple(kind.property for kind in RULE_LINKS if kind.owner == "device")
 
@@ -33,9 +36,13 @@ class RuleTables:
     """The rows that the rules of devices are made of, and the rules made so far."""
 
     def __init__(
-        self, configuration: RuleSettings, protocol_attributes: Mapping[str, Any] | None = None
+        self,
+        configuration: RuleSettings,
+        protocol_attributes: Mapping[str, Any] | None = None,
+        binding: str = PROTOCOL,
     ) -> None:
         self._configuration = configuration
+        self._binding = binding
         self._protocol_attributes = protocol_attributes or {}
         self.server: Mapping[str, Any] = {}
         """Attributes of the server."""
@@ -81,7 +88,7 @@ class RuleTables:
         own = tuple(
             (key, value.__class__, value)
             for key, value in device.attributes.items()
-            if key in RULE_KEYS and value.__class__ in _SCALARS
+            if key in _KEYS and value.__class__ in _SCALARS
         )
         links = self.links
         direct = tuple(links["device", name].get(device.id, ()) for name in _DEVICE_LINKS)
@@ -114,6 +121,7 @@ class RuleTables:
             calendars={number: self.calendars[number] for number in calendar_ids},
             maintenances=tuple(self._linked_to("maintenance", device.id, chain)),
             linked_devices=self.links["device", "linkedDevice"].get(device.id, ()),
+            identity=read_identity_rules(layers, self._binding),
             driver_unique_id=drivers[0].unique_id if drivers else None,
         )
 

@@ -31,7 +31,7 @@ HOUR_KEYS = frozenset({"hours", "drivingTime"})
 """Types of maintenance that count milliseconds."""
 TIME_KEYS = frozenset({"serverTime", "deviceTime", "fixTime"})
 """Types of maintenance that are due at a time, in milliseconds since 1970."""
-_SHOWN_AS_SENT = ("result", "reason", "company", "notificator", "file")
+_SHOWN_AS_SENT = ("result", "reason", "company", "notificator", "file", "protocol", "host")
 """Attributes of events that texts show as they are."""
 
 

@@ -285,7 +285,7 @@ class DeviceConnection(Actor[ConnectionMessage]):
                 await self._take_file(report)
 
     async def _log_in(self, login: kinds.Login) -> None:
-        if not await self._devices.log_in(login.unique_ids):
+        if not await self._devices.log_in(login):
             self._refuse(login.receipt)  # without effect if the socket was closed instead
             return
         self._refusals = 0

@@ -23,6 +23,10 @@ class DeviceSettings:
     counts as the device's; other connections and datagrams have none."""
     trusted_proxies: Annotated[tuple[str, ...], Meta(extra={"form": "networks"})] = ()
     """Networks of the TCP proxies in front of the device ports and media ports; with `proxy_protocol`."""
+    binding: Annotated[str, Meta(extra={"choices": ("none", "protocol", "registration")})] = "protocol"
+    """What is refused of a device beside unknown names: `protocol` other protocols than the one that it is
+    bound to, `registration` also another manufacturer, model or terminal id in a JT/T 808 registration,
+    `none` nothing. The attribute `device.binding` of the server, a group or a device takes precedence."""
     idle_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 1800.0
     """A device connection without a message is closed after this time."""
     login_seconds: Annotated[float, Meta(ge=0.1, extra={"unit": "s"})] = 30.0

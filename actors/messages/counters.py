@@ -60,7 +60,9 @@ DATAGRAMS_DROPPED = _counter(
     "protocol",
 )
 DEVICES_REFUSED = _counter(
-    "devices_refused", "Logins of devices that are not known, disabled or expired.", "protocol"
+    "devices_refused",
+    "Logins of devices that are not known, disabled or expired, or that differ from what is known of them.",
+    "protocol",
 )
 CONNECTIONS_REFUSED = _counter("connections_refused", "Connections past the limit of an address.", "port")
 PROXY_HEADERS_REJECTED = _counter(

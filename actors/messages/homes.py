@@ -10,6 +10,8 @@ class DeviceConnected(msgspec.Struct, frozen=True, gc=False):
     """A device has a connection to this server that takes commands."""
 
     device_id: int
+    is_datagram: bool = False
+    """Whether that is an address that sends datagrams."""
 
 
 class DeviceDisconnected(msgspec.Struct, frozen=True, gc=False):

@@ -14,15 +14,30 @@ from motorpool.codecs.reports import (
     MediaFile,
     PositionReport,
     RecordingList,
+    Secret,
 )
 from motorpool.runtime import Kind, NodeLocal, Ref, Request
 from motorpool.storage.records import Position, QueuedCommand
 
 
-class Connected(msgspec.Struct, Request[None], NodeLocal, frozen=True, gc=False):
+class LoginRefused(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """The connection may not serve the device."""
+
+    reason: str
+
+
+class CodeIssued(msgspec.Struct, NodeLocal, frozen=True, gc=False):
+    """The terminal has registered and gets this code, and serves the device once it logs in by it."""
+
+    code: Secret
+
+
+class Connected(msgspec.Struct, Request[LoginRefused | CodeIssued | None], NodeLocal, frozen=True, gc=False):
     """A connection has identified itself as this device; it replaces any older one.
 
-    Answered when the connection has been told what affects decoding, before queued commands are sent.
+    Answered with None when the connection has been told what affects decoding, before queued commands are
+    sent.
+    The ask raises StorageError while it cannot be decided.
     """
 
     connection: Ref[ConnectionMessage]
@@ -33,6 +48,16 @@ class Connected(msgspec.Struct, Request[None], NodeLocal, frozen=True, gc=False)
     """The server's address to which the device connected."""
     unique_ids: tuple[str, ...]
     """The identities of its login; one of them was the device's."""
+    is_datagram: bool = False
+    """Whether it is an address that sends datagrams."""
+    secret: Secret | None = None
+    """What the login has presented."""
+    registration: Mapping[str, Any] = {}
+    """What the login says of the device."""
+    wants_code: bool = False
+    """Whether the login is a registration."""
+    is_repeated: bool = False
+    """Whether the connection serves the device already; it is closed where it may not any more."""
 
 
 class Disconnected(msgspec.Struct, NodeLocal, frozen=True, gc=False):

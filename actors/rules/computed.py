@@ -11,6 +11,7 @@ import msgspec
 
 from motorpool.actors.rules.expressions import EvaluationState, Expression, ExpressionError
 from motorpool.actors.rules.expressions.values import text
+from motorpool.actors.rules.identity_rules import SECRET_KEY
 from motorpool.storage.records import ComputedAttribute, Device, Position
 
 Failure = tuple[int, str]
@@ -130,7 +131,9 @@ class Variables(dict[str, object]):
                 self._last_named = _with_last(self._last)
             if name in self._last_named:
                 return self._last_named[name]
-        return _ABSENT if self._device is None else self._device.attributes.get(name, _ABSENT)
+        if self._device is None or name == SECRET_KEY:
+            return _ABSENT
+        return self._device.attributes.get(name, _ABSENT)
 
 
 def _with_last(last: Position) -> dict[str, object]:

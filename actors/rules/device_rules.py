@@ -11,6 +11,8 @@ import msgspec
 
 from motorpool.actors.rules.computed import CompiledAttribute
 from motorpool.actors.rules.geofence_index import EMPTY, GeofenceIndex
+from motorpool.actors.rules.identity_rules import DEFAULTS as BOUND_BY_PROTOCOL
+from motorpool.actors.rules.identity_rules import IdentityRules
 from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.codecs.calendars.calendar import block_of, is_open
 from motorpool.storage.records import Calendar, Maintenance
@@ -74,6 +76,8 @@ class DeviceRules(msgspec.Struct, frozen=True, gc=False):
     protocol_attributes: Mapping[str, Any] = {}
     """What codecs read of attributes, such as `h02.ack`: of the groups, the server and the configuration.
     Those of the device precede them."""
+    identity: IdentityRules = BOUND_BY_PROTOCOL
+    """Who may report as the device."""
     driver_unique_id: str | None = None
     """Unique id of the linked driver with the lowest id; only with `processing.useLinkedDriver`."""
 

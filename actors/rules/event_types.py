@@ -6,6 +6,7 @@ EVENT_TYPES = (
     "deviceUnknown",
     "deviceOffline",
     "deviceInactive",
+    "deviceLoginRefused",
     "queuedCommandSent",
     "queuedCommandFailed",
     "deviceMoving",

@@ -17,6 +17,7 @@ REPLAYED: Final = frozenset(EVENT_TYPES) - {
     "deviceUnknown",
     "deviceOffline",
     "deviceInactive",
+    "deviceLoginRefused",
     "queuedCommandSent",
     "queuedCommandFailed",
     # Of what the device sent with the position, whatever is configured.

@@ -15,6 +15,8 @@ R = TypeVar("R", bound=msgspec.Struct)
 MASK = "********"
 
 SECRETS: tuple[tuple[str, ...], ...] = (
+    # What a device has to know (docs/devices.md#who-a-device-is).
+    ("device.secret",),
     # A user's own mail server (docs/events.md#notificators).
     ("mail.smtp.password",),
     # The key that a user's own webhook is signed with.

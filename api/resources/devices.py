@@ -6,8 +6,14 @@ from functools import partial
 
 from motorpool.actors.messages.changes import DeviceChanged
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses
+from motorpool.actors.rules.identity_rules import SECRET_KEY
 from motorpool.api.access import may_see_device
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.identity_attributes import (
+    SHOWN_KEYS,
+    changes_identity,
+    require_identity_attributes,
+)
 from motorpool.api.engine.list_parameters import COMMON_PARAMETERS, ListParameters
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
@@ -23,7 +29,7 @@ from motorpool.storage.accounts import access, limits, links
 from motorpool.storage.database.conditions import Condition, all_of, any_of
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import ListQuery, Versioned
-from motorpool.storage.devices import devices, groups
+from motorpool.storage.devices import device_bindings, devices, groups
 from motorpool.storage.records import Device
 from motorpool.storage.schedules import runs
 
@@ -36,6 +42,7 @@ class DevicePolicy(LinkedPolicy[Device]):
     """Checks the limit of devices and the unique id, and fills in live fields."""
 
     privileged = ("unique_id", "group_id", "disabled", "expiration_time")
+    audited_attributes = SHOWN_KEYS
 
     async def list_query(self, call: Call, parameters: ListParameters) -> ListQuery:
         """Build the query; with ids or unique ids other filters are ignored (docs/http-api.md#lists)."""
@@ -59,9 +66,11 @@ class DevicePolicy(LinkedPolicy[Device]):
         return await call.body(shape)
 
     async def prepare(self, call: Call, transaction: Queries, new: Device, old: Device | None) -> Device:
-        """Check texts, the time zone, references, and the limit of devices; take the files along."""
+        """Check texts, attributes, references, and the limit of devices; take the files along."""
         new = self.texts.trimmed(new)
-        require_time_zone(DECODER_ZONE, new.attributes, old.attributes if old is not None else {})
+        known = old.attributes if old is not None else {}
+        require_time_zone(DECODER_ZONE, new.attributes, known)
+        require_identity_attributes(new.attributes, known)
         new = await super().prepare(call, transaction, new, old)
         if old is not None and new.unique_id != old.unique_id:
             call.after_commit.append(partial(_move_files, call, old, new.unique_id))
@@ -70,7 +79,14 @@ class DevicePolicy(LinkedPolicy[Device]):
         return new
 
     async def update(self, call: Call, transaction: Queries, new: Device, old: Device) -> Device | None:
-        """Store; with another group the device has what is linked to that."""
+        """Store; a device that is to report in another way is bound anew by its next login.
+
+        With another group it has what is linked to that.
+        """
+        if new.unique_id != old.unique_id or changes_identity(new.attributes, old.attributes):
+            await device_bindings.replace(transaction, new.id, None, call.now)
+        elif new.attributes.get(SECRET_KEY) != old.attributes.get(SECRET_KEY):
+            await device_bindings.forget_code(transaction, new.id)
         if new.group_id in {0, old.group_id}:
             return await super().update(call, transaction, new, old)
         async with quotas.counted_devices(call, transaction, devices=[old.id]):

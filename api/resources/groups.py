@@ -2,6 +2,7 @@
 
 from motorpool.actors.messages.changes import GroupChanged
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identity_attributes
 from motorpool.api.engine.operations import Operations
 from motorpool.api.engine.resource import Resource
 from motorpool.api.engine.resource_operations import add_resource_operations
@@ -23,10 +24,14 @@ MAX_LEVELS = 50
 class GroupPolicy(LinkedPolicy[Group]):
     """Refuses cycles among groups."""
 
+    audited_attributes = SHOWN_KEYS
+
     async def prepare(self, call: Call, transaction: Queries, new: Group, old: Group | None) -> Group:
-        """Check the parent group."""
+        """Check attributes and the parent group."""
         new = await super().prepare(call, transaction, new, old)
-        require_time_zone(DECODER_ZONE, new.attributes, old.attributes if old is not None else {})
+        known = old.attributes if old is not None else {}
+        require_time_zone(DECODER_ZONE, new.attributes, known)
+        require_identity_attributes(new.attributes, known)
         moved = old is not None and new.group_id and new.group_id != old.group_id
         if moved and await groups.would_lie_below_itself(transaction, new.id, new.group_id):
             raise BadRequest("groupId: the group would lie below itself")

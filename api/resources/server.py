@@ -16,8 +16,9 @@ from motorpool.actors.messages.changes import ServerChanged, changed_fields
 from motorpool.actors.words.masking import restore_secrets
 from motorpool.actors.work.stored_calendars import TIME_ZONE, ZONE_FIELDS
 from motorpool.api.auth.rights import ADMINISTER
-from motorpool.api.engine.audit import privileged_values, record_action
+from motorpool.api.engine.audit import changed_attributes, privileged_values, record_action
 from motorpool.api.engine.call import Call
+from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identity_attributes
 from motorpool.api.engine.operations import BodyRules, Content, Operations
 from motorpool.api.engine.text_rules import TextRules
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
@@ -111,7 +112,9 @@ async def update_server(call: Call) -> Response:
         require_version(call, f"server {SERVER_ID}", version)
         for key in ZONE_KEYS:
             require_time_zone(key, sent.attributes, known.attributes)
-        stored = await server.save(transaction, restore_secrets(sent, known))
+        wanted = restore_secrets(sent, known)
+        require_identity_attributes(wanted.attributes, known.attributes)
+        stored = await server.save(transaction, wanted)
         fields = changed_fields(known, stored)
         if not ZONE_FIELDS.isdisjoint(fields):
             # The windows of calendars without a time zone have changed (docs/decisions/0028).
@@ -122,7 +125,8 @@ async def update_server(call: Call) -> Response:
             "edit",
             "server",
             SERVER_ID,
-            attributes=privileged_values(PRIVILEGED, known, stored),
+            attributes=privileged_values(PRIVILEGED, known, stored)
+            | changed_attributes(SHOWN_KEYS, known, stored),
         )
     await publish_changes(call.context.system, ServerChanged(fields))
     await call.context.stored_server.reload()

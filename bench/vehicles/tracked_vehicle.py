@@ -36,8 +36,14 @@ class TrackerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it sends datagrams."""
 
     def device(self) -> NewDevice:
-        """Return the device to register."""
-        return NewDevice(name=self.name, unique_id=self.unique_id, model="", category="car", attributes={})
+        """Return the device to register. The same one has another protocol in the next simulation."""
+        return NewDevice(
+            name=self.name,
+            unique_id=self.unique_id,
+            model="",
+            category="car",
+            attributes={"device.binding": "none"},
+        )
 
 
 class TrackedVehicle:

@@ -11,10 +11,12 @@ from motorpool.storage.database.queries import Queries
 # The server before is a column: read beside the update, in a common table expression, it would be outdated.
 _CLAIM = f"""
     with living as ({nodes.live_until_commit("$1")}), claimed as (
-        insert into homes as home (device_id, node, epoch)
-        select devices.id, living.id, 1 from devices cross join living where devices.id = any($2::bigint[])
+        insert into homes as home (device_id, node, epoch, datagrams)
+        select devices.id, living.id, 1, devices.id = any($3::bigint[])
+        from devices cross join living where devices.id = any($2::bigint[])
         order by devices.id
-        on conflict (device_id) do update set node = $1, former = home.node, epoch = home.epoch + 1
+        on conflict (device_id) do update
+        set node = $1, former = home.node, epoch = home.epoch + 1, datagrams = excluded.datagrams
         returning device_id, former
     )
     select device_id from claimed where former <> $1 and {nodes.is_live("claimed.former")}
@@ -26,7 +28,8 @@ _CLAIM_FREE = f"""
             coalesce(node <> $1, false) as other
         from homes where device_id = any($2::bigint[]) order by device_id for update
     ), claimed as (
-        update homes set node = living.id, former = homes.node, epoch = homes.epoch + 1
+        update homes set node = living.id, former = homes.node, epoch = homes.epoch + 1,
+            datagrams = homes.device_id = any($4::bigint[])
         from seen, living
         where homes.device_id = seen.device_id and seen.free and seen.device_id = any($3::bigint[])
     )
@@ -42,6 +45,11 @@ _RELEASE = """
 _ELSEWHERE = f"""
     select device_id from homes
     where device_id = any($2::bigint[]) and node <> $1 and {nodes.is_live("homes.node")}
+"""  # noqa: S608 - constants
+
+_BY_TCP_ELSEWHERE = f"""
+    select exists (select from homes
+        where device_id = $2 and node <> $1 and not datagrams and {nodes.is_live("homes.node")})
 """  # noqa: S608 - constants
 
 _FIND = f"""
@@ -70,23 +78,30 @@ class Home(msgspec.Struct, frozen=True, gc=False):
     """Whether it has renewed its row lately."""
 
 
-async def claim(q: Queries, node: int, device_ids: Collection[int]) -> list[int]:
+async def claim(
+    q: Queries, node: int, device_ids: Collection[int], datagrams: Collection[int] = ()
+) -> list[int]:
     """Record that these devices are connected to the server `node`, unless it has been declared dead.
 
-    Return the devices that, as far as is known, are connected to another live server.
+    Those in `datagrams` are so by an address that sends datagrams. Return the devices that, as far as is
+    known, are connected to another live server.
     """
-    return [row[0] for row in await q.fetch(_CLAIM, node, list(device_ids))]
+    return [row[0] for row in await q.fetch(_CLAIM, node, list(device_ids), list(datagrams))]
 
 
 async def claim_free(
-    q: Queries, node: int, device_ids: Collection[int], connected: Collection[int]
+    q: Queries,
+    node: int,
+    device_ids: Collection[int],
+    connected: Collection[int],
+    datagrams: Collection[int] = (),
 ) -> frozenset[int]:
     """Return which of the devices are connected to a live server other than `node`.
 
     In the same statement, devices in `connected` that no live server holds are recorded as connected to
     `node`: another server may have overwritten their rows.
     """
-    rows = await q.fetch(_CLAIM_FREE, node, list(device_ids), list(connected))
+    rows = await q.fetch(_CLAIM_FREE, node, list(device_ids), list(connected), list(datagrams))
     return frozenset(row[0] for row in rows)
 
 
@@ -98,6 +113,11 @@ async def release(q: Queries, node: int, device_ids: Collection[int]) -> None:
 async def connected_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> frozenset[int]:
     """Return which of the devices are connected to a live server other than `node`."""
     return frozenset(row[0] for row in await q.fetch(_ELSEWHERE, node, list(device_ids)))
+
+
+async def is_elsewhere_by_tcp(q: Queries, node: int, device_id: int) -> bool:
+    """Whether the device is connected to a live server other than `node`, and not by datagrams."""
+    return await q.fetch_value(_BY_TCP_ELSEWHERE, node, device_id) is True
 
 
 async def find_elsewhere(q: Queries, node: int, device_ids: Collection[int]) -> dict[int, Home]:

@@ -584,6 +584,8 @@ async def _sent(
         return {"json": {"data": base64.b64encode(EVENINGS).decode()}}
     if place.endswith("/accumulators"):
         return {"json": {"deviceId": target, "hours": 1}}
+    if place.endswith("/binding") and method == "PUT":
+        return {"json": {"protocol": "jt808"}}
     if place.startswith("/notifications/send"):
         return {"json": {"body": "hello"}}
     if place == "/attributes/computed/test":

@@ -54,7 +54,8 @@ class World:
         group = (await self.post(admin, "/groups", name="depot"))["id"]
         for name in ("van", "other", "marker"):
             inside = group if via == "group" and name != "marker" else 0
-            self.ids[name] = await served.device(admin, self.name(name), groupId=inside)
+            both = {"device.protocols": "jt808, osmand"}
+            self.ids[name] = await served.device(admin, self.name(name), groupId=inside, attributes=both)
             if via == "device" or name == "marker":
                 await self.post(admin, "/permissions", userId=ann.id, deviceId=self.ids[name])
         if via == "group":
@@ -106,7 +107,8 @@ class World:
         device = self.served.context.system.ref(DEVICE, self.ids["van"])
         for name, protocol in (("terminal", "jt808"), ("phone", "osmand")):
             ref = await self.connection(name)
-            await device.tell(Connected(ref, protocol, "192.0.2.7", "192.0.2.1", (self.name("van"),)))
+            login = Connected(ref, protocol, "192.0.2.7", "192.0.2.1", (self.name("van"),))
+            assert await device.ask(login, seconds=10) is None
         assert await device.ask(AttachConnection(await self.connection("media"), (self.name("van"),)))
 
     async def connection(self, name: str) -> Any:
@@ -168,7 +170,8 @@ class World:
         """Whether the command that Ann has queued is sent when its device connects."""
         ref = await self.connection("other")
         device = self.served.context.system.ref(DEVICE, self.ids["other"])
-        await device.tell(Connected(ref, "jt808", "192.0.2.7", "192.0.2.1", (self.name("other"),)))
+        login = Connected(ref, "jt808", "192.0.2.7", "192.0.2.1", (self.name("other"),))
+        await device.ask(login, seconds=10)
         await device.ask(GetCommandTypes(), seconds=10)  # handled when the queue has been delivered
         return any(isinstance(each, Transmit) for each in self.connections["other"].messages)
 

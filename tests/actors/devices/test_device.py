@@ -387,7 +387,7 @@ class TestConnections:
     async def test_the_end_of_the_right_to_report_closes_all_connections(
         self, database, make_device, device_harness, time, edit
     ):
-        row = await make_device()
+        row = await make_device(attributes={"device.protocols": "jt808, osmand"})
         async with device_harness() as running:
             device = running.device(row)
             main, main_probe = await running.connect(row)

@@ -387,7 +387,7 @@ async def connect_with(running, row, answers):
             return next(answers) if isinstance(message, Transmit) else None
 
     ref = await running.system.start(CONNECTION, 70, lambda: Connection({Transmit: Transmitted(None)}))
-    await running.device(row).tell(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
+    await running.device(row).ask(Connected(ref, "jt808", "192.0.2.7", "198.51.100.1", (row.unique_id,)))
     return ref
 
 

@@ -193,7 +193,17 @@ class TestIdentity:
             assert (accepted.answered_id, accepted.result) == (0x0102, 0)
             probe = neighbours.devices[row.id]
             identities = probe.messages[0].unique_ids
-            assert probe.messages[0] == Connected(peer.ref, "jt808", "127.0.0.1", "127.0.0.1", identities)
+            registration = probe.messages[0].registration
+            assert registration["manufacturer"] == "MTRPL"
+            assert probe.messages[0] == Connected(
+                peer.ref,
+                "jt808",
+                "127.0.0.1",
+                "127.0.0.1",
+                identities,
+                registration=registration,
+                wants_code=True,
+            )
             assert row.unique_id in identities
             assert kinds(probe) == [Connected, PositionReported]
             reported = probe.messages[1]

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from datetime import datetime, timedelta
 
 import pytest
 import trio
@@ -94,6 +95,22 @@ def attempts(before):
         yield {"delivery_id" if name == "message_id" else name: value for name, value in row.items()}
 
 
+def bindings(before):
+    def instant(row, name):
+        return datetime.fromisoformat(row[name])
+
+    known = {row["id"] for row in before["devices"]}
+    latest = {}
+    for row in sorted(before["positions"], key=lambda row: (instant(row, "fix_time"), row["id"])):
+        if instant(row, "fix_time") <= instant(row, "server_time") + timedelta(days=1):
+            latest[row["device_id"]] = row
+    assert len({row["protocol"] for row in latest.values()}) > 1
+    for device_id, row in latest.items():
+        if device_id in known:
+            since = {"protocol": row["protocol"], "since": row["server_time"]}
+            yield {"device_id": device_id, **since, "registration": None, "code": None}
+
+
 def sequences(before):
     gone = {"outbox_id_seq", "ticket_messages_id_seq", "ticket_message_attempts_id_seq"}
     kept = [row for row in before["sequences"] if row["sequencename"] not in gone]
@@ -142,6 +159,9 @@ INTENDED = {
     "receivers": lambda before: list(receivers(before)),
     "delivery_attachments": lambda before: list(attachments(before)),
     "delivery_attempts": lambda before: list(attempts(before)),
+    "device_bindings": lambda before: list(bindings(before)),
+    "differing_logins": lambda _: [],
+    "homes": lambda before: [{**row, "datagrams": False} for row in before["homes"]],
     "sequences": sequences,
     **dict.fromkeys(
         (

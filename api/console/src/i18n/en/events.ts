@@ -95,6 +95,7 @@ export const events = {
   "event.noticesMany": { one: "{count} event", other: "{count} events" },
   "event.noAlarm": "There was no alarm in the last 31 days.",
   "event.with": "{text}: {detail}",
+  "event.refused": "{text}: {protocol}, from {host}",
   "event.overspeed": "Too fast: {speed}, allowed {limit}",
   "event.fuel": "{text}: from {before} to {after}",
   "event.inZone.geofenceEnter": "Entered {zone}",

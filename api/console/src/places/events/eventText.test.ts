@@ -23,6 +23,9 @@ test("events are said with their values", () => {
   expect(said("media", { media: "other" })).toBe("Sent a file");
   expect(said("commandResult", { result: "OK" })).toBe("Answer to a command: OK");
   expect(said("deviceOnline")).toBe("Came online");
+  expect(said("deviceLoginRefused", { protocol: "osmand", reason: "protocol", host: "192.0.2.1" })).toBe(
+    "Login refused: osmand, from 192.0.2.1",
+  );
   expect(said("unheardOf")).toBe("unheardOf");
 });
 

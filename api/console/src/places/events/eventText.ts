@@ -17,6 +17,7 @@ const WARNINGS = new Set([
   "deviceOverspeed",
   "deviceFuelDrop",
   "deviceInactive",
+  "deviceLoginRefused",
   "queuedCommandFailed",
   "unaccompaniedMotion",
   "notificatorPaused",
@@ -38,6 +39,12 @@ export function eventText({ type, geofenceId, attributes }: Event, zones: Names,
             limit: speed(attributes.speedLimit, style),
           })
         : text;
+    case "deviceLoginRefused":
+      return t("event.refused", {
+        text,
+        protocol: String(attributes.protocol),
+        host: String(attributes.host),
+      });
     case "deviceFuelDrop":
     case "deviceFuelIncrease":
       return typeof attributes.before === "number" && typeof attributes.after === "number"
