@@ -1,6 +1,6 @@
 /** Records as the API answers them, with the values of a new one where a test says nothing else. */
 
-import type { Device, Event, Geofence, Position, Server, Ticket, User } from "../api/types";
+import type { Device, DeviceBinding, Event, Geofence, Position, Server, Ticket, User } from "../api/types";
 
 export function userOf(fields: Partial<User> = {}): User {
   return {
@@ -32,6 +32,10 @@ export function userOf(fields: Partial<User> = {}): User {
     currentPassword: null,
     ...fields,
   };
+}
+
+export function bindingOf(deviceId: number, fields: Partial<DeviceBinding> = {}): DeviceBinding {
+  return { deviceId, protocol: null, since: null, registration: null, others: [], ...fields };
 }
 
 export function serverOf(fields: Partial<Server> = {}): Server {

@@ -2,7 +2,7 @@
 
 import type { Message } from "../api/socket";
 import type { Answers, Device, Event, Geofence, Paths, Position, User } from "../api/types";
-import { serverOf, userOf } from "./records";
+import { bindingOf, serverOf, userOf } from "./records";
 
 /** What a request asked for. */
 export interface Asked {
@@ -31,6 +31,7 @@ const PATHS = {
   deleteGeofence: "DELETE /geofences/{id}",
   deleteSession: "DELETE /session",
   getDevice: "GET /devices/{id}",
+  getDeviceBinding: "GET /devices/{id}/binding",
   getEvent: "GET /events/{id}",
   getGeofence: "GET /geofences/{id}",
   getLivePlaylist: "GET /stream/{deviceId}/{channel}/live.m3u8",
@@ -59,6 +60,7 @@ const PATHS = {
   listTokens: "GET /tokens",
   listUsers: "GET /users",
   sendCommand: "POST /commands/send",
+  setDeviceBinding: "PUT /devices/{id}/binding",
   updateDevice: "PUT /devices/{id}",
   updateGeofence: "PUT /geofences/{id}",
   updateUser: "PUT /users/{id}",
@@ -124,6 +126,7 @@ export class FakeServer {
     });
     this.answer("listDevices", () => this.devices);
     this.answer("getDevice", ({ ids }) => this.devices.find(({ id }) => id === ids[0]) ?? refusal(404));
+    this.answer("getDeviceBinding", ({ ids }) => bindingOf(ids[0] ?? 0));
     this.answer("listGeofences", () => this.zones);
     this.answer("getGeofence", ({ ids }) => this.zones.find(({ id }) => id === ids[0]) ?? refusal(404));
     for (const each of LISTS) this.answer(each, []);

@@ -66,6 +66,7 @@ export const connect = {
   "connect.otherPort": "It speaks {spoken} at the port of {protocol}",
   "connect.otherPortText": "Set port {port} in the tracker.",
   "connect.otherPortOff": "This server does not listen for that protocol.",
+  "connect.refused": "It was refused: it differs from what is known of the vehicle",
   "connect.checksum": "Its messages are dropped: wrong check value",
   "connect.checksumText":
     "The bytes change on their way, or it speaks another variant of the protocol. Check for converters or a serial line between modem and tracker, and its firmware.",

@@ -68,6 +68,7 @@ export const connect = {
   "connect.otherPort": "Fala {spoken} na porta de {protocol}",
   "connect.otherPortText": "Configure a porta {port} no localizador.",
   "connect.otherPortOff": "Este servidor não escuta esse protocolo.",
+  "connect.refused": "Foi recusado: difere do que se sabe do veículo",
   "connect.checksum": "As mensagens são rejeitadas: valor de controlo errado",
   "connect.checksumText":
     "Os bytes mudam no caminho, ou fala outra variante do protocolo. Verifique conversores ou uma linha série entre modem e localizador, e o firmware.",

@@ -2,7 +2,7 @@ import { screen, waitFor, within } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import type { Protocol } from "../../api/types";
 import { openPage } from "../../testing/page";
-import { deviceOf, positionOf, userOf } from "../../testing/records";
+import { bindingOf, deviceOf, positionOf, userOf } from "../../testing/records";
 import { FakeServer } from "../../testing/server";
 
 const protocol = (name: string, port: number): Protocol => ({
@@ -96,4 +96,30 @@ test("who may not add vehicles is not offered it", async () => {
   expect(screen.queryByRole("link", { name: "Connect a tracker" })).toBeNull();
   await openPage("/connect", server);
   await screen.findByText("You may not add vehicles.");
+});
+
+test("who may edit the vehicle takes a tracker that comes by another protocol", async () => {
+  const server = listening();
+  server.user = userOf({ administrator: false, deviceLimit: 5 });
+  server.devices = [deviceOf(5, { uniqueId: "13900000555" })];
+  const other = {
+    protocol: "gt06",
+    reason: "protocol",
+    refused: true,
+    host: "192.0.2.1",
+    registration: null,
+    time: new Date().toISOString(),
+  };
+  server.answer("getDeviceBinding", bindingOf(5, { protocol: "jt808", others: [other] }));
+  server.answer("setDeviceBinding", () => {
+    server.answer("getDeviceBinding", bindingOf(5, { protocol: "gt06" }));
+    return bindingOf(5, { protocol: "gt06" });
+  });
+  const page = await openPage("/connect?protocol=gt06&deviceId=5", server);
+  const region = await screen.findByRole("region", { name: "Logins under its number that differ" });
+  expect(region.textContent).toContain("By another protocol: GT06");
+  await page.expectAccessible();
+  await page.click("button", "Take it: GT06, from 192.0.2.1");
+  await waitFor(() => expect(screen.queryByRole("region", { name: /differ/ })).toBeNull());
+  expect(server.asked("setDeviceBinding").map(({ body }) => body)).toEqual([{ protocol: "gt06" }]);
 });

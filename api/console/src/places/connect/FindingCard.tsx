@@ -66,6 +66,17 @@ export function FindingCard({ finding, device, trackers, onTake }: FindingCardPr
         </Said>
       );
     }
+    case "refused": {
+      const { host, protocol } = finding.sender;
+      return (
+        <Said
+          icon="warning"
+          tone="bad"
+          title={t("connect.refused")}
+          text={t("connect.from", { host, protocol: titleOf(trackers, protocol) })}
+        />
+      );
+    }
     case "otherPort": {
       const { protocol, guessedProtocol } = finding.sender;
       const wanted = trackers.find(({ name }) => name === guessedProtocol);

@@ -13,12 +13,14 @@ import { drop, useLoaded } from "../../state/responseCache";
 import { may } from "../../state/session";
 import { now } from "../../time/clock";
 import { isMoving } from "../fleet/filters";
+import { OtherLogins } from "../vehicle/OtherLogins";
 import { StatusMark } from "../vehicle/StatusMark";
 import { Arrived } from "./Arrived";
 import { Checks } from "./Checks";
 import { FindingCard } from "./FindingCard";
 import { findingOf } from "./finding";
 import { Others } from "./Others";
+import { titleOf } from "./titles";
 import type { Tracker } from "./trackers";
 import type { Sender } from "./unclaimedSenders";
 import { useUnclaimedSenders } from "./useUnclaimedSenders";
@@ -77,6 +79,7 @@ export function Waiting({ id, tracker, trackers, host }: WaitingProps) {
           </p>
         )}
       </section>
+      {may("editDevices") && <OtherLogins id={id} titleOf={(name) => titleOf(trackers, name)} />}
       {!arrived && others.length > 0 && <Others senders={others} trackers={trackers} onTake={onTake} />}
       {finding.kind === "nothing" && <Checks device={found} tracker={tracker} host={host} />}
       <div class="connect-end">

@@ -56,6 +56,9 @@ describe("what is said", () => {
     const seen = { lastUpdate: "2026-11-22T11:59:00Z" };
     const own = { uniqueId: "013912345678", deviceId: 7, problem: "the check byte is wrong" };
     expect(kindOf(seen, undefined, sender(own))).toBe("broken");
+    expect(kindOf(seen, undefined, sender({ ...own, problem: "refused: its protocol is gt06" }))).toBe(
+      "refused",
+    );
     expect(kindOf(seen, undefined, sender({ ...own, problem: "", deviceId: 0 }))).toBe("noPosition");
   });
 

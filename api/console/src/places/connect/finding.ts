@@ -19,6 +19,8 @@ export type Finding =
   | { kind: "otherNumber"; sender: Sender }
   /** It speaks a protocol that is not the port's. */
   | { kind: "otherPort"; sender: Sender }
+  /** It differs from what is known of the vehicle. */
+  | { kind: "refused"; sender: Sender }
   /** What it sends cannot be read. */
   | { kind: "broken"; sender: Sender }
   | { kind: "nothing" };
@@ -45,6 +47,7 @@ export function findingOf(
     return { kind: position.valid && hasPlace ? "reports" : "noFix" };
   }
   const own = heard.find((each) => isSame(each.uniqueId, device.uniqueId));
+  if (own?.deviceId === device.id && isRefusal(own.problem)) return { kind: "refused", sender: own };
   if (device.lastUpdate !== null || position) {
     return own?.problem && own.deviceId === device.id
       ? { kind: "broken", sender: own }
@@ -55,6 +58,11 @@ export function findingOf(
   if (!likely) return { kind: "nothing" };
   if (likely.uniqueId) return { kind: "otherNumber", sender: likely };
   return { kind: likely.guessedProtocol ? "otherPort" : "broken", sender: likely };
+}
+
+/** Whether the server says that a login of a vehicle was refused (`connection_devices.py`). */
+function isRefusal(problem: string): boolean {
+  return problem.startsWith("refused: ");
 }
 
 /** Whether a refusal is about the check value of a message. */

@@ -10,6 +10,7 @@ import { differing, merged } from "../../../state/edits";
 import { applyMessage } from "../../../state/fleet";
 import { drop, useLoaded } from "../../../state/responseCache";
 import { may } from "../../../state/session";
+import { OtherLogins } from "../OtherLogins";
 import { VehicleHeader } from "../VehicleHeader";
 import { Attributes } from "./Attributes";
 import { ChangedMeanwhile } from "./ChangedMeanwhile";
@@ -36,6 +37,7 @@ export default function VehicleSettings({ params }: { params: Record<string, str
       {may("editDevices") && read.problem === null && !read.value && (
         <Skeleton label={t("common.loading")} lines={6} />
       )}
+      {may("editDevices") && read.value && <OtherLogins id={id} />}
       {may("editDevices") && read.value && <Form key={id} read={settingsOf(read.value.value)} />}
     </div>
   );
