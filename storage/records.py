@@ -261,7 +261,7 @@ class ComputedAttribute(msgspec.Struct, frozen=True, rename="camel"):
     """The attribute of positions that is set."""
     expression: str = ""
     """What computes it."""
-    type: str = ""
+    type: Annotated[str, msgspec.Meta(extra_json_schema={"examples": ["String", "Number", "Boolean"]})] = ""
     """String, Number or Boolean, whatever the case."""
     priority: Int32 = 0
     """Negative priorities run before everything else; higher priorities run first within each group."""
