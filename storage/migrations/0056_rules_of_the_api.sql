@@ -1,16 +1,19 @@
 -- What lists are sorted by: letters with and without accents, large and small, lie beside each other. The
 -- embedded PostgreSQL has no ICU, and no extension is needed for this. Only the beginning counts, so that the
--- key of a long text fits into an index.
+-- key of a long text fits into an index. Texts in ASCII, which most are, take a fraction of the time.
 create function sort_key(value text) returns text
 language sql immutable parallel safe
-return left(
-    lower(translate(
-        regexp_replace(normalize(left(coalesce(value, ''), 200), nfkd), '[\u0300-\u036f]', '', 'g'),
-        'ØøŁłĐđıÆæŒœß',
-        'OoLlDdiAaOos'
-    )),
-    200
-);
+return case
+    when octet_length(value) = length(value) then lower(left(value, 200))
+    else left(
+        lower(translate(
+            regexp_replace(normalize(left(coalesce(value, ''), 200), nfkd), '[\u0300-\u036f]', '', 'g'),
+            'ØøŁłĐđıÆæŒœß',
+            'OoLlDdiAaOos'
+        )),
+        200
+    )
+end;
 
 -- The lists that may be long.
 create index devices_sorted on devices (sort_key(name) collate "C", id);
