@@ -26,7 +26,7 @@ Many = list
 
 
 def sort_key(column: str) -> str:
-    """Return the SQL that texts are ordered by: accents and case count for nothing (migration 52).
+    """Return the SQL that texts are ordered by: accents and case count for nothing (migration 56).
 
     The order is the same on all servers, whatever the collation of the database.
     """
