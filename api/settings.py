@@ -146,8 +146,8 @@ class QuotaSettings:
     """Points of the geofences of all users."""
     server_tasks: Annotated[int, Meta(ge=1)] = 20_000
     """Notifications of all users, and as many scheduled commands and scheduled reports."""
-    device_geofences: Annotated[int, Meta(ge=1)] = 2_000
-    """Geofences linked to one device, directly or by its groups."""
+    device_geofences: Annotated[int, Meta(ge=1)] = 250
+    """Geofences linked to one device, directly or by its groups: a position may make an event of each."""
     device_geofence_points: Annotated[int, Meta(ge=1, extra={"unit": "points"})] = 20_000
     """Points of these geofences: a position may have to be compared with each edge between two of them."""
     device_computed_attributes: Annotated[int, Meta(ge=1)] = 100

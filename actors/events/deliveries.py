@@ -20,7 +20,7 @@ from motorpool.storage.events import notifications
 from motorpool.storage.events.notifications import Match, UnmatchedEvent
 from motorpool.storage.records import Command, Event, Notification, Position, ServerSettings, User
 
-MAX_MATCHES = 20_000
+MAX_MATCHES = 4_000
 """Most matches that are read at once; of more, only the events that are complete are handled now."""
 ROWS_AT_A_TIME = 10
 """Notifications that are read without a pause for other tasks: their lists may take a millisecond."""

@@ -1,4 +1,4 @@
-"""The worst known anonymous requests to each port while terminals report."""
+"""The worst known anonymous requests to each port while terminals report, and then the worst user."""
 
 import re
 import time
@@ -10,11 +10,14 @@ from motorpool.bench.figures import Goal, Summary
 from motorpool.bench.load.plan import AttackLoad, AttackResult, Mark, TerminalLoad, TerminalResult
 from motorpool.bench.load.program import LoadFailed, run_program
 from motorpool.bench.options import BenchError, Options, Step
+from motorpool.bench.phases import worst_user
 from motorpool.bench.server import Server, run_server
 
 NAME = "attack"
-TITLE = "anonymous attacks on each port while terminals report: acknowledgements, memory, answers afterwards"
-STEPS = 4
+TITLE = (
+    "anonymous attacks on each port, and the worst user, while terminals report: acknowledgements, answers"
+)
+STEPS = 6
 TIMEOUT_SECONDS = 120.0
 SOURCE = "127.0.0.66"
 """The attackers come from one address, as an attacker does; terminals and the administrator from another."""
@@ -65,6 +68,11 @@ def run(options: Options, summary: Summary, step: Step) -> None:
         summary.add(NAME, "log of the attack", more_log, "kB", goals=(Goal(100),))
         for name, attempts in sorted(result.attempts.items()):
             summary.note(f"{name}: {attempts} attempts, {result.ended.get(name, 0)} ended by the server")
+        try:
+            terminals = _terminals(server, options.terminals, seconds)
+            worst_user.measure(server, summary, NAME, seconds, terminals, step)
+        except LoadFailed as error:
+            raise BenchError(str(error)) from error
         step("done")
 
 
