@@ -91,7 +91,7 @@ def run(options: Options, summary: Summary, step: Step) -> None:
             _compare_protocol(options, summary, server, options.protocol, seconds / 2, step)
         if options.rules:
             step("configuring rules")
-            with_rules = servers.enter_context(run_server())
+            with_rules = servers.enter_context(run_server({"MOTORPOOL_QUOTAS_DEVICE_GEOFENCES": "1000"}))
             _compare(options, summary, server, with_rules, seconds / 2, step)
 
 

@@ -26,7 +26,7 @@ def test_ingest_finds_every_acknowledged_position_in_the_database(
     monkeypatch.setattr(trackers, "TURNS", 1)
     # Its PostgreSQL is its own, whose CPU is measured; one server does for both loads.
     with run_server(start=forks.start) as server:
-        monkeypatch.setattr(ingest, "run_server", lambda: nullcontext(server))
+        monkeypatch.setattr(ingest, "run_server", lambda *_: nullcontext(server))
         options = Options(seconds=0.5, terminals=20, rules=True, protocol="teltonika")
         loads = ("acknowledged", "acknowledged of teltonika", "acknowledged with rules")
         _, figures, _ = measure("ingest", options, dict.fromkeys(loads, 20))
