@@ -81,6 +81,7 @@ from motorpool.actors.schedules.timetable_kinds import SCHEDULED_REPORTS
 from motorpool.actors.settings import FleetSettings
 from motorpool.actors.timed_events.timed_events import TimedEvents
 from motorpool.actors.upkeep.file_retention import FILE_RETENTION, FileRetention
+from motorpool.actors.upkeep.resource_monitor import ResourceMonitor
 from motorpool.actors.upkeep.retention import Retention, RetentionDays
 from motorpool.actors.upkeep.statistics import STATISTICS, DayStatistics
 from motorpool.actors.video.capture import capture_spec
@@ -194,6 +195,10 @@ def fleet_tree(
                         (ChildSpec(kind=RECORDER, factory=lambda: Recorder(record), mailbox_size=10_000),)
                         if record is not None
                         else ()
+                    ),
+                    TaskSpec(
+                        name="resource_monitor",
+                        factory=lambda: ResourceMonitor(settings.data, settings.files.reserve_bytes),
                     ),
                     *duties.keeper_specs(),
                     duties.only("retention", lambda held: Retention(held, retention_days)),

@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTo
 
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.messages.changes import EverythingChanged
+from motorpool.actors.messages.conditions import DATABASE, DISK
 from motorpool.actors.upkeep.statistics import STATISTICS, RequestServed
 from motorpool.actors.words.record_json import encode
 from motorpool.api import metrics
@@ -32,7 +33,7 @@ from motorpool.api.resources.files import OVERRIDE
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets import websocket
 from motorpool.api.version import program_version
-from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut
+from motorpool.runtime import ActorError, ActorFailed, ActorStopped, AskTimedOut, Conditions
 from motorpool.storage.errors import Conflict, NotFound, StatementRejected, StorageError, StorageUnavailable
 
 _log = logging.getLogger(__name__)
@@ -57,7 +58,8 @@ def create_app(context: ServerContext) -> Application:
 
     @app.errorhandler(Exception)
     async def handle_error(error: Exception) -> Response:
-        return answer_error(error, current_request if has_request_context() else current_websocket)
+        request = current_request if has_request_context() else current_websocket
+        return answer_error(error, request, context.system.conditions)
 
     return app
 
@@ -93,7 +95,7 @@ def _answer_with(context: ServerContext, operation: Operation, http_metrics: met
         try:
             response = await serve(call)
         except Exception as error:
-            response = answer_error(error, request)
+            response = answer_error(error, request, context.system.conditions)
             if isinstance(error, HttpError):
                 await record_refusal(call, operation, error)
         http_metrics.observe(operation.name, response.status_code, context.clock.monotonic() - began)
@@ -159,13 +161,13 @@ async def _serve_change(call: Call, operation: Operation) -> Response:
     return response
 
 
-def answer_error(error: Exception, request: Request | Websocket) -> Response:
+def answer_error(error: Exception, request: Request | Websocket, conditions: Conditions) -> Response:
     """Return the answer for an exception: the one mapping from errors to status and text."""
     match error:
         case HttpError():
             http_error = error
         case StorageUnavailable():
-            http_error = Unavailable("the database cannot be reached now")
+            http_error = Unavailable(_reason(error, conditions))
         case NotFound():
             return as_text("not found", 404)
         case Conflict():
@@ -197,3 +199,12 @@ def answer_error(error: Exception, request: Request | Websocket) -> Response:
         # Only for people who open an API address by hand; a fetch must not open the browser's login dialog.
         headers.setdefault("WWW-Authenticate", 'Basic realm="api"')
     return as_text(http_error.text, http_error.status, headers)
+
+
+def _reason(error: StorageUnavailable, conditions: Conditions) -> str:
+    """Return what users are told of an error: the outage that caused it, if there is one."""
+    outage = conditions.find(DATABASE)
+    # An embedded database whose disk is full breaks off, and cannot say why.
+    disk = conditions.find(DISK) if type(error) is StorageUnavailable else None
+    text = error.text if outage is None else outage.text
+    return text if disk is None else f"{text}: {disk.text}"

@@ -1,24 +1,58 @@
 """`/metrics` for Prometheus, open to this machine only unless configured (docs/decisions/0015)."""
 
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 from quart import Request, Response
 from quart import request as current_request
 from quart_trio import QuartTrio
 
+from motorpool.actors.files.disk_space import disk_space
+from motorpool.actors.messages.conditions import ALL
 from motorpool.actors.messages.counters import COUNTERS
+from motorpool.actors.upkeep.memory_limit import MemoryLimit
 from motorpool.actors.work.networks import Networks
 from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Forbidden
 from motorpool.api.http.responses import as_bytes
 from motorpool.api.server_context import ServerContext
+from motorpool.runtime import ConditionsCollector
 from motorpool.runtime.loop_stalls import LoopStallsCollector
 from motorpool.runtime.metrics import SystemCollector
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "CF-Connecting-IP", "Via")
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class MachineCollector(Collector):
+    """Disk and memory, measured when they are asked for."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._memory_limit = MemoryLimit()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield what is there, and what of it is free or used."""
+        # With an external database the folder may not exist.
+        with suppress(OSError):
+            disk = disk_space(self._data)
+            yield _gauge("disk_free_bytes", "Free space of the disk of the data folder.", disk.free)
+            yield _gauge("disk_bytes", "Size of the disk of the data folder.", disk.total)
+        memory = self._memory_limit.read()
+        if memory is not None:
+            text = "without the cache of files, of the control group of the server."
+            yield _gauge("memory_used_bytes", f"Memory in use {text}", memory.used)
+            yield _gauge("memory_limit_bytes", "Limit of that memory.", memory.limit)
+
+
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"motorpool_{name}", text, value=value)
 
 
 class HttpMetrics:
@@ -30,6 +64,8 @@ class HttpMetrics:
         self.registry.register(LoopStallsCollector(context.loop_stalls, "motorpool_loop"))
         for counter in COUNTERS:
             self.registry.register(counter)
+        self.registry.register(ConditionsCollector(context.system.conditions, ALL, "motorpool_condition"))
+        self.registry.register(MachineCollector(context.settings.data))
         available = Gauge(
             "motorpool_database_available", "1 while the database answers.", registry=self.registry
         )

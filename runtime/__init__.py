@@ -2,6 +2,7 @@
 
 from motorpool.runtime.actor import Actor, ActorLog, Context
 from motorpool.runtime.clock import Clock, SystemClock
+from motorpool.runtime.conditions import Condition, ConditionKind, Conditions, ConditionsCollector
 from motorpool.runtime.deferred import Deferred, Failure
 from motorpool.runtime.errors import (
     ActorError,
@@ -41,6 +42,10 @@ __all__ = [
     "BackOff",
     "ChildSpec",
     "Clock",
+    "Condition",
+    "ConditionKind",
+    "Conditions",
+    "ConditionsCollector",
     "Context",
     "Deferred",
     "DynamicSpec",

@@ -339,7 +339,11 @@ class Cell(Generic[M]):
     def crash(self, error: Exception, item: object = None) -> None:
         """End because the actor's code failed, on `item` if it was a message."""
         self.last_error = f"{type(error).__name__}: {error}"
-        log.error("%s crashed: %s", self.path, self.last_error, exc_info=error)
+        if self.state is State.STARTING and isinstance(error, OSError):
+            # Of the system, not of the code: a port is in use, a file cannot be opened.
+            log.error("%s does not start: %s", self.path, error.strerror or error)
+        else:
+            log.error("%s crashed: %s", self.path, self.last_error, exc_info=error)
         if isinstance(item, Envelope):
             item.fail(self._failed(error))
         if self.ending is not None:

@@ -7,6 +7,7 @@ import trio
 
 from motorpool.runtime.cell import Behaviour, Group
 from motorpool.runtime.clock import Clock
+from motorpool.runtime.conditions import Conditions
 from motorpool.runtime.errors import UnknownKind
 from motorpool.runtime.kind import K, Kind, M, T
 from motorpool.runtime.node import Node
@@ -23,7 +24,9 @@ SNAPSHOT_LIMIT: Final = 1000
 class System:
     """All actors of one tree. Made by `open_system`; for the threads of that Trio run only."""
 
-    def __init__(self, clock: Clock, nursery: trio.Nursery) -> None:
+    def __init__(self, clock: Clock, nursery: trio.Nursery, conditions: Conditions | None = None) -> None:
+        self.conditions: Final = conditions or Conditions(clock)
+        """What is wrong at present."""
         self.began: Final = clock.now()
         """Wall time of its creation."""
         self.runtime: Final = RuntimeContext(clock, nursery)

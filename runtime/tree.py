@@ -8,6 +8,7 @@ import trio
 
 from motorpool.runtime.actor_group import ActorGroup
 from motorpool.runtime.clock import Clock, SystemClock
+from motorpool.runtime.conditions import Conditions
 from motorpool.runtime.dynamic import Dynamic
 from motorpool.runtime.kind import Kind
 from motorpool.runtime.node import Node, Parent
@@ -75,13 +76,15 @@ class _Tree:
 
 
 @asynccontextmanager
-async def open_system(tree: SupervisorSpec, *, clock: Clock | None = None) -> AsyncIterator[System]:
+async def open_system(
+    tree: SupervisorSpec, *, clock: Clock | None = None, conditions: Conditions | None = None
+) -> AsyncIterator[System]:
     """Run the actors of `tree` around the body.
 
     Children are started left to right, each `start` awaited, before the body runs; a failure there raises
     ActorFailed. At the body's end, also by an exception or by cancellation from outside, they are stopped
     right to left, each within its `shutdown_seconds`. When the root supervisor gives up, the body is
-    cancelled and RestartIntensityExceeded raised.
+    cancelled and RestartIntensityExceeded raised. `conditions` are those of the program, if it has some.
     """
     try:
         async with trio.open_nursery() as outer:
@@ -90,7 +93,7 @@ async def open_system(tree: SupervisorSpec, *, clock: Clock | None = None) -> As
             with trio.CancelScope(shield=True):
                 nursery = await outer.start(_hold_nursery, stopping)
             try:
-                system = System(clock or SystemClock(), nursery)
+                system = System(clock or SystemClock(), nursery, conditions)
                 running = _Tree(tree, system).running(stopping)
                 nursery.start_soon(system.timers.run)
                 async with running:

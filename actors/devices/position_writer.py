@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import trio
 
+from motorpool.actors.messages.conditions import DATABASE, POSITIONS_WAIT
 from motorpool.actors.messages.counters import POSITION_FLUSHES, POSITIONS_DROPPED, POSITIONS_STORED
 from motorpool.actors.messages.downlink import AcknowledgeStored, ConnectionMessage
 from motorpool.actors.messages.topics import EVENTS, POSITIONS, UNMATCHED_EVENTS
@@ -84,6 +85,8 @@ class PositionWriter(Actor[WriterMessage]):
         self._room = Signal()
         self._drained = trio.Event()
         self._is_stopping = False
+        self._is_delayed = False
+        """Whether the condition POSITIONS_WAIT was entered."""
         self._ids: Iterator[int] = iter(())
         self._with_days: set[int] = set()
         """Devices of which reports keep results of days, as far as it was found out."""
@@ -95,7 +98,8 @@ class PositionWriter(Actor[WriterMessage]):
         )
 
     async def start(self) -> None:
-        """Look up the topics once."""
+        """Look up the topics once; a writer that crashed has left nothing to wait for."""
+        self.context.system.conditions.leave(POSITIONS_WAIT)
         self._positions = self.context.system.topic(POSITIONS)
         self._events = self.context.system.topic(EVENTS)
         self._unmatched_events = self.context.system.topic(UNMATCHED_EVENTS)
@@ -168,11 +172,18 @@ class PositionWriter(Actor[WriterMessage]):
             for message in batch:
                 self._encoded_bytes -= len(self._encoded.pop(id(message), b""))
         self._room.set()
+        if self._is_delayed:
+            self._is_delayed = False
+            self.context.system.conditions.leave(POSITIONS_WAIT)
         POSITION_FLUSHES.inc()
         self._announce(stored)
 
     def _warn(self, error: StorageError) -> None:
-        self.context.log.warning("not stored yet (%s), %d rows wait", error, len(self._queue))
+        self.context.log.debug("not stored yet, %d rows wait: %s", len(self._queue), error)
+        conditions = self.context.system.conditions
+        if conditions.find(DATABASE) is None:
+            self._is_delayed = True
+            conditions.enter(POSITIONS_WAIT, f"positions wait ({len(self._queue)} rows): {error}")
 
     def _drop(self, message: object, error: Exception) -> None:
         """Log a row that the database cannot hold; it is never acknowledged."""

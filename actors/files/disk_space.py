@@ -3,6 +3,21 @@
 import errno
 import os
 from pathlib import Path
+from typing import NamedTuple
+
+
+class DiskSpace(NamedTuple):
+    """The space of a disk, in bytes."""
+
+    free: int
+    """What this process may still use."""
+    total: int
+
+
+def disk_space(folder: Path) -> DiskSpace:
+    """Measure the disk that a folder is on. Blocks for some microseconds. Raises OSError."""
+    state = os.statvfs(folder)
+    return DiskSpace(state.f_bavail * state.f_frsize, state.f_blocks * state.f_frsize)
 
 
 def require_free_space(folder: Path, size: int, reserve_bytes: int) -> None:
@@ -13,6 +28,5 @@ def require_free_space(folder: Path, size: int, reserve_bytes: int) -> None:
     Raises:
         OSError: ENOSPC, or the folder does not exist.
     """
-    state = os.statvfs(folder)
-    if state.f_bavail * state.f_frsize < size + reserve_bytes:
+    if disk_space(folder).free < size + reserve_bytes:
         raise OSError(errno.ENOSPC, f"less than {reserve_bytes >> 20} MiB of the disk would be free")

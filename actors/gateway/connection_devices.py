@@ -122,6 +122,7 @@ class ConnectionDevices:
         except StatementRejected:
             device = None  # no device can have such an identity
         except (StorageError, ActorError) as error:
+            socket.send(self._codec.give_up())
             socket.close(f"cannot be looked up now: {error}")
             return False
         if device is None or not may_report(device, context.clock.now()):
@@ -143,6 +144,7 @@ class ConnectionDevices:
                 self._connected(login.unique_ids, login.secret, login=login), seconds=IDENTIFY_SECONDS
             )
         except (StorageError, ActorError) as error:
+            socket.send(self._codec.give_up())
             socket.close(f"cannot be served now: {error}")
             return False
         if answer is not None:

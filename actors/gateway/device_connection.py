@@ -387,6 +387,8 @@ class DeviceConnection(Actor[ConnectionMessage]):
         now = self.context.clock.monotonic()
         self._count_checksum_errors()
         self._socket.send(self._codec.tick(now))
+        if self._codec.closing:
+            self._socket.close("the device asked to close after the answer")
         reason = self._deadlines.check(
             now,
             backlog=self._socket.backlog,

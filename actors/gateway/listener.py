@@ -13,12 +13,13 @@ import trio
 from motorpool.actors.gateway.device_socket import READ_BYTES, DeviceSocket
 from motorpool.actors.gateway.hub import Hub
 from motorpool.actors.gateway.peer_socket import PeerSocket
-from motorpool.actors.gateway.port_guard import PortGuard
+from motorpool.actors.gateway.port_guard import OUT_OF_FILES, PortGuard, note_out_of_files
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS, receive_proxy_header
 from motorpool.actors.gateway.recorder import RECORDER, Tap
 from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED, PROXY_HEADERS_REJECTED
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
+from motorpool.actors.work.bind_errors import bind_problem
 from motorpool.actors.work.networks import Networks
 from motorpool.codecs.errors import CodecError
 from motorpool.codecs.proxy_protocol import ProxyHeader
@@ -31,7 +32,7 @@ RECEIVE_BUFFER_BYTES = 4 << 20
 PAUSE_SECONDS = 0.1
 MAX_PAUSE_SECONDS = 5.0
 """Delay before accepting again after a failure; doubled with each that follows."""
-OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+OUT_OF_RESOURCES = OUT_OF_FILES | {errno.ENOBUFS, errno.ENOMEM}
 """The process or the system has too much open: this passes."""
 MAX_FAILURES = 10
 """Consecutive failures of another kind after which the listener is restarted, with a new socket."""
@@ -80,7 +81,8 @@ class DevicePort:
                 bound.listen(BACKLOG)
         except OSError as error:
             bound.close()
-            text = f"cannot listen for {self.name} on {address}:{self.number}: {error.strerror}"
+            problem = bind_problem(error, "[device] host and [port] offset")
+            text = f"cannot listen for {self.name} on {address}:{self.number}: {problem}"
             raise OSError(error.errno, text) from error
         self.guard.traffic.topic = context.system.topic(DEVICE_TRAFFIC)
         context.log.info("listening for %s on %s:%d", self.name, address, bound.getsockname()[1])
@@ -180,7 +182,9 @@ class Listener(Actor[Never]):
             OSError: it fails again and again for no passing reason.
         """
         ACCEPT_FAILURES.labels(self._port.name).inc()
-        if failures & (failures - 1) == 0:  # at 1, 2, 4, 8 …
+        if error.errno in OUT_OF_FILES:
+            note_out_of_files(self.context.system.conditions, self._port.name, error)
+        elif failures & (failures - 1) == 0:  # at 1, 2, 4, 8 …
             self.context.log.error("cannot accept: %s (%d in a row)", error.strerror or error, failures)
         if failures > MAX_FAILURES and error.errno not in OUT_OF_RESOURCES:
             raise error

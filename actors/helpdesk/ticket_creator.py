@@ -19,16 +19,16 @@ from motorpool.actors.helpdesk.ticket_writer import announce
 from motorpool.actors.mailings.ticket_mails import TicketMails
 from motorpool.runtime import Actor, Deferred, Failure, Kind, Signal
 from motorpool.storage.database.database import Database
-from motorpool.storage.errors import LockNotAvailable, StorageUnavailable
+from motorpool.storage.errors import LockNotAvailable, Overloaded, StorageUnavailable
 
 BATCH = 64
 """Most tickets of one transaction."""
 BATCH_LETTERS = 500_000
 """A transaction takes no further ticket once the descriptions of its tickets are longer."""
 MAX_WAITING = 1_000
-"""Requests that wait; further ones fail with StorageUnavailable."""
+"""Requests that wait; further ones fail with Overloaded."""
 WAIT_SECONDS = 20.0
-"""A request that was not begun after this time fails with StorageUnavailable."""
+"""A request that was not begun after this time fails with Overloaded."""
 ANSWER_SECONDS = 60.0
 """How long to ask the creator: by then it has answered."""
 LOCK_SECONDS = 0.2
@@ -72,7 +72,7 @@ class TicketCreator(Actor[CreateTicket]):
     def handle(self, message: CreateTicket) -> object:
         """Queue a request."""
         if self._waiting >= MAX_WAITING:
-            return Failure(StorageUnavailable("too many tickets are being created"))
+            return Failure(Overloaded("too many tickets are being created"))
         reply: Deferred[Change | None] = Deferred()
         self._waiting += 1
         self._queue.append(_Waiting(message, reply, self.context.clock.monotonic()))
@@ -106,7 +106,7 @@ class TicketCreator(Actor[CreateTicket]):
         while queue and len(batch) < BATCH and letters <= BATCH_LETTERS:
             waiting = queue.popleft()
             if waiting.since < oldest:
-                self._answer(waiting, Failure(StorageUnavailable("the company's tickets are locked")))
+                self._answer(waiting, Failure(Overloaded("the company's tickets are locked")))
                 continue
             letters += len(waiting.request.ticket.description)
             batch.append(waiting)

@@ -72,7 +72,8 @@ PROXY_HEADERS_REJECTED = _counter(
 )
 ACCEPT_FAILURES = _counter("accept_failures", "Connections that could not be accepted.", "port")
 LOG_LINES_SUPPRESSED = _fast_counter(
-    "log_lines_suppressed", "Log lines about peers that were left out, as there were too many."
+    "log_lines_suppressed",
+    "Log lines that were left out: about peers, as there were too many, or about an outage that was told.",
 )
 SEGMENTS_MADE = _counter("segments", "Segments of live video made.")
 MEDIA_UNITS_DROPPED = _counter("media_units_dropped", "Pictures and sounds a busy stream did not take.")

@@ -10,6 +10,7 @@ import trio
 from motorpool.actors.accounts.user_rights import may_log_in, may_read_history
 from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
+from motorpool.actors.messages.conditions import MEMORY
 from motorpool.actors.reports.columns import WORKBOOKS
 from motorpool.actors.reports.render import render
 from motorpool.actors.reports.settings import ReportSettings
@@ -84,8 +85,8 @@ class ReportMailer(PollingActor[ReportMailRequested]):
         self.wake()
 
     async def look(self) -> float:
-        """Render what waits."""
-        while await self._render_next():
+        """Render what waits, unless memory is short."""
+        while self.context.system.conditions.find(MEMORY) is None and await self._render_next():
             pass
         return POLL_SECONDS
 

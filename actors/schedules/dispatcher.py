@@ -3,7 +3,7 @@
 Everything is a row before it acts (docs/decisions/0002). For an edge the records of all its steps are
 committed, the first ones marked `sending`; only then are these handed to the devices. Their outcomes are
 committed in batches, with the times of the steps that follow. Edges wait while the database is away; a run
-that a user asks for does not: it fails with StorageUnavailable.
+that a user asks for does not: it fails with Overloaded.
 
 In a cluster every server has one, for the runs that its users ask for. Edges, what a dead server left, and
 what is overdue are the matter of the one that holds the duty `schedule` (docs/servers.md#duties).
@@ -42,7 +42,7 @@ from motorpool.storage.accounts import server
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import commands
-from motorpool.storage.errors import DutyLost, StorageError, StorageUnavailable
+from motorpool.storage.errors import DutyLost, Overloaded, StorageError
 from motorpool.storage.schedules import edge_occurrences, runs
 from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence, StartedStep
 from motorpool.storage.schedules.runs import DelayedStep
@@ -232,7 +232,7 @@ class Dispatcher(Actor[DispatcherMessage]):
         try:
             async with self._commit_lock:
                 if self.context.clock.monotonic() - run.requested > MANUAL_RUN_SECONDS:
-                    run.reply.answer(Failure(StorageUnavailable("too late: the database was busy or away")))
+                    run.reply.answer(Failure(Overloaded("too late: the database was busy or away")))
                     return
                 run_ids = await self._fire(self._database, (run.occurrence,))
         except StorageError as error:

@@ -10,7 +10,7 @@ from motorpool.actors.messages.scheduling import RunNow
 from motorpool.actors.schedules.step_outcomes import StepOutcomes
 from motorpool.runtime import Clock, Deferred, Failure
 from motorpool.storage.database.database import Database
-from motorpool.storage.errors import StorageError, StorageUnavailable
+from motorpool.storage.errors import Overloaded, StorageError
 from motorpool.storage.records import ScheduledCommandRun
 from motorpool.storage.schedules import runs
 from motorpool.storage.schedules.edge_occurrences import EdgeOccurrence
@@ -47,7 +47,7 @@ class ManualRuns:
     def add(self, message: RunNow, clock: Clock) -> Reply | Failure:
         """Add a run; return its reply."""
         if len(self._runs) >= MAX_QUEUED_RUNS:
-            return Failure(StorageUnavailable("too many runs wait for the database"))
+            return Failure(Overloaded("too many runs wait for the database"))
         reply: Reply = Deferred()
         occurrence = EdgeOccurrence(
             message.schedule_id, 0, clock.now(), "manual", message.steps, message.user_id

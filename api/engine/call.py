@@ -11,11 +11,12 @@ import msgspec
 import trio
 from quart import Request
 
+from motorpool.actors.messages.conditions import MEMORY
 from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.list_parameters import with_whole_limit
 from motorpool.api.engine.spans import require_spans
 from motorpool.api.http.addresses import client_address
-from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized
+from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized, Unavailable
 from motorpool.api.http.request_body import FORM_BYTES, BodyRequest, RequestBody, parse_form
 from motorpool.api.json import decode, parse, read_fields, require_storable
 from motorpool.api.server_context import ServerContext
@@ -25,6 +26,8 @@ IN_THREAD_BYTES = 64 * 1024
 
 MAX_ID = 2**63 - 1
 """The largest id that a column takes; no row has it."""
+MEMORY_SECONDS = 30.0
+"""After which a client may ask again for what was refused because memory is short."""
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -88,6 +91,12 @@ class Call:
     def address(self) -> str:
         """The client's address; X-Forwarded-For counts only from trusted proxies."""
         return client_address(self.request, self.context.trusted_proxies)
+
+    def require_memory(self) -> None:
+        """Refuse large work while memory is short. Raises Unavailable."""
+        condition = self.context.system.conditions.find(MEMORY)
+        if condition is not None:
+            raise Unavailable(condition.text, MEMORY_SECONDS)
 
     @contextmanager
     def until_disconnected(self) -> Iterator[None]:

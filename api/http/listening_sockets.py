@@ -5,7 +5,6 @@ connection, and the shutdown of the server, for ever (docs/performance.md#http).
 when no chunk of an answer is taken for `stall_seconds`, and can be aborted even while shielded.
 """
 
-import errno
 import logging
 import os
 import socket
@@ -16,22 +15,29 @@ from contextlib import suppress
 import trio
 
 from motorpool.actors.gateway.peer_log import PeerLog
-from motorpool.actors.messages.counters import CONNECTIONS_REFUSED
+from motorpool.actors.gateway.port_guard import OUT_OF_FILES, note_out_of_files
+from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED
+from motorpool.actors.work.bind_errors import bind_problem
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.actors.work.networks import Networks
+from motorpool.runtime import Conditions
 
 _log = logging.getLogger(__name__)
 
 TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 """Sent to a client that has too many connections, TLS or not."""
+SPARE_FILES = 16
+PAUSE_SECONDS = 0.5
+"""Between two attempts to accept a client when there are no open files left."""
 _PIECE_BYTES = 64 * 1024
 """The stall time applies to each chunk, so that a slow but steady client gets its whole answer."""
 
 
-def bind(host: str, port: int) -> tuple[socket.socket, ...]:
+def bind(host: str, port: int, setting: str = "the port") -> tuple[socket.socket, ...]:
     """Bind without listening yet, so that a port in use is found before anything else starts.
 
-    A name with several addresses gives a socket for each. Raises OSError with the address in its text.
+    A name with several addresses gives a socket for each. Raises OSError with the address in its text, and
+    with the `setting` that it comes from.
     """
     sockets: list[socket.socket] = []
     try:
@@ -48,10 +54,8 @@ def bind(host: str, port: int) -> tuple[socket.socket, ...]:
     except OSError as error:
         for opened in sockets:
             opened.close()
-        reason = (
-            "the address is in use" if error.errno == errno.EADDRINUSE else (error.strerror or str(error))
-        )
-        raise OSError(error.errno, f"cannot listen on {host}:{port}: {reason}") from None
+        problem = bind_problem(error, setting)
+        raise OSError(error.errno, f"cannot listen on {host}:{port}: {problem}") from None
     return tuple(sockets)
 
 
@@ -124,11 +128,50 @@ class AbortableStream(trio.abc.HalfCloseableStream):
         self._stream.socket.close()
 
 
+class SpareFiles:
+    """Open files that are given up to accept clients when there are no others left.
+
+    So administrators can see what is wrong when something else has taken all files that the server may open.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._files: list[int] = []
+        self.refill()
+
+    def give_up_one(self) -> bool:
+        """Close one; return False where none is left."""
+        if not self._files:
+            return False
+        os.close(self._files.pop())
+        return True
+
+    def refill(self) -> None:
+        """Open what is missing, as far as that is possible."""
+        with suppress(OSError):
+            while len(self._files) < self._number:
+                self._files.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+
+    def close(self) -> None:
+        """Close all."""
+        self._number = 0
+        while self.give_up_one():
+            pass
+
+
 class Admission:
     """The slots of all listening sockets together: a number in all, and one for each client address."""
 
-    def __init__(self, *, total: int, per_client: int, proxies: Networks) -> None:
-        """Connections from `proxies` belong to many clients and count in all only."""
+    def __init__(
+        self, *, total: int, per_client: int, proxies: Networks, conditions: Conditions | None = None
+    ) -> None:
+        """Connections from `proxies` belong to many clients and count in all only.
+
+        `conditions` learn of clients that wait because there are too many open files; without them no file
+        is kept for such a time.
+        """
+        self.spare_files = SpareFiles(0 if conditions is None else SPARE_FILES)
+        self._conditions = conditions
         self.slots = trio.Semaphore(total)
         """Clients wait in the operating system's queue while all slots are taken."""
         self._limits = ConnectionLimits(total=total, per_client=per_client, reserve=total // 10)
@@ -147,6 +190,13 @@ class Admission:
     def release(self, address: str) -> None:
         """Uncount a connection that was admitted."""
         self._limits.release(address)
+        self.spare_files.refill()
+
+    def note_out_of_files(self, error: OSError) -> None:
+        """Note that a client cannot be accepted."""
+        ACCEPT_FAILURES.labels("http").inc()
+        if self._conditions is not None:
+            note_out_of_files(self._conditions, "http", error)
 
 
 class ConnectionListener(trio.abc.Listener[AbortableStream]):
@@ -165,7 +215,7 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
         await slots.acquire()
         try:
             while True:
-                accepted = await self._listener.accept()
+                accepted = await self._accept()
                 stream = AbortableStream(accepted, self)
                 if self._admission.admit(stream.peer):
                     break
@@ -177,6 +227,21 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
             raise
         self._streams.add(stream)
         return stream
+
+    async def _accept(self) -> trio.SocketStream:
+        """Wait for a client; where no file is left for its connection, use a spare one."""
+        self._admission.spare_files.refill()
+        while True:
+            try:
+                return await self._listener.accept()
+            except OSError as error:
+                if error.errno not in OUT_OF_FILES:
+                    raise
+                self._admission.note_out_of_files(error)
+            # The system says so even if nobody waits to be accepted.
+            await trio.lowlevel.wait_readable(self._listener.socket)
+            if not self._admission.spare_files.give_up_one():
+                await trio.sleep(PAUSE_SECONDS)
 
     def release(self, stream: AbortableStream) -> None:
         """Free the slot of a closed stream."""

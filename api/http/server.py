@@ -19,6 +19,7 @@ from hypercorn.utils import wrap_app
 from quart_trio import QuartTrio
 
 from motorpool.actors.gateway.port_guard import HTTP_SHARE, descriptor_share
+from motorpool.actors.work.bind_errors import bind_problem
 from motorpool.actors.work.networks import Networks
 from motorpool.api.http.listening_sockets import (
     AbortableStream,
@@ -72,7 +73,7 @@ def open_node_listener(address: str) -> NodeListener:
     parts = urlsplit(address)
     assert parts.hostname is not None
     assert parts.port is not None
-    sockets = bind(parts.hostname, parts.port)
+    sockets = bind(parts.hostname, parts.port, "[node] address")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     url = f"http://{host}:{sockets[0].getsockname()[1]}"
     return NodeListener(url=url, sockets=sockets, key=secrets.token_urlsafe(32))
@@ -103,9 +104,8 @@ class HttpServer(Actor[Never]):
                 bound.listen(self._settings.backlog)
             except OSError as error:
                 host, port = bound.getsockname()[:2]
-                used = error.errno == errno.EADDRINUSE
-                reason = "the address is in use" if used else error.strerror
-                raise OSError(error.errno, f"cannot listen on {host}:{port}: {reason}") from None
+                problem = bind_problem(error, "bind or [node] address")
+                raise OSError(error.errno, f"cannot listen on {host}:{port}: {problem}") from None
 
     async def run(self) -> None:
         """Serve, on duplicates of the bound sockets."""
@@ -113,6 +113,7 @@ class HttpServer(Actor[Never]):
             total=min(self._settings.connections, descriptor_share(HTTP_SHARE)),
             per_client=self._settings.connections_per_address,
             proxies=Networks(self._settings.trusted_proxies),
+            conditions=self.context.system.conditions,
         )
         stall = self._settings.stall_seconds
         public = [
@@ -158,6 +159,7 @@ class HttpServer(Actor[Never]):
         finally:
             for listener in listeners:
                 listener.close()
+            admission.spare_files.close()
             self._ended.set()
 
     async def stop(self) -> None:

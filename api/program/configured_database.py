@@ -7,6 +7,7 @@ from dataclasses import replace
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.settings import Settings
 from motorpool.runtime import Clock
+from motorpool.storage.database.availability import Tell
 from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.errors import AlreadyRunning, StorageError
 from motorpool.storage.postgres import dumps
@@ -14,10 +15,12 @@ from motorpool.storage.settings import DatabaseSettings
 
 
 @asynccontextmanager
-async def open_configured_database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
-    """Open the database that the settings name."""
+async def open_configured_database(
+    settings: Settings, clock: Clock, on_outage: Tell | None = None
+) -> AsyncIterator[Database]:
+    """Open the database that the settings name; `on_outage` is that of `open_database`."""
     chosen = DatabaseSettings(url=settings.database, data=settings.data, **vars(settings.postgres))
-    async with open_database(chosen, clock_now=clock.now) as database:
+    async with open_database(chosen, clock_now=clock.now, on_outage=on_outage) as database:
         yield database
 
 

@@ -1,6 +1,6 @@
 """Errors that end the program with one line."""
 
-from motorpool.runtime import first_error
+from motorpool.runtime import ActorFailed, first_error
 from motorpool.storage.errors import StorageError
 
 
@@ -10,6 +10,19 @@ class SettingsError(Exception):
 
 class StartFailed(Exception):
     """The program cannot start or continue; the text is its last line on standard error. Exit code 1."""
+
+
+def is_foreseen(error: BaseException | None) -> bool:
+    """Return whether an operator can see to an error: one line is enough, and a traceback is of no use.
+
+    That is, it comes from the system or the database, also where an actor that starts has met it; of a group
+    all do.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_foreseen(each) for each in error.exceptions)
+    if isinstance(error, ActorFailed):
+        return is_foreseen(error.__cause__)
+    return isinstance(error, StartFailed | StorageError | OSError)
 
 
 def error_line(error: BaseException) -> str:

@@ -1,14 +1,21 @@
 """The log on standard error: one line of text or one JSON object for each record."""
 
+import errno
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TextIO
 
 import msgspec
 
+from motorpool.actors.messages.conditions import DATABASE, DISK, OPEN_FILES
+from motorpool.actors.messages.counters import LOG_LINES_SUPPRESSED
 from motorpool.api.settings import LogSettings
+from motorpool.runtime import ConditionKind, Conditions
+from motorpool.storage.errors import StorageUnavailable
 
 ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
@@ -58,6 +65,59 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()
+
+
+class RepeatedConditions(logging.Filter):
+    """Leaves out what only repeats a condition that the log has told (runtime/conditions.py).
+
+    Whatever works with the database notices its outage, some parts several times a second, and each file that
+    finds no room would be a line. Errors of what works with the database stay: something is lost.
+    """
+
+    def __init__(self, conditions: Conditions) -> None:
+        super().__init__()
+        self._conditions = conditions
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the record is written."""
+        if not isinstance(record.args, tuple):
+            return True
+        kinds = [kind for value in record.args if (kind := _condition_of(value)) is not None]
+        if (
+            not any(self._conditions.find(kind) is not None for kind in kinds)
+            or (DATABASE in kinds and record.levelno > logging.WARNING)
+            or logging.getLogger().isEnabledFor(logging.DEBUG)
+        ):
+            return True
+        LOG_LINES_SUPPRESSED.value += 1
+        return False
+
+
+def _condition_of(value: object) -> ConditionKind | None:
+    """Return the condition that a value of a record tells of."""
+    match value:
+        case StorageUnavailable():
+            return DATABASE
+        case OSError(errno=errno.ENOSPC):
+            return DISK
+        case OSError(errno=errno.EMFILE | errno.ENFILE):
+            return OPEN_FILES
+        case _:
+            return None
+
+
+@contextmanager
+def without_repetitions(conditions: Conditions) -> Iterator[None]:
+    """Have the log leave out what RepeatedConditions names, for the body."""
+    repeated = RepeatedConditions(conditions)
+    handlers = tuple(logging.getLogger().handlers)
+    for handler in handlers:
+        handler.addFilter(repeated)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(repeated)
 
 
 def open_log(settings: LogSettings, stream: TextIO | None = None) -> None:

@@ -17,6 +17,7 @@ import trio
 from motorpool.actors.cluster.home_finder import HomeFinder
 from motorpool.actors.cluster.shared_attempts import SharedAttempts
 from motorpool.actors.files.media_files import open_media_files
+from motorpool.actors.messages.conditions import DATABASE
 from motorpool.actors.settings import FleetSettings, with_retention_defaults
 from motorpool.actors.tree import fleet_tree
 from motorpool.api.app import create_app
@@ -30,22 +31,23 @@ from motorpool.api.logins.password_rules import password_fault
 from motorpool.api.logins.setup import fetch_setup_token
 from motorpool.api.program.configured_database import open_configured_database
 from motorpool.api.program.demo import Credentials, FleetProgram, load_or_create_credentials, simulate_command
-from motorpool.api.program.errors import StartFailed, error_line
+from motorpool.api.program.errors import StartFailed, error_line, is_foreseen
 from motorpool.api.program.exceeded_quotas import log_exceeded_quotas
 from motorpool.api.program.file_limit import raise_file_limit
 from motorpool.api.program.free_memory import limit_fragmentation, return_free_memory
+from motorpool.api.program.log import without_repetitions
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.program.private_files import hide_from_others
 from motorpool.api.program.reboot import restart_process
 from motorpool.api.server_context import ServerContext
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
-from motorpool.runtime import ChildSpec, LoopStalls, System, SystemClock, TaskSpec, open_system
+from motorpool.runtime import ChildSpec, Conditions, LoopStalls, System, SystemClock, TaskSpec, open_system
 from motorpool.storage.accounts import server, tokens, users
 from motorpool.storage.cluster.membership import open_membership
 from motorpool.storage.database import installation
 from motorpool.storage.database.database import Database
-from motorpool.storage.errors import StorageError
+from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import User
 
 STOP_SECONDS = 9.5
@@ -89,6 +91,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
     _log.info("motorpool %s starts", program_version())
     raise_file_limit(settings)
     clock = SystemClock()
+    conditions = Conditions(clock)
     loop_stalls = LoopStalls()
     _hide_data(settings.data)
     sockets = _bind(settings)
@@ -96,7 +99,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
     try:
         nodes = _bind_for_nodes(settings)
         async with (
-            open_configured_database(settings, clock) as database,
+            open_configured_database(settings, clock, partial(_note_outage, conditions)) as database,
             open_membership(
                 database,
                 settings.cluster.name,
@@ -190,7 +193,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 )
             except ValueError as error:
                 raise StartFailed(f"MOTORPOOL_PROTOCOLS: {error}") from None
-            async with open_system(tree, clock=clock):
+            async with open_system(tree, clock=clock, conditions=conditions):
                 # What was created so far lives as long as the server: exclude it from full collections.
                 gc.collect()
                 gc.freeze()
@@ -199,16 +202,15 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 if waits_for_user:
                     _print_setup_token(settings, address, setup_token)
                 await log_exceeded_quotas(database, settings.quotas)
-                with loop_stalls.measured():
+                with loop_stalls.measured(), without_repetitions(conditions):
                     await state.stopping.wait()
                 _log.info("stopping")
-    except (StorageError, OSError) as error:
-        raise StartFailed(error_line(error)) from error
-    except BaseExceptionGroup as group:
-        wrong, rest = group.split((StartFailed, StorageError, OSError))
-        if wrong is None or rest is not None:
-            raise
-        raise StartFailed(error_line(wrong)) from group
+    except StartFailed:
+        raise
+    except Exception as error:
+        if is_foreseen(error):
+            raise StartFailed(error_line(error)) from error
+        raise
     finally:
         for bound in (*sockets, *(nodes.sockets if nodes is not None else ())):
             bound.close()
@@ -295,6 +297,13 @@ async def _create_first_administrator(
             await users.set_password(transaction, made.id, hashed)
 
 
+def _note_outage(conditions: Conditions, error: StorageUnavailable | None) -> None:
+    if error is None:
+        conditions.leave(DATABASE)
+    else:
+        conditions.enter(DATABASE, f"{error.text}: {error}", error.text)
+
+
 def _hide_data(data: Path) -> None:
     try:
         if data.exists():
@@ -307,7 +316,7 @@ def _bind(settings: Settings) -> tuple[socket.socket, ...]:
     try:
         # Only to report a wrong certificate before anything is started.
         tls_context(settings.http)
-        return bind(*settings.address)
+        return bind(*settings.address, setting="bind")
     except OSError as error:
         raise StartFailed(error_line(error)) from None
 

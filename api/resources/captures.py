@@ -125,6 +125,7 @@ async def create_capture(call: Call) -> Response:
         raise BadRequest("minutes: for live captures; a playback lasts as long as the recording")
     if (answer := await answer_of_home(call, wanted.device_id, as_caller=True)) is not None:
         return answer
+    call.require_memory()
     context = call.context
     found = await context.devices.get(wanted.device_id)
     if found is None:

@@ -99,6 +99,10 @@ class TypesQuery(msgspec.Struct, rename="camel"):
     text_channel: bool = False
 
 
+FETCHES_VIDEO = frozenset({"videoStart", "videoPlayback"})
+"""Types of commands that have a device send video."""
+
+
 class QueueQuery(msgspec.Struct, rename="camel"):
     """Which device's queue to list."""
 
@@ -197,6 +201,8 @@ async def send_command(call: Call) -> Response:
             raise BadRequest("ticketId: not with groupId")
         return await _send_to_group(call, command, query.group_id)
     await require_device_for_change(call, body.device_id)
+    if command.type in FETCHES_VIDEO:
+        call.require_memory()
     command = msgspec.structs.replace(command, device_id=body.device_id)
     row_id = await add_ticket_command(call, company_id, ticket_id, command) if ticket_id else 0
     outcome = await _send(call, command, body.device_id, ticket_command_id=row_id)

@@ -30,7 +30,7 @@ from motorpool.api.logins.authentication import refuse_cross_site
 from motorpool.api.version import INTERFACE
 from motorpool.codecs.devices import CODECS
 from motorpool.storage.accounts import server
-from motorpool.storage.errors import StorageError
+from motorpool.storage.errors import NoAnswer, StorageError, StorageUnavailable
 from motorpool.storage.records import ServerSettings
 from motorpool.storage.schedules import scheduled_commands
 
@@ -158,14 +158,23 @@ async def _present(call: Call, settings: ServerSettings, version: int) -> Respon
     "GET", "/health", answers={200: Content(media_type="text/plain", text="OK")}, errors=(500,), public=True
 )
 async def get_health(call: Call) -> Response:
-    """200 while the server and its database work."""
-    try:
-        with trio.fail_after(HEALTH_SECONDS):
-            await call.context.database.check()
-    except (StorageError, trio.TooSlowError):
-        raise HealthCheckFailed("the database does not answer") from None
+    """200 while the server and its database work, else 500 with the reason.
+
+    It fails before the disk is full, and while positions cannot be stored.
+    """
     if call.context.lifetime.closing.is_set():
         raise HealthCheckFailed("the server is stopping")
+    failing = [each.text for each in call.context.system.conditions if each.kind.fails_health]
+    if not failing:
+        try:
+            with trio.fail_after(HEALTH_SECONDS):
+                await call.context.database.check()
+        except StorageUnavailable as error:
+            failing = [error.text]
+        except (StorageError, trio.TooSlowError):
+            failing = [NoAnswer.text]
+    if failing:
+        raise HealthCheckFailed("; ".join(failing))
     return as_text("OK")
 
 

@@ -9,6 +9,7 @@ import msgspec
 import trio
 from quart import Response
 
+from motorpool.actors.messages.conditions import MEMORY
 from motorpool.actors.messages.live_stream import (
     STREAM,
     AwaitPlaylist,
@@ -105,6 +106,7 @@ async def get_live_playlist(call: Call) -> Response:
         raise BadRequest("_HLS_part: of which segment? _HLS_msn is missing")
     if (answer := await _answer_of_home(call, wanted.as_query)) is not None:
         return answer
+    _require_memory(call, stream)
     found: str | WaitFailure
     if video.part_seconds and wanted.msn is not None:
         question = AwaitPlaylist(wanted.msn, wanted.part)
@@ -175,6 +177,7 @@ async def get_snapshot(call: Call) -> Response:
     stream = await _stream_key(call)
     if (answer := await _answer_of_home(call)) is not None:
         return answer
+    _require_memory(call, stream)
     patience = call.context.settings.video.start_seconds + 5
     picture = await read_snapshot(call.context.system, stream, patience)
     await confirm_device(call, stream[0])
@@ -233,6 +236,13 @@ async def _stream_key(
     if channel not in CHANNELS:
         raise ResourceNotFound("cameras have the numbers 1 to 31")
     return device_id, channel
+
+
+def _require_memory(call: Call, stream: tuple[int, int]) -> None:
+    """Refuse to begin a stream while memory is short; those that are there go on. Raises Unavailable."""
+    system = call.context.system
+    if system.conditions.find(MEMORY) is not None and stream not in system.keys(STREAM):
+        call.require_memory()
 
 
 async def _answer_of_home(call: Call, query: str = "") -> Response | None:

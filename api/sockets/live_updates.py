@@ -80,6 +80,8 @@ class LiveUpdates:
         self._events_lost = False
         self._events_pending = Signal()
         self._pending = Signal()
+        self._conditions_pending = any(True for _ in context.system.conditions)
+        """Whether what is wrong with the server has to be sent; a new client takes it for nothing."""
         self.tickets = TicketUpdates(context, caller, self._wake)
         self.traffic = TrafficUpdates(context, caller, self._wake)
         self._authorized = True
@@ -101,6 +103,7 @@ class LiveUpdates:
             self._follow_events,
             self.tickets.follow,
             self.traffic.follow,
+            self._follow_conditions,
             self._follow_changes,
             self._follow_expiry,
             self._follow_closing,
@@ -120,6 +123,19 @@ class LiveUpdates:
                 if self._events_lost or self._events:
                     self._events_pending.set()
                     self._pending.set()
+
+    async def _follow_conditions(
+        self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Notice when something begins or ceases to be wrong with the server."""
+
+        def note() -> None:
+            self._conditions_pending = True
+            self._pending.set()
+
+        with self._context.system.conditions.followed_by(note):
+            task_status.started()
+            await trio.sleep_forever()
 
     async def _follow_changes(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Follow committed changes: of this user, of what they may see, and of the rows of those devices."""
@@ -236,6 +252,12 @@ class LiveUpdates:
             message["tickets"] = tickets
         if logs := self.traffic.take():
             message["logs"] = logs
+        if self._conditions_pending and self._caller.administrator:
+            message["conditions"] = [
+                {"name": each.kind.name, "since": each.since, "text": each.text, "cause": each.cause}
+                for each in self._context.system.conditions
+            ]
+        self._conditions_pending = False
         if message:
             await websocket.send(encode(message).decode())
 

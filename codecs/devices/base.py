@@ -146,6 +146,13 @@ class DeviceCodec(abc.ABC):
     def refuse(self, receipt: Receipt | None) -> bytes:
         """Return the protocol's answer to a device that is not served; empty where there is none."""
 
+    def give_up(self) -> bytes:
+        """Return the answers to what was received, where the protocol can say that it has to be sent again.
+
+        The device cannot be served now. Default: nothing.
+        """
+        return b""
+
     def tick(self, now: float) -> bytes:
         """Return what is due by time, such as requests for lost packets; called every few seconds.
 

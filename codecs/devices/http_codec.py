@@ -37,25 +37,42 @@ SECRET: Final = "secret"  # noqa: S105 - the name of a parameter
 """The parameter by which a peer proves that it is the device."""
 
 _SECRET_VALUE = re.compile(rb"(?i)(?<![^?&\s])(secret=)[^&\s]*")
-_REASONS = {200: b"OK", 400: b"Bad Request", 404: b"Not Found", 413: b"Content Too Large"}
+ANSWER_SECONDS = 10.0
+"""A request that was not stored this long after a tick has first seen it is answered with 503: its sender
+waits no longer, and sends it again."""
+RETRY_SECONDS = 5
+"""What such an answer says in Retry-After."""
+
+_REASONS = {
+    200: b"OK",
+    400: b"Bad Request",
+    404: b"Not Found",
+    413: b"Content Too Large",
+    503: b"Service Unavailable",
+}
+_NOT_STORED = b"the server cannot store this now; send it again"
 
 
 class Exchange:
     """One request and, later, its answer."""
 
-    __slots__ = ("answer", "content_type", "http", "unknown_status")
+    __slots__ = ("answer", "content_type", "http", "seen_at", "unknown_status")
 
     def __init__(self, http: h11.Connection, content_type: str) -> None:
         self.http = http
         self.content_type = content_type
         self.unknown_status = 400
         """Status for an unknown device; `read_request` may set another."""
+        self.seen_at: float | None = None
+        """When a tick first found it without an answer."""
         self.answer: bytes | None = None
 
     def write(self, status: int, text: bytes, *, last: bool = False) -> None:
         """Encode the answer; after the last one the connection is closed."""
         content_type = self.content_type if status == 200 else "text/plain; charset=utf-8"
         headers = [("content-type", content_type), ("content-length", str(len(text)))]
+        if status == 503:
+            headers.append(("retry-after", str(RETRY_SECONDS)))
         if last:
             headers.append(("connection", "close"))
         parts = (
@@ -153,6 +170,21 @@ class HttpCodec(DeviceCodec, abc.ABC):
         exchange = self._exchanges.get(receipt)
         if exchange is not None:
             self._answer(receipt, exchange.unknown_status, b"the device is not known")
+        return self._flush()
+
+    def give_up(self) -> bytes:
+        """Answer all requests that wait with 503."""
+        for receipt in tuple(self._exchanges):
+            self._answer(receipt, 503, _NOT_STORED)
+        return self._flush()
+
+    def tick(self, now: float) -> bytes:
+        """Answer with 503 what has waited too long."""
+        for receipt, exchange in tuple(self._exchanges.items()):
+            if exchange.seen_at is None:
+                exchange.seen_at = now
+            elif now - exchange.seen_at >= ANSWER_SECONDS:
+                self._answer(receipt, 503, _NOT_STORED)
         return self._flush()
 
     def deliver(self, command: str) -> None:

@@ -27,6 +27,9 @@ pause of more than SILENT_SECONDS: an outage of the database kills none."""
 WAIT_SECONDS = 10.0
 """How long a starting server waits for another one to end before it gives up."""
 RETRY_SECONDS = 0.5
+MAX_RETRY_SECONDS = 2.0
+"""First and longest pause between two attempts to connect again. A server that was away for longer than
+nodes.LIFE_SECONDS may be declared dead."""
 LEAVE_SECONDS = 2.0
 
 
@@ -76,22 +79,30 @@ class _Membership:
 
     async def run(self, task_status: trio.TaskStatus[int]) -> None:
         """Join, then renew the row until the server ends or is declared dead."""
-        async with self.database.session() as session:
-            self.node = await self._join(session)
-            if self.cluster is not None:
-                await self._renew_once(session)
-            task_status.started(self.node)
-            with suppress(StorageError):
-                await self._renew(session)
-                return
+        has_joined = False
+        pause = RETRY_SECONDS
         while True:
-            _log.warning("the connection that says that this server lives is lost; connecting again")
-            await trio.sleep(RETRY_SECONDS)
-            with suppress(StorageError):
+            try:
                 async with self.database.session() as session:
-                    await nodes.lock(session, self.cluster)
+                    if has_joined:
+                        await nodes.lock(session, self.cluster)
+                        await self._renew_once(session)
+                    else:
+                        self.node = await self._join(session)
+                        if self.cluster is not None:
+                            await self._renew_once(session)
+                        task_status.started(self.node)
+                        has_joined = True
+                    pause = RETRY_SECONDS
                     await self._renew(session)
                     return
+            except StorageError as error:
+                if not has_joined:
+                    raise
+                if pause == RETRY_SECONDS:
+                    _log.warning("the connection that says that this server lives is lost: %s", error)
+            await trio.sleep(pause)
+            pause = min(pause * 2, MAX_RETRY_SECONDS)
 
     async def leave(self) -> None:
         """Record that this server has ended, if the database answers soon."""

@@ -17,7 +17,13 @@ from motorpool.storage.database.driver import (
     run_coroutine,
     to_storage_error,
 )
-from motorpool.storage.errors import SetupFailed, StorageError, StorageUnavailable
+from motorpool.storage.errors import (
+    DatabaseReadOnly,
+    NoAnswer,
+    SetupFailed,
+    StorageError,
+    StorageUnavailable,
+)
 from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
 
@@ -34,13 +40,15 @@ _MAX_RETRY_SECONDS = 5.0
 class Connection:
     """One connection of the driver, spoken to from Trio."""
 
-    __slots__ = ("_loop", "clean", "driver")
+    __slots__ = ("_is_worn", "_loop", "clean", "driver")
 
     def __init__(self, loop: Foreign, driver: Foreign) -> None:
         self._loop = loop
         self.driver = driver
         self.clean = True
         """No statement was left in the middle, and no transaction either."""
+        self._is_worn = False
+        """Whether another connection may do what this one cannot."""
 
     async def call(
         self, seconds: float, method: Callable[..., Awaitable[Foreign]], *args: object, **more: object
@@ -60,12 +68,15 @@ class Connection:
             with trio.fail_after(seconds):
                 answer = await run_coroutine(self._loop, method(*args, **more))
         except trio.TooSlowError:
-            raise StorageUnavailable(f"the database gave no answer within {seconds:g} s") from None
+            raise NoAnswer(f"the database gave no answer within {seconds:g} s") from None
         except LOOP_CLOSED:
             raise StorageUnavailable("the database is being closed") from None
         except DRIVER_ERRORS as error:
             self.clean = True
-            raise to_storage_error(error) from error
+            found = to_storage_error(error)
+            # A session keeps the default that it began with, and one with a standby stays there.
+            self._is_worn |= isinstance(found, DatabaseReadOnly)
+            raise found from error
         self.clean = True
         return answer
 
@@ -78,8 +89,8 @@ class Connection:
         return self.clean and self.is_usable()
 
     def is_usable(self) -> bool:
-        """Return whether the connection is open, without waiting."""
-        return not self.driver.is_closed()
+        """Return whether the connection is open and of use, without waiting."""
+        return not (self._is_worn or self.driver.is_closed())
 
     def terminate(self) -> None:
         """Close the connection at once."""

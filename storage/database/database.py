@@ -15,6 +15,7 @@ from datetime import datetime
 import trio
 
 from motorpool.storage.database import migrations, partitions
+from motorpool.storage.database.availability import Availability, Tell
 from motorpool.storage.database.connections import Connection, first_connection, open_connection
 from motorpool.storage.database.driver import (
     Foreign,
@@ -36,6 +37,11 @@ _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
 _READER_SECONDS = 900
 """The longest that the reader of a stream of rows may take for one batch."""
+_TRY_WRITE = """
+    create temporary table motorpool_room on commit drop as
+    select repeat('x', 1000) as filling from generate_series(1, 1000)
+"""
+"""A change that needs a megabyte of the disk, and leaves nothing."""
 _DURABILITY = """
     select current_setting('server_version'), concat_ws(', ', 'fsync ' || current_setting('fsync'),
         'full_page_writes ' || current_setting('full_page_writes'),
@@ -46,14 +52,20 @@ _DURABILITY = """
 class Database(Queries):
     """A PostgreSQL database; every call borrows a connection of the pool."""
 
-    def __init__(self, settings: DatabaseSettings, loop: Foreign, server: EmbeddedServer | None) -> None:
+    def __init__(
+        self,
+        settings: DatabaseSettings,
+        loop: Foreign,
+        server: EmbeddedServer | None,
+        availability: Availability,
+    ) -> None:
         self._settings = settings
         self._loop = loop
         self._server = server
         self._urgent = False
         self._fence: Callable[[Queries], Awaitable[None]] | None = None
         self._idle_milliseconds = 0
-        self._answered = True
+        self._availability = availability
         self.pool: Pool[Connection] = Pool(
             settings.pool_size,
             acquire_seconds=settings.acquire_seconds,
@@ -68,8 +80,12 @@ class Database(Queries):
 
     @property
     def available(self) -> bool:
-        """Whether the last call was answered and, of an embedded server, whether it runs; makes no call."""
-        return self._answered and not self.pool.closed and (self._server is None or self._server.up)
+        """Whether there is no outage and, of an embedded server, whether it runs; makes no call."""
+        return (
+            self._availability.outage is None
+            and not self.pool.closed
+            and (self._server is None or self._server.up)
+        )
 
     @property
     def statement_seconds(self) -> float:
@@ -120,13 +136,18 @@ class Database(Queries):
         """As `session`, for what is no statement."""
         if self.pool.closed:
             raise StorageUnavailable("the database is closed")
-        connection = await self._connect()
+        connection = None
         try:
+            connection = await self._connect()
             yield connection
+        except StorageUnavailable as error:
+            self._note(error)
+            raise
         finally:
-            # It may hold locks, which only its end releases.
-            connection.clean = False
-            connection.terminate()
+            if connection is not None:
+                # It may hold locks, which only its end releases.
+                connection.clean = False
+                connection.terminate()
 
     @asynccontextmanager
     async def transaction(self, *, seconds: float | None = None) -> AsyncIterator[Queries]:
@@ -144,6 +165,9 @@ class Database(Queries):
                     )
                     yield transaction
                     await self._fence(transaction)
+        except StorageUnavailable as error:
+            self._note(error)
+            raise
         finally:
             self.pool.release(connection, clean=connection.clean)
 
@@ -162,6 +186,9 @@ class Database(Queries):
                 )
                 async for rows in batches:
                     yield rows
+        except StorageUnavailable as error:
+            self._note(error)
+            raise
         finally:
             self.pool.release(connection, clean=connection.clean)
 
@@ -171,24 +198,45 @@ class Database(Queries):
             answer = await connection.call(
                 self._settings.statement_seconds, getattr(connection.driver, method), *args, **more
             )
-        except StorageUnavailable:
-            self._answered = False
+        except StorageUnavailable as error:
+            self._note(error)
             raise
         finally:
             self.pool.release(connection, clean=connection.clean)
-        self._answered = True
+        self._availability.answered()
         return answer
 
     async def _take(self) -> Connection:
         if self.pool.closed:
             raise StorageUnavailable("the database is closed: use it inside `async with open_database(…)`")
-        if self._server is not None and not self._server.up:
-            raise StorageUnavailable("the embedded PostgreSQL is being started again")
         try:
+            self._require_server()
             return await self.pool.acquire(urgent=self._urgent)
-        except StorageUnavailable:
-            self._answered = False
+        except StorageUnavailable as error:
+            self._note(error)
             raise
+
+    def _note(self, error: StorageUnavailable) -> None:
+        if not self.pool.closed:
+            self._availability.failed(error)
+
+    def _require_server(self) -> None:
+        """Raise an error while the embedded server, if there is one, is down."""
+        if self._server is not None and not self._server.up:
+            raise self._server.unavailable()
+
+    async def watch(self) -> None:
+        """Find out until cancelled when an outage begins, and when it has ended."""
+        await self._availability.watch(self.urgent().check, self._try_write)
+
+    async def _try_write(self) -> None:
+        if self.pool.closed:
+            return
+        self._require_server()
+        async with self.session() as session, session.transaction() as transaction:
+            await transaction.execute(_TRY_WRITE)
+        # They may be of a time when changes were not possible.
+        self.pool.terminate_idle()
 
     async def _connect(self) -> Connection:
         return await open_connection(self._loop, self._settings, self._server, _DATABASE)
@@ -200,12 +248,12 @@ class Database(Queries):
 
 @asynccontextmanager
 async def open_database(
-    settings: DatabaseSettings, *, clock_now: Callable[[], datetime]
+    settings: DatabaseSettings, *, clock_now: Callable[[], datetime], on_outage: Tell | None = None
 ) -> AsyncIterator[Database]:
     """Open the database for the body: starts the embedded server, brings the tables up to date.
 
     `clock_now` is the wall clock, aware. The embedded server is watched and started again meanwhile; at
-    the end it is stopped, within some seconds.
+    the end it is stopped, within some seconds. `on_outage` is that of `Availability`.
 
     Raises:
         SetupFailed: a person must see to something; one line says what. AlreadyRunning is one of these.
@@ -214,7 +262,7 @@ async def open_database(
     async with GroupUnwrapper() as unwrapper, open_loop() as loop:
         with unwrapper.record():
             async with _running_server(settings) as server, trio.open_nursery() as nursery:
-                database = Database(settings, loop, server)
+                database = Database(settings, loop, server, Availability(on_outage))
                 await nursery.start(database.pool.run)
                 if server is not None:
                     nursery.start_soon(server.watch)
@@ -224,6 +272,8 @@ async def open_database(
                         database.pool.adopt(connection)
                         await _look_after_partitions(database, clock_now())
                         await _tell_durability(database)
+                        if on_outage is not None:
+                            nursery.start_soon(database.watch)
                         yield database
                 finally:
                     with trio.CancelScope(shield=True):

@@ -12,8 +12,8 @@ import asyncpg  # type: ignore[import-untyped]  # it ships no types
 import trio
 import trio_asyncio  # type: ignore[import-untyped]  # it ships no types
 
-from motorpool.storage.database.driver_errors import DriverError, translate
-from motorpool.storage.errors import StorageError, StorageUnavailable
+from motorpool.storage.database.driver_errors import DriverError, passing_error, translate
+from motorpool.storage.errors import NoAnswer, StorageError, StorageUnavailable
 
 Foreign = Any
 """An object of the two libraries, which have no types."""
@@ -233,13 +233,13 @@ async def connect(
         if driver is not None:
             driver.terminate()
         if isinstance(error, trio.TooSlowError | TimeoutError):
-            raise StorageUnavailable(
-                f"the database took no connection within {connect_seconds:g} s"
-            ) from None
+            raise NoAnswer(f"the database took no connection within {connect_seconds:g} s") from None
         if isinstance(error, LOOP_CLOSED):
             raise StorageUnavailable("the database is being closed") from None
         if isinstance(error, DRIVER_ERRORS):
-            raise StorageUnavailable(_first_line(error)) from error
+            text = _first_line(error)
+            found = passing_error(getattr(error, "sqlstate", None) or "", text)
+            raise found or StorageUnavailable(text) from error
         raise
     return driver
 

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 
 from motorpool.storage.errors import (
     Conflict,
+    DatabaseReadOnly,
+    DiskFull,
+    Interrupted,
     LockNotAvailable,
     StatementRejected,
     StorageError,
     StorageUnavailable,
     TookTooLong,
+    TooManyConnections,
     VersionFound,
 )
 
@@ -23,13 +27,19 @@ _REJECTED = (
     "23",  # integrity: references, checks, not null
     "54",  # too long or too large for the server
 )
-_PASSING = (
+_PASSING: dict[str, type[StorageUnavailable]] = {
+    "25006": DatabaseReadOnly,
+    "25P0": Interrupted,  # the transaction was ended for idling
+    "40": Interrupted,  # two transactions that do not go together
+    "53100": DiskFull,
+    "53300": TooManyConnections,
+    "57014": TookTooLong,
+}
+"""SQLSTATEs, or how they begin, of what passes, where more is known than that."""
+_AWAY = (
     "08",  # the connection broke
-    "25006",  # only reads are taken: the server is a standby just now
-    "25P0",  # the transaction was ended for idling or with the server
     "28",  # our login is refused now
     "3D",  # our database is not there now
-    "40",  # two transactions that do not go together
     "42501",  # we lack a right now
     "53",  # disk, memory or connections are used up
     "57",  # the server stops, starts or crashed
@@ -73,13 +83,19 @@ def translate(refusal: DriverError) -> StorageError:
         return StatementRejected(text, shown="a value is not allowed")
     if state in _LOCKS:
         return LockNotAvailable(refusal.text)
-    if state == "57014":
-        return TookTooLong(refusal.text)
     if state.startswith(_REJECTED):
         return StatementRejected(refusal.text, shown="a value cannot be stored")
-    if state.startswith(_PASSING):
-        return StorageUnavailable(refusal.text)
-    return StorageError(refusal.text)
+    return passing_error(state, refusal.text) or StorageError(refusal.text)
+
+
+def passing_error(state: str, text: str) -> StorageUnavailable | None:
+    """Return the error for what may pass; None for a state that says something else."""
+    if DiskFull.SIGN in text:
+        return DiskFull(text)
+    for beginning, kind in _PASSING.items():
+        if state.startswith(beginning):
+            return kind(text)
+    return StorageUnavailable(text) if state.startswith(_AWAY) else None
 
 
 def _field(refusal: DriverError) -> str:

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import trio
 
-from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.errors import Overloaded, StorageUnavailable
 
 C = TypeVar("C")
 
@@ -127,7 +127,7 @@ class Pool(Generic[C]):
             with trio.move_on_after(self._acquire_seconds) as scope:
                 await slots.acquire()
             if scope.cancelled_caught:
-                raise StorageUnavailable(f"all {self._size} connections to the database are busy") from None
+                raise Overloaded(f"all {self._size} connections to the database are busy") from None
 
     def _release_slots(self, *, is_shared: bool) -> None:
         self._slots.release()
@@ -150,7 +150,7 @@ class Pool(Generic[C]):
             if connection is not None:
                 return connection
             if opening.error is not None:
-                raise StorageUnavailable(str(opening.error)) from opening.error
+                raise type(opening.error)(str(opening.error)) from opening.error
         self._opening = opening = _Opening()
         try:
             return await self._connect()

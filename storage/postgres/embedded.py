@@ -17,7 +17,7 @@ from urllib.parse import quote
 import trio
 
 from motorpool.storage.durable_files import sync_folder
-from motorpool.storage.errors import SetupFailed
+from motorpool.storage.errors import DiskFull, SetupFailed, StorageUnavailable
 from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.data_lock import DataLock
 from motorpool.storage.postgres.log_rotation import rotate_log
@@ -35,6 +35,8 @@ _PAUSES = (0.1, 5.0)
 LOG = "postgres.log"
 """File name of its log in the data folder."""
 _LOG_SECONDS = 60.0
+_TAIL_BYTES = 4096
+"""Of its log, in which is looked for why it ended."""
 _SOCKET_PREFIX = "motorpool-"
 _SOCKET_BYTES = 100
 """Longest path of a socket; Linux allows 107 bytes."""
@@ -117,6 +119,8 @@ class EmbeddedServer:
         self.socket_folder: Path | None = None
         self.up = False
         """Whether the server is known to accept connections."""
+        self._fault = ""
+        """Why it is not up, in the server's own words."""
 
     def __repr__(self) -> str:
         return f"<embedded PostgreSQL in {self._cluster}: {'up' if self.up else 'down'}>"
@@ -125,6 +129,11 @@ class EmbeddedServer:
     def pid(self) -> int | None:
         """The process id of the postmaster; None while it is not running."""
         return self._process.pid if self._process is not None else None
+
+    def unavailable(self) -> StorageUnavailable:
+        """Return the error for calls while the server is not up."""
+        text = f"the embedded PostgreSQL is being started again: {self._fault or 'it is starting'}"
+        return (DiskFull if DiskFull.SIGN in self._fault else StorageUnavailable)(text)
 
     def url(self, database: str = "postgres") -> str:
         """Return the URL of a database of the server."""
@@ -165,7 +174,10 @@ class EmbeddedServer:
             assert self._process is not None
             await self._process.wait()
             self.up = False
-            _log.error("PostgreSQL terminated with code %s, restarting it", self._process.returncode)
+            log_path = self._data / LOG
+            last_line = _last_line(log_path, max(0, log_path.stat().st_size - _TAIL_BYTES))
+            self._fault = f"it ended with code {self._process.returncode}: {last_line}"
+            _log.info("PostgreSQL is started again: %s", self._fault)
             pause = _PAUSES[0]
             while not self.up:
                 await trio.sleep(pause)
@@ -173,8 +185,10 @@ class EmbeddedServer:
                 try:
                     await self._launch()
                 except (SetupFailed, OSError) as error:
-                    _log.error("PostgreSQL does not start, retrying in %.1f s: %s", pause, error)
-            _log.warning("PostgreSQL is running again")
+                    fault, self._fault = self._fault, str(error)
+                    if fault != self._fault:
+                        _log.info("PostgreSQL does not start, and is tried again: %s", error)
+            _log.info("PostgreSQL is running again")
 
     async def stop(self) -> None:
         """Stop the server, by force if necessary, and release the folder. Takes bounded time; idempotent."""

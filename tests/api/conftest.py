@@ -1,5 +1,6 @@
 """A running server without device ports: real tables, real actors, and clients of its application."""
 
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from motorpool.actors.devices.position_writer import POSITION_WRITER, Append
 from motorpool.actors.files.media_files import open_media_files
 from motorpool.actors.messages.topics import POSITIONS
 from motorpool.actors.tree import fleet_tree
+from motorpool.actors.upkeep import resource_monitor
 from motorpool.api import app as app_module
 from motorpool.api.app import create_app
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResets
@@ -270,6 +272,12 @@ async def start(
     finally:
         for bound in (*sockets, *(nodes.sockets if nodes is not None else ())):
             bound.close()
+
+
+@pytest.fixture(autouse=True)
+def unwatched_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Conditions of the machine are as tests say: its disk and memory are looked at only at the start."""
+    monkeypatch.setattr(resource_monitor, "LOOK_SECONDS", math.inf)
 
 
 @pytest.fixture

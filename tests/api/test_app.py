@@ -4,9 +4,17 @@ from base64 import b64encode
 import trio
 import trio.testing
 
+from motorpool.actors.messages.conditions import DATABASE, DISK, MEMORY
 from motorpool.api.http import server as http_server
 from motorpool.api.settings import HttpSettings
-from motorpool.storage.errors import StorageUnavailable
+from motorpool.storage.errors import (
+    DatabaseReadOnly,
+    DiskFull,
+    NoAnswer,
+    Overloaded,
+    StorageUnavailable,
+    TooManyConnections,
+)
 
 
 async def test_every_answer_has_security_headers_and_refusals_are_one_line(served):
@@ -84,6 +92,58 @@ async def test_while_the_database_is_away_calls_are_503_with_retry_after_and_hea
     for client in (served.client(), served.admin):
         health = await client.get("/health")
         assert health.status == 500
+
+
+async def test_503_says_why(served, monkeypatch):
+    conditions = served.context.system.conditions
+
+    async def answered(error):
+        async def fail(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(type(served.context.database), "fetch", fail)
+        answer = await served.admin.get("/devices")
+        assert answer.status == 503
+        return answer.text
+
+    assert await answered(StorageUnavailable("secret host")) == "the database cannot be reached now"
+    assert await answered(DiskFull("secret path")) == "the disk of the database is full"
+    assert await answered(DatabaseReadOnly("x")) == "the database is read-only now"
+    assert await answered(TooManyConnections("x")) == "the database takes no more connections"
+    assert await answered(NoAnswer("x")) == "the database does not answer in time"
+    assert await answered(Overloaded("x")) == "the server is too busy; try again"
+    # Who finds the connection closed learns what others have found out.
+    conditions.enter(DATABASE, "details", DiskFull.text)
+    assert await answered(StorageUnavailable("closed")) == "the disk of the database is full"
+    assert await answered(Overloaded("x")) == "the disk of the database is full"
+    conditions.leave(DATABASE)
+    conditions.enter(DISK, "0 MiB are free")
+    assert (
+        await answered(StorageUnavailable("closed"))
+        == "the database cannot be reached now: the disk of the server is nearly full"
+    )
+
+
+async def test_while_memory_is_short_large_work_is_refused_and_all_else_goes_on(served):
+    number = await served.device(served.admin, "1")
+    day = {"from": "2026-05-01T00:00:00Z", "to": "2026-05-02T00:00:00Z"}
+    refused = (
+        ("GET", f"/stream/{number}/1/live.m3u8", {}),
+        ("GET", f"/stream/{number}/1/snapshot.jpg", {}),
+        ("POST", f"/captures?deviceId={number}&channel=1", {}),
+        ("POST", "/commands/send", {"json": {"deviceId": number, "type": "videoStart"}}),
+        ("GET", "/reports/trips/xlsx", {"query_string": {"deviceId": number, **day}}),
+        ("GET", "/reports/devices", {}),
+    )
+    served.context.system.conditions.enter(MEMORY, "950 MiB of 1024 MiB are used")
+    for method, path, sent in refused:
+        answer = await served.admin.call(method, f"/api{path}", **sent)
+        assert (answer.status, answer.text) == (503, MEMORY.text), path
+        assert answer.headers["Retry-After"] == "30"
+    assert (await served.admin.get("/positions")).status == 200
+    assert (await served.client().get("/health")).status == 200
+    served.context.system.conditions.leave(MEMORY)
+    assert (await served.admin.get("/reports/devices")).status == 200
 
 
 async def test_a_mistake_of_ours_is_500_and_tells_nothing(served, monkeypatch, caplog):

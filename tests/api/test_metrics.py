@@ -1,3 +1,4 @@
+from motorpool.actors.messages.conditions import ALL, MEMORY
 from motorpool.api.settings import HttpSettings
 
 
@@ -10,6 +11,15 @@ async def test_this_machine_reads_figures_of_actors_and_requests(served):
     assert "motorpool_database_available 1.0" in answer.text
     assert 'kind="directory"' in answer.text
     assert "motorpool_loop_longest_stall_seconds " in answer.text
+
+
+async def test_conditions_and_free_space_are_figures(served):
+    served.context.system.conditions.enter(MEMORY, "950 MiB of 1024 MiB are used")
+    text = (await served.client().call("GET", "/metrics")).text
+    for kind in ALL:
+        assert f'motorpool_condition{{condition="{kind.name}"}} {float(kind is MEMORY)}' in text
+    assert "motorpool_disk_free_bytes " in text
+    assert "motorpool_disk_bytes " in text
 
 
 async def test_a_forwarded_request_is_refused(served):

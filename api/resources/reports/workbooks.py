@@ -59,6 +59,7 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
     query = await begin_report(call, name, sent, limited=not first.limited_by_positions)
     if form == "mail":
         return await _mail(call, name, query)
+    call.require_memory()
     try:
         with call.context.limits.workbooks.running(call.caller.id):
             file = await render(

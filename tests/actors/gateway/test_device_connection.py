@@ -12,6 +12,7 @@ from tests.runtime.actor_testing import Probe
 
 from motorpool.actors.devices.rule_cache import RuleCache
 from motorpool.actors.gateway import connection_devices
+from motorpool.actors.gateway.deadlines import CHECK_SECONDS
 from motorpool.actors.gateway.device_connection import DeviceConnection
 from motorpool.actors.gateway.device_socket import DeviceSocket
 from motorpool.actors.gateway.hub import Hub, HubActor
@@ -343,6 +344,33 @@ class TestIdentity:
                 await time.settle()
             assert peer.device_socket.reason.startswith("cannot be looked up now")
             assert peer.text() is None
+
+    async def test_a_request_during_an_outage_is_answered_with_503(self, make_device, line, outage, time):
+        await make_device("7")
+        async with line(OsmAnd) as peer:
+            with outage():
+                peer.socket.send(b"GET /?id=7&lat=1&lon=2 HTTP/1.1\r\nHost: x\r\n\r\n")
+                await time.settle()
+            answer = peer.text()
+            assert answer.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+            assert b"\r\nretry-after: 5\r\n" in answer
+            assert peer.device_socket.reason.startswith("cannot be looked up now")
+
+    async def test_a_request_that_is_not_stored_in_time_is_answered_with_503_and_the_next_is_served(
+        self, make_device, line, neighbours, time
+    ):
+        row = await make_device("7")
+        async with line(OsmAnd) as peer:
+            request = b"GET /?id=7&lat=1&lon=2 HTTP/1.1\r\nHost: x\r\n\r\n"
+            peer.socket.send(request)
+            # Its device does not get it stored.
+            await time.passes(2 * CHECK_SECONDS, step=1)
+            assert peer.text().startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+            peer.socket.send(request)
+            await time.settle()
+            stored = neighbours.devices[row.id].messages[-1]
+            await peer.ref.ask(AcknowledgeStored((stored.report.receipt,)))
+            assert peer.text().startswith(b"HTTP/1.1 200 OK\r\n")
 
     async def test_a_device_that_signs_off_is_told_and_answered(self, make_device, line, neighbours, time):
         row = await make_device()

@@ -21,6 +21,7 @@ from motorpool.actors.gateway.port_guard import (
     device_guard,
 )
 from motorpool.actors.gateway.recorder import RECORDER
+from motorpool.actors.messages.conditions import OPEN_FILES
 from motorpool.actors.messages.downlink import CONNECTION
 from motorpool.actors.work.connection_limits import ConnectionLimits
 from motorpool.bench.traffic_recording import Opened, TrafficRecordingReader
@@ -152,8 +153,9 @@ async def test_a_port_that_is_taken_ends_the_start_with_one_sentence(listening, 
     with socket.create_server(("127.0.0.1", own_port)), pytest.raises(ActorFailed) as failed:
         async with listening():
             pass
-    assert f"cannot listen for jt808 on 127.0.0.1:{own_port}: Address already in use" in str(
-        failed.value.__cause__
+    assert str(failed.value.__cause__).endswith(
+        f"cannot listen for jt808 on 127.0.0.1:{own_port}: the address is in use:"
+        " end the program that uses it, or change [device] host and [port] offset"
     )
 
 
@@ -204,7 +206,8 @@ async def test_out_of_files_it_says_so_and_accepts_later(listening, time, caplog
             assert port.wires == []
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-        assert "cannot accept: Too many open files" in caplog.text
+        assert "open_files: connections to the port of jt808 wait: Too many open files" in caplog.text
+        assert port.system.conditions.find(OPEN_FILES) is not None
         await time.passes(0.11)
         assert port.system.count(CONNECTION) == 1
         peer.close()
@@ -304,11 +307,13 @@ async def test_a_socket_that_never_accepts_again_is_replaced(listening, time, br
             assert port.system.count(CONNECTION) == 1
 
 
-async def test_out_of_files_it_waits_for_as_long_as_it_takes(listening, time, broken):
+async def test_out_of_files_it_waits_for_as_long_as_it_takes(listening, time, broken, caplog):
     made = broken([errno.EMFILE] * 100)
     async with listening() as port:
         await time.passes(1000, step=1)
         assert len(made) == 1
+        # At the beginning, and once a minute.
+        assert 2 <= sum("open_files" in record.getMessage() for record in caplog.records) <= 10
         with port.call():
             await time.settle()
             assert port.system.count(CONNECTION) == 1

@@ -1,11 +1,17 @@
+import os
+import resource
 import socket
+from contextlib import ExitStack, contextmanager
 
 import pytest
 import trio
 import trio.testing
 
+from motorpool.actors.messages.conditions import OPEN_FILES
 from motorpool.actors.work.networks import Networks
+from motorpool.api.http import listening_sockets
 from motorpool.api.http.listening_sockets import Admission, ConnectionListener, bind
+from motorpool.runtime import Conditions, SystemClock
 
 
 def open_listener(
@@ -44,6 +50,57 @@ async def test_bytes_go_both_ways():
         assert await client.receive_some() == b"answer"
         assert await client.receive_some() == b""
         await stream.aclose()
+
+
+@pytest.fixture
+def no_more_files():
+    """`with no_more_files():` this process can open no file more than it has open."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    @contextmanager
+    def limited():
+        next_free = os.dup(0)
+        os.close(next_free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (next_free, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+    return limited
+
+
+async def test_without_files_clients_are_accepted_by_spare_ones_and_then_wait(
+    no_more_files, monkeypatch, caplog
+):
+    monkeypatch.setattr(listening_sockets, "SPARE_FILES", 2)
+    monkeypatch.setattr(listening_sockets, "PAUSE_SECONDS", 0.01)
+    conditions = Conditions(SystemClock())
+    admission = Admission(total=8, per_client=8, proxies=Networks(()), conditions=conditions)
+    (bound,) = bind("127.0.0.1", 0)
+    bound.listen(8)
+    listener = ConnectionListener(bound, admission=admission, stall_seconds=5.0)
+    with ExitStack() as opened:
+        clients = [opened.enter_context(socket.socket()) for _ in range(3)]
+        async with listener:
+            with no_more_files():
+                for client in clients:
+                    client.connect(bound.getsockname())
+                with trio.fail_after(30):
+                    streams = [await listener.accept() for _ in range(2)]
+                assert conditions.find(OPEN_FILES) is not None
+                with trio.move_on_after(0.1) as waiting:
+                    await listener.accept()
+                assert waiting.cancelled_caught
+                # The next one comes as one goes.
+                await streams.pop().aclose()
+                with trio.fail_after(30):
+                    streams.append(await listener.accept())
+                # Nothing but the beginning was told.
+                assert len(caplog.records) == 1
+            for stream in streams:
+                await stream.aclose()
+    admission.spare_files.close()
 
 
 async def test_a_client_that_takes_no_bytes_is_dropped_after_the_stall_time():

@@ -1,11 +1,15 @@
+import errno
 import io
 import json
 import logging
 
 import pytest
 
-from motorpool.api.program.log import open_log
+from motorpool.actors.messages.conditions import DATABASE, DISK
+from motorpool.api.program.log import open_log, without_repetitions
 from motorpool.api.settings import LogSettings
+from motorpool.runtime import Conditions, SystemClock
+from motorpool.storage.errors import StorageError, StorageUnavailable
 
 
 @pytest.fixture(autouse=True)
@@ -65,3 +69,44 @@ def test_no_line_of_a_traceback_looks_like_a_record():
     assert first.endswith("ERROR   motorpool.test: failed")
     assert len(rest) >= 4
     assert all(line.startswith("    ") and line.isprintable() for line in rest)
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+async def test_an_outage_that_was_told_is_not_repeated_by_everybody(level):
+    stream = io.StringIO()
+    open_log(LogSettings(level=level), stream)
+    log, away = logging.getLogger("motorpool.test"), StorageUnavailable("away")
+    conditions = Conditions(SystemClock())
+
+    def write(when):
+        log.warning("%s: not saved yet: %s", when, away)
+        log.error("%s: lost: %s", when, away)
+        log.warning("%s: refused: %s", when, StorageError("no"))
+
+    with without_repetitions(conditions):
+        write("before")
+        conditions.enter(DATABASE, "away")
+        write("during")
+        conditions.leave(DATABASE)
+        write("after")
+    conditions.enter(DATABASE, "away")
+    write("elsewhere")
+    left_out = {"during: not saved yet"} if level == "info" else set()
+    for when in ("before", "during", "after", "elsewhere"):
+        for what in ("not saved yet", "lost", "refused"):
+            assert (f"{when}: {what}" in stream.getvalue()) == (f"{when}: {what}" not in left_out)
+
+
+async def test_each_file_that_finds_no_room_is_no_line_of_its_own(caplog):
+    stream = io.StringIO()
+    open_log(LogSettings(), stream)
+    conditions = Conditions(SystemClock())
+    log, full = logging.getLogger("motorpool.test"), OSError(errno.ENOSPC, "No space left on device")
+    with without_repetitions(conditions):
+        log.error("first not kept: %s", full)
+        conditions.enter(DISK, "12 MiB are free")
+        log.error("second not kept: %s", full)
+        log.error("third not kept: %s", OSError(errno.EIO, "Input/output error"))
+        log.error("%(what)s", {"what": "fourth not kept"})
+    for which, is_there in (("first", True), ("second", False), ("third", True), ("fourth", True)):
+        assert (f"{which} not kept" in stream.getvalue()) == is_there

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from motorpool.actors.gateway.settings import PortSettings
+from motorpool.actors.messages.conditions import CLOCK, DISK
 from motorpool.actors.settings import PublicSettings
 from motorpool.codecs.devices import CODECS
 
@@ -62,6 +63,19 @@ async def test_health_is_ok_in_plain_text_without_login(served):
 async def test_health_is_500_while_the_server_stops(served):
     served.context.lifetime.closing.set()
     assert (await served.client().get("/health")).status == 500
+
+
+async def test_health_is_500_with_the_reason_before_the_disk_is_full(served):
+    conditions = served.context.system.conditions
+    conditions.enter(DISK, "12 MiB of 20480 MiB are free at /var/lib/fleet")
+    conditions.enter(CLOCK, "the clock was set forward by 60 s")
+    for client in (served.client(), served.admin):
+        answer = await client.get("/health")
+        assert (answer.status, answer.text) == (500, "the disk of the server is nearly full")
+    # Nothing else is refused.
+    assert (await served.admin.get("/devices")).status == 200
+    conditions.leave(DISK)
+    assert (await served.client().get("/health")).status == 200
 
 
 async def test_timezones_are_names_of_zones(served):

@@ -10,6 +10,7 @@ import trio
 import trio.testing
 from trio_websocket import open_websocket_url
 
+from motorpool.actors.messages.conditions import CLOCK, DISK
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC, WEB_EVENTS, DeviceTraffic, WebEvent
 from motorpool.api.http import server as http_server
 from motorpool.api.http.tcp_server import HttpConnection
@@ -90,6 +91,42 @@ async def receive_until(socket, key: str, found: Callable) -> object:
             for value in (await receive(socket)).get(key, ()):
                 if found(value):
                     return value
+
+
+async def test_administrators_are_told_what_is_wrong_with_the_server(served):
+    conditions = served.context.system.conditions
+    ann = await served.user("ann")
+    conditions.enter(DISK, "12 MiB are free at /data")
+    async with (
+        connect(served, served.cookie(served.admin)) as hers,
+        connect(served, served.cookie(ann)) as his,
+    ):
+        first = await receive(hers)
+        assert first["conditions"] == [
+            {
+                "name": "disk",
+                "since": first["conditions"][0]["since"],
+                "text": "the disk of the server is nearly full",
+                "cause": "12 MiB are free at /data",
+            }
+        ]
+        assert "conditions" not in await receive(his)
+        conditions.enter(CLOCK, "set back by 60 s")
+        assert await receive_until(hers, "conditions", lambda found: found["name"] == "clock")
+        conditions.leave(DISK)
+        conditions.leave(CLOCK)
+        while (await receive(hers)).get("conditions") != []:
+            pass
+        number = await served.device(served.admin, "1")
+        await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": number})
+        await served.report(served.position(number))
+        message = await receive(his)
+        assert "conditions" not in message
+
+
+async def test_a_new_socket_of_a_server_that_is_well_is_told_nothing(served):
+    async with connect(served, served.cookie(served.admin)) as socket:
+        assert "conditions" not in await receive(socket)
 
 
 async def test_first_come_the_latest_positions_then_what_changes(served):

@@ -3,11 +3,14 @@ import pytest
 from motorpool.storage.database.driver_errors import DriverError, translate
 from motorpool.storage.errors import (
     Conflict,
+    DatabaseReadOnly,
+    DiskFull,
     LockNotAvailable,
     StatementRejected,
     StorageError,
     StorageUnavailable,
     TookTooLong,
+    TooManyConnections,
 )
 
 
@@ -15,21 +18,44 @@ from motorpool.storage.errors import (
     "state",
     [
         "08006",
-        "53100",
         "53200",
-        "53300",
         "57P01",
         "57P02",
         "57P03",
         "58030",
-        "40001",
-        "25006",
     ],
 )
 def test_what_may_pass_is_unavailable(state):
-    error = translate(DriverError(state, "no space left on device"))
+    error = translate(DriverError(state, "the database system is in recovery mode"))
     assert type(error) is StorageUnavailable
-    assert str(error) == "no space left on device"
+    assert str(error) == "the database system is in recovery mode"
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "text"),
+    [
+        ("25006", DatabaseReadOnly, "the database is read-only now"),
+        ("53100", DiskFull, "the disk of the database is full"),
+        ("53300", TooManyConnections, "the database takes no more connections"),
+    ],
+)
+def test_outages_are_told_apart(state, kind, text):
+    error = translate(DriverError(state, "details for administrators"))
+    assert type(error) is kind
+    assert isinstance(error, StorageUnavailable)
+    assert (error.text, error.is_outage) == (text, True)
+
+
+def test_a_full_disk_is_known_whatever_could_not_be_written():
+    error = translate(DriverError("58030", 'could not write to file "x": No space left on device'))
+    assert type(error) is DiskFull
+
+
+@pytest.mark.parametrize("state", ["40001", "25P03", "40P01", "55P03", "57014"])
+def test_what_concerns_one_transaction_is_no_outage(state):
+    error = translate(DriverError(state, "canceled"))
+    assert isinstance(error, StorageUnavailable)
+    assert not error.is_outage
 
 
 @pytest.mark.parametrize("state", ["40P01", "55P03"])

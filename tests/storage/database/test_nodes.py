@@ -250,7 +250,7 @@ async def test_a_lost_connection_costs_a_server_nothing(database, caplog):
         await trio.sleep(0.1)
         assert await states(database) == {node: "live"}
         assert dead == []
-    assert "connecting again" in caplog.text
+    assert "the connection that says that this server lives is lost: " in caplog.text
 
 
 async def test_of_servers_that_start_at_once_one_is_alone(database):

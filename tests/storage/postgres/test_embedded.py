@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 import trio
 
+from motorpool.storage.database import availability
 from motorpool.storage.database.database import open_database
 from motorpool.storage.devices import position_rows, positions
-from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageUnavailable
+from motorpool.storage.errors import AlreadyRunning, DiskFull, NoAnswer, SetupFailed, StorageUnavailable
 from motorpool.storage.postgres import orphans
 from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.records import Position
@@ -23,8 +24,8 @@ from motorpool.storage.settings import DatabaseSettings
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 
 
-def opened(data, **settings):
-    return open_database(DatabaseSettings(data=data, **settings), clock_now=lambda: NOW)
+def opened(data, on_outage=None, **settings):
+    return open_database(DatabaseSettings(data=data, **settings), clock_now=lambda: NOW, on_outage=on_outage)
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +160,36 @@ async def test_calls_fail_at_once_while_the_server_is_down(data, monkeypatch):
         may_start.set()
         await back(database)
         assert database.available
+
+
+async def test_a_server_that_stands_still_is_an_outage_until_it_goes_on(data, monkeypatch):
+    monkeypatch.setattr(availability, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(availability, "OUTAGE_SECONDS", 0.05)
+    monkeypatch.setattr(availability, "PATIENCE_SECONDS", 0.3)
+    told = []
+    async with opened(data, on_outage=told.append) as database:
+        stopped = orphans.processes(data / "postgres")
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            await until(lambda: told)
+        finally:
+            for pid in stopped:
+                os.kill(pid, signal.SIGCONT)
+        assert isinstance(told[0], NoAnswer)
+        await until(lambda: told[-1] is None)
+        await database.check()
+
+
+async def test_a_server_that_is_killed_says_why_it_is_away(data):
+    told = []
+    async with opened(data, on_outage=told.append) as database:
+        os.kill(database.server.pid, signal.SIGKILL)
+        await until(lambda: not database.server.up)
+        with pytest.raises(StorageUnavailable, match="started again: it ended with code -9: "):
+            await database.check()
+        await until(lambda: told[-1] is None)
+        await database.check()
 
 
 async def test_one_killed_backend_costs_no_more_than_a_moment(data):
@@ -315,14 +346,15 @@ async def test_a_full_disk_is_survived_and_nothing_acknowledged_is_lost(own_data
     small = tmp_path / "small"
     small.mkdir()
     if os.geteuid() != 0 or not mounted("-t", "tmpfs", "-o", "size=110m,mode=0755", "tmpfs", small):
+        assert os.environ.get("CI") != "true", "no small disk can be made here"
         pytest.skip("no small disk can be made here")
     try:
         shutil.move(own_data, small / "data")
         async with opened(small / "data", statement_seconds=5) as database:
             kept = []
-            reason = ""
+            refused = None
             with trio.fail_after(60):
-                while not reason:
+                while refused is None:
                     try:
                         number = len(kept)
                         await database.execute(
@@ -330,8 +362,9 @@ async def test_a_full_disk_is_survived_and_nothing_acknowledged_is_lost(own_data
                         )
                         kept.append(str(number))
                     except StorageUnavailable as error:
-                        reason = str(error)
+                        refused = error
             assert len(kept) >= 3
+            assert isinstance(refused, DiskFull) == ("No space left on device" in str(refused))
             # Somebody makes room.
             assert mounted("-o", "remount,size=400m", small)
             await back(database)

@@ -12,6 +12,15 @@ export interface Message {
   events?: Event[];
   tickets?: { id: number; companyId: number; version: number }[];
   logs?: LogRecord[];
+  conditions?: Condition[];
+}
+
+/** Something that is wrong with the server, for administrators (docs/server.md#conditions). */
+export interface Condition {
+  name: string;
+  since: string;
+  text: string;
+  cause: string;
 }
 
 /** A line of the protocol log, for those who asked for it. */

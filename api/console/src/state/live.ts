@@ -2,6 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { closeSocket, connection, listen, onOpen, openSocket } from "../api/socket";
+import { followConditions } from "./conditions";
 import { applyEvents } from "./events";
 import { applyMessage, loadFleet } from "./fleet";
 import { checkSession, expired, session } from "./session";
@@ -25,6 +26,7 @@ export function startLive(): void {
     if (applyMessage(message)) readWithin(UNKNOWN_SECONDS);
   });
   onOpen(read);
+  followConditions();
   effect(() => {
     if (session.value && !expired.value) {
       openSocket(checkSession);

@@ -1,6 +1,6 @@
 import pytest
 
-from motorpool.codecs.devices.http_codec import MAX_BODY_BYTES, MAX_HEAD_BYTES
+from motorpool.codecs.devices.http_codec import ANSWER_SECONDS, MAX_BODY_BYTES, MAX_HEAD_BYTES
 from motorpool.codecs.devices.osmand.codec import OsmAnd
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
 from motorpool.codecs.reports import (
@@ -108,6 +108,27 @@ def test_an_unknown_device_is_refused_and_identified_again(codec):
 def test_an_unknown_device_is_refused_with_404_in_json(codec):
     _, position = codec.receive(post(b'{"device_id":"1","location":{}}', "Content-Type: application/json"))
     assert status(codec.refuse(position.receipt)) == 404
+
+
+def test_what_cannot_be_served_now_is_answered_with_503_and_when_to_come_again(codec):
+    _, first, second = codec.receive(get() + get())
+    answers = codec.give_up()
+    assert answers.count(b"HTTP/1.1 503 Service Unavailable\r\n") == 2
+    assert answers.count(b"retry-after: 5\r\n") == 2
+    # What is stored after all was answered already.
+    assert codec.acknowledge([first.receipt, second.receipt]) == b""
+    assert codec.give_up() == b""
+
+
+def test_a_request_that_waits_too_long_to_be_stored_is_answered_with_503(codec):
+    _, position = codec.receive(get())
+    assert codec.tick(100.0) == b""
+    (later,) = codec.receive(get())
+    assert codec.tick(100.0 + ANSWER_SECONDS - 0.1) == b""
+    assert status(codec.tick(100.0 + ANSWER_SECONDS)) == 503
+    assert codec.acknowledge([position.receipt]) == b""
+    # The connection goes on.
+    assert codec.acknowledge([later.receipt]) == OK
 
 
 def test_a_batch_is_answered_once(codec):

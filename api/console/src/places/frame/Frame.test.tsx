@@ -1,7 +1,7 @@
-import { screen, within } from "@testing-library/preact";
+import { screen, waitFor, waitForElementToBeRemoved, within } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import { openPage } from "../../testing/page";
-import { deviceOf, eventOf, positionOf } from "../../testing/records";
+import { deviceOf, eventOf, positionOf, userOf } from "../../testing/records";
 import { FakeServer } from "../../testing/server";
 
 test("an alarm is announced over any place, and one key leads to its proof", async () => {
@@ -40,4 +40,40 @@ test("vehicles that arrive while one types are found", async () => {
   const palette = within(screen.getByRole("dialog"));
   const options = await palette.findAllByRole("option");
   expect(options.map(({ textContent }) => textContent)).toEqual(["Van 1702 · Live"]);
+});
+
+test("administrators are told what is wrong with the server, and since when", async () => {
+  const server = new FakeServer();
+  const page = await openPage("/account", server);
+  await screen.findByRole("heading", { name: "Account" });
+  const disk = {
+    name: "disk",
+    since: "2026-06-15T10:30:00.000+00:00",
+    text: "the disk of the server is nearly full",
+    cause: "210 MiB of 20480 MiB are free at /data",
+  };
+  server.push({ conditions: [disk, { ...disk, name: "unheard-of", text: "the moon is away" }] });
+  const bar = await screen.findByText(/The disk of the server is nearly full\./);
+  expect(bar.textContent).toContain("210 MiB of 20480 MiB are free");
+  expect(bar.textContent).toMatch(/Since .*\d\d?:30/);
+  await screen.findByText(/the moon is away\./);
+  await page.expectAccessible();
+  server.push({ conditions: [] });
+  await waitForElementToBeRemoved(bar);
+});
+
+test("others are not told, and a new connection takes nothing for granted", async () => {
+  const server = new FakeServer();
+  const condition = { name: "clock", since: "2026-06-15T10:30:00Z", text: "the clock was set", cause: "by 60 s" };
+  await openPage("/account", server);
+  await screen.findByRole("heading", { name: "Account" });
+  server.push({ conditions: [condition] });
+  await screen.findByText(/The clock of the server was set\./);
+  server.drop();
+  await waitFor(() => expect(screen.queryByText(/The clock of the server was set\./)).toBeNull());
+  server.user = userOf({ administrator: false });
+  await openPage("/account", server);
+  await screen.findByRole("heading", { name: "Account" });
+  server.push({ conditions: [condition] });
+  expect(screen.queryByText(/The clock of the server was set\./)).toBeNull();
 });

@@ -10,6 +10,7 @@ import { useZones } from "../../state/zones";
 import { SharingDialog } from "../share/SharingDialog";
 import { openNewestAlarm } from "./alarms";
 import { BuildBar } from "./BuildBar";
+import { ConditionBar } from "./ConditionBar";
 import { destinations } from "./destinations";
 import { LineBar } from "./LineBar";
 import { Outlet } from "./Outlet";
@@ -44,6 +45,7 @@ export function Frame({ route }: { route: Route | undefined }) {
       <div class="frame-main">
         <div>
           <LineBar />
+          <ConditionBar />
           <BuildBar />
         </div>
         <main id="place" tabIndex={-1}>
