@@ -1,5 +1,6 @@
 """Brings the tables to what this release expects: numbered SQL files, forwards only (docs/decisions/0004)."""
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,6 +18,8 @@ FOLDER = Path(__file__).parent.parent / "migrations"
 LOCK = 0x6D70_6D69
 """Advisory lock held during migrations."""
 
+_log = logging.getLogger(__name__)
+
 _NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 _WAIT_SECONDS = 120.0
 _SERVERS_SECONDS = 10.0
@@ -33,6 +36,11 @@ class Migration:
     name: str
     sql: str
 
+    @property
+    def title(self) -> str:
+        """Number and name, as in the name of its file."""
+        return f"{self.number:04}_{self.name}"
+
 
 def load(folder: Path = FOLDER) -> list[Migration]:
     """Read the steps in order. Raises SetupFailed where a number is missing, doubled, or a name is odd."""
@@ -44,9 +52,7 @@ def load(folder: Path = FOLDER) -> list[Migration]:
         steps.append(Migration(int(found[1]), found[2], path.read_text(encoding="utf-8")))
     for expected, step in enumerate(steps, 1):
         if step.number != expected:
-            raise SetupFailed(
-                f"migration {expected:04} is missing or doubled before {step.number:04}_{step.name}"
-            )
+            raise SetupFailed(f"migration {expected:04} is missing or doubled before {step.title}")
     return steps
 
 
@@ -73,17 +79,37 @@ async def migrate(q: Queries, steps: Sequence[Migration], *, clock_now: Callable
         applied = await _count_applied(q, steps)
         if applied < len(steps):
             await _wait_for_servers(q)
-        for step in steps[applied:]:
-            async with q.transaction() as transaction:
-                await transaction.execute(step.sql)
-                await transaction.execute(
-                    "insert into schema_migrations values ($1, $2, $3)", step.number, step.name, clock_now()
-                )
+            await _apply(q, steps, applied, clock_now)
         return len(steps) - applied
     finally:
         # The lock ends with the connection in any case.
         with trio.move_on_after(_POLL_SECONDS, shield=True), suppress(StorageError):
             await q.execute("select pg_advisory_unlock($1)", LOCK)
+
+
+async def _apply(
+    q: Queries, steps: Sequence[Migration], applied: int, clock_now: Callable[[], datetime]
+) -> None:
+    """Apply the steps after the first `applied` ones, and tell how it goes; the first tables come at once."""
+    level = logging.INFO if applied else logging.DEBUG
+    if applied:
+        _log.info(
+            "migrating the database: %d migrations, from %s to %s; with many positions this may take minutes",
+            len(steps) - applied,
+            steps[applied - 1].title,
+            steps[-1].title,
+        )
+    began = trio.current_time()
+    for step in steps[applied:]:
+        step_began = trio.current_time()
+        async with q.transaction() as transaction:
+            await transaction.execute(step.sql)
+            await transaction.execute(
+                "insert into schema_migrations values ($1, $2, $3)", step.number, step.name, clock_now()
+            )
+        _log.log(level, "migration %s took %.1f s", step.title, trio.current_time() - step_began)
+    what = "the database is migrated to" if applied else "the tables are created, of"
+    _log.info("%s %s, in %.1f s", what, steps[-1].title, trio.current_time() - began)
 
 
 async def _count_applied(q: Queries, steps: Sequence[Migration]) -> int:

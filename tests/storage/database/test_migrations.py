@@ -1,3 +1,4 @@
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -54,6 +55,33 @@ async def test_only_what_is_missing_is_applied(single):
     assert await migrate(single, [*OURS, NEXT], clock_now=now) == 1
     row = await single.fetch_row("select * from schema_migrations order by number desc limit 1")
     assert (row["number"], row["name"], row["applied"]) == (NEXT.number, "more", NOW)
+
+
+async def test_migrations_say_how_many_they_are_which_and_how_long_each_took(single, caplog):
+    caplog.set_level("INFO")
+    last = Migration(NEXT.number + 1, "last", "create table last (id bigint)")
+    await migrate(single, [*OURS, NEXT, last], clock_now=now)
+    lines = [record.getMessage() for record in caplog.records if record.name == migrations.__name__]
+    assert lines[0].startswith(
+        f"migrating the database: 2 migrations, from {OURS[-1].title} to {last.number:04}_last; "
+    )
+    assert re.fullmatch(rf"migration {NEXT.number:04}_more took \d+\.\d s", lines[1])
+    assert re.fullmatch(rf"migration {last.number:04}_last took \d+\.\d s", lines[2])
+    assert re.fullmatch(rf"the database is migrated to {last.number:04}_last, in \d+\.\d s", lines[3])
+    assert len(lines) == 4
+
+
+async def test_the_tables_of_a_new_database_are_one_line(postgres, caplog):
+    caplog.set_level("INFO")
+    postgres.run("create database brand_new")
+    try:
+        settings = DatabaseSettings(url=postgres.server.url("brand_new"))
+        async with open_database(settings, clock_now=now):
+            pass
+        (line,) = [record.getMessage() for record in caplog.records if record.name == migrations.__name__]
+        assert line.startswith(f"the tables are created, of {OURS[-1].title}, in ")
+    finally:
+        postgres.run("drop database brand_new with (force)")
 
 
 async def test_tables_are_not_changed_under_a_server_that_runs(database, monkeypatch):
