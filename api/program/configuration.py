@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 
+import msgspec
 from msgspec import Meta
 
 from motorpool.api.program import forms
@@ -87,11 +88,10 @@ def load(
 
     `file` None reads motorpool.toml in the working folder if there is one. Raises SettingsError.
     """
-    chosen: dict[tuple[str, str], Value] = {}
-    chosen.update(_from_file(file))
+    warnings: list[str] = []
+    chosen = _from_file(file, warnings)
     known = {key.variable: key for key in keys()}
     renamed = {_variable(*old): _variable(*new) for old, new in RENAMED.items()}
-    warnings = []
     path = file or DEFAULT_FILE
     if any(key.secret and (key.section, key.name) in chosen for key in keys()) and is_readable_by_others(
         path
@@ -112,7 +112,11 @@ def load(
         chosen.setdefault(("device", "host"), DEMO_DEVICE_HOST)
         data = chosen.get(("", "data"), Settings.data)
         chosen["", "data"] = Path(str(data)) / "demo"
-    return _build(chosen), tuple(warnings)
+    settings = _build(chosen)
+    key_file = settings.http.tls_key
+    if key_file is not None and is_readable_by_others(key_file):
+        warnings.append(f"any user of this machine may read the key {key_file}: chmod o-r {key_file}")
+    return settings, tuple(warnings)
 
 
 @functools.cache
@@ -154,7 +158,7 @@ def _keys_of(section: str, struct: type[typing.Any]) -> Iterator[Key]:
         )
 
 
-def _from_file(file: Path | None) -> dict[tuple[str, str], Value]:
+def _from_file(file: Path | None, warnings: list[str]) -> dict[tuple[str, str], Value]:
     path = file or DEFAULT_FILE
     try:
         content = tomllib.loads(path.read_text("utf-8"))
@@ -183,7 +187,11 @@ def _from_file(file: Path | None) -> dict[tuple[str, str], Value]:
                 title = _title(*place)
                 near = difflib.get_close_matches(title, titles, n=1, cutoff=0.0)
                 raise SettingsError(f"{path}: {title} is no setting; the nearest is {near[0]}")
-            chosen[place] = _parse(by_place[place], item, f"{path}: {by_place[place].title}")
+            key = by_place[place]
+            chosen[place] = _parse(key, item, f"{path}: {key.title}")
+            if isinstance(item, str) and isinstance(chosen[place], tuple):
+                meant = msgspec.json.encode(chosen[place]).decode()
+                warnings.append(f"{path}: {key.title} is a text in place of a list; write {meant}")
     return chosen
 
 
@@ -260,6 +268,10 @@ def _build(chosen: Mapping[tuple[str, str], Value]) -> Settings:
     for place, first, second in PAIRS:
         if bool(getattr(top[place], first)) != bool(getattr(top[place], second)):
             raise SettingsError(f"{_title(place, first)} and {_title(place, second)} need each other")
+    if settings.cluster.name is not None and settings.database == Settings.database:
+        raise SettingsError(
+            '[cluster] name needs database = "postgresql://…": the embedded database is for one server'
+        )
     if settings.node.address is not None and settings.cluster.name is None:
         raise SettingsError("[node] address needs [cluster] name")
     openid = settings.openid

@@ -30,6 +30,27 @@ def test_secrets_in_a_file_that_others_may_read_are_a_warning(tmp_path):
     assert load(file, {})[1] == ()
 
 
+def test_a_key_that_others_may_read_is_a_warning(tmp_path):
+    key = tmp_path / "key.pem"
+    key.write_text("PEM")
+    file = write(tmp_path, f"[http]\ntls_certificate = 'c.pem'\ntls_key = '{key}'")
+    for mode, warned in ((0o644, True), (0o640, False)):
+        key.chmod(mode)
+        _, warnings = load(file, {})
+        assert [f"chmod o-r {key}" in warning for warning in warnings] == [True] * warned
+
+
+def test_a_text_in_place_of_a_list_is_a_warning_that_says_what_to_write(tmp_path):
+    file = write(tmp_path, "[http]\ntrusted_proxies = '10.0.0.5, 10.0.0.6'")
+    settings, warnings = load(file, {})
+    assert settings.http.trusted_proxies == ("10.0.0.5", "10.0.0.6")
+    assert warnings == (
+        f'{file}: [http] trusted_proxies is a text in place of a list; write ["10.0.0.5","10.0.0.6"]',
+    )
+    # Variables have no other form.
+    assert load(write(tmp_path, ""), {"MOTORPOOL_HTTP_TRUSTED_PROXIES": "10.0.0.5"})[1] == ()
+
+
 def test_without_a_file_and_variables_the_defaults_of_the_contract_hold(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings, warnings = load(None, {})
@@ -130,6 +151,7 @@ def test_the_environment_wins_over_the_file(tmp_path):
             "[device] proxy_protocol and [device] trusted_proxies need each other",
         ),
         ("[device]\ntrusted_proxies = ['10.0.0.0/40']", "[device] trusted_proxies"),
+        ("[cluster]\nname = 'north'", "the embedded database is for one server"),
         ("[node]\naddress = 'http://10.0.0.5:8083'", "[node] address needs [cluster] name"),
         ("[node]\naddress = 'http://10.0.0.5'", "[node] address: 'http://10.0.0.5' is no address such as"),
         ("[node]\naddress = 'http://0.0.0.0:8083'", "which other servers can reach"),

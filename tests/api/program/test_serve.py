@@ -1,6 +1,9 @@
 """The whole program as a process of its own."""
 
+import errno
+import fcntl
 import os
+import re
 import select
 import signal
 import socket
@@ -18,9 +21,11 @@ from motorpool.actors.schedules.settings import ScheduleSettings
 from motorpool.actors.settings import RETENTION_DEFAULTS, FleetSettings
 from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.actors.video.settings import CaptureSettings
-from motorpool.api.program.errors import StartFailed, error_line
+from motorpool.actors.work.bind_errors import bind_problem
+from motorpool.api.program.errors import StartFailed, error_line, is_foreseen
 from motorpool.api.program.serve import warn_of_shared_names, with_retention
 from motorpool.api.settings import Settings
+from motorpool.runtime import ActorFailed
 
 PATIENCE_SECONDS = 60
 
@@ -126,7 +131,10 @@ def test_a_port_in_use_is_one_line_and_a_code(serve):
         output, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
     assert program.process.returncode == 1
     assert output == ""
-    assert errors.splitlines()[-1] == f"motorpool: cannot listen on 127.0.0.1:{port}: the address is in use"
+    assert errors.splitlines()[-1] == (
+        f"motorpool: cannot listen on 127.0.0.1:{port}: the address is in use:"
+        " end the program that uses it, or change bind"
+    )
     assert "Traceback" not in errors
 
 
@@ -136,7 +144,150 @@ def test_a_device_port_in_use_is_one_line_and_a_code(serve, free_port):
         program = serve(MOTORPOOL_PORT_OFFSET=str(port - 5055))
         _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
     assert program.process.returncode == 1
-    assert str(port) in errors.splitlines()[-1]
+    assert errors.splitlines()[-1] == (
+        f"motorpool: cannot listen for osmand on 127.0.0.1:{port}: the address is in use:"
+        " end the program that uses it, or change [device] host and [port] offset"
+    )
+    assert "Traceback" not in errors
+
+
+def locked(folder: Path) -> dict[str, str]:
+    # The test ends with its process, and the lock with that.
+    (folder / "data").mkdir()
+    file = os.open(folder / "data" / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return {}
+
+
+def of_another_version(folder: Path) -> dict[str, str]:
+    cluster = folder / "data" / "postgres"
+    cluster.mkdir(parents=True, mode=0o755)
+    (cluster / "PG_VERSION").write_text("9\n")
+    return {}
+
+
+def without_a_certificate(folder: Path) -> dict[str, str]:
+    for name in ("c.pem", "k.pem"):
+        (folder / name).write_text("no certificate")
+        (folder / name).chmod(0o600)
+    return {
+        "MOTORPOOL_HTTP_TLS_CERTIFICATE": str(folder / "c.pem"),
+        "MOTORPOOL_HTTP_TLS_KEY": str(folder / "k.pem"),
+    }
+
+
+def configured(text: str) -> Callable[[Path], dict[str, str]]:
+    def write(folder: Path) -> dict[str, str]:
+        (folder / "motorpool.toml").write_text(text)
+        return {}
+
+    return write
+
+
+def given(**environ: str) -> Callable[[Path], dict[str, str]]:
+    return lambda _: environ
+
+
+EMBEDDED = {"MOTORPOOL_DATABASE": "embedded"}
+
+
+@pytest.mark.parametrize(
+    ("prepare", "environ", "code", "line"),
+    [
+        (
+            given(MOTORPOOL_BIND="192.0.2.1:8082"),
+            {},
+            1,
+            "cannot listen on 192.0.2.1:8082: this machine has no",
+        ),
+        (given(MOTORPOOL_BIND="no.invalid:8082"), {}, 1, "cannot listen on no.invalid:8082: .*: see bind"),
+        (
+            given(MOTORPOOL_DEVICE_HOST="192.0.2.1"),
+            {},
+            1,
+            "cannot listen for osmand on 192.0.2.1:.* change \\[device\\] host",
+        ),
+        (
+            given(MOTORPOOL_DEVICE_HOST="no.invalid"),
+            {},
+            1,
+            "cannot listen for osmand on no.invalid:.* see \\[device\\] host",
+        ),
+        (
+            given(MOTORPOOL_DATA="/dev/null/data"),
+            EMBEDDED,
+            1,
+            "the data folder /dev/null/data cannot be used: ",
+        ),
+        (locked, EMBEDDED, 1, "another server works on the data in "),
+        (of_another_version, EMBEDDED, 1, "was written by PostgreSQL 9, this release brings .*backup"),
+        (
+            without_a_certificate,
+            {},
+            1,
+            r"\[http\] tls_certificate and tls_key: .* no certificate and key in PEM",
+        ),
+        (
+            given(MOTORPOOL_CLUSTER_NAME="a"),
+            EMBEDDED,
+            2,
+            r"\[cluster\] name needs database = .*: the embedded database is for one server",
+        ),
+        (
+            given(MOTORPOOL_CLUSTER_NAME="a", MOTORPOOL_NODE_ADDRESS="http://192.0.2.1:8083"),
+            {},
+            1,
+            r"cannot listen on 192.0.2.1:8083: this machine has no such address: change \[node\] address",
+        ),
+        (configured("bind = "), {}, 2, "motorpool.toml: not valid TOML: "),
+        (configured("bnid = 1"), {}, 2, "motorpool.toml: bnid is no setting; the nearest is bind"),
+    ],
+)
+def test_what_an_operator_can_see_to_is_one_line_that_says_what(
+    serve, tmp_path, prepare, environ, code, line
+):
+    made = prepare(tmp_path)
+    program = serve(**{"MOTORPOOL_DATA": str(tmp_path / "data"), **environ, **made})
+    _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    assert program.process.returncode == code, errors
+    assert re.search(rf"^motorpool: .*{line}", errors.splitlines()[-1]), errors
+    assert "Traceback" not in errors
+    assert len([each for each in errors.splitlines() if " INFO " not in each]) <= 2, errors
+
+
+def test_a_recording_that_cannot_be_written_is_one_line(serve, tmp_path, forks):
+    def popen(words: list[str], **options: Any) -> subprocess.Popen[str]:
+        return forks.popen([*words, "--record", str(tmp_path / "none" / "traffic")], **options)
+
+    program = serve(popen)
+    _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    assert program.process.returncode == 1
+    assert "none/traffic: No such file or directory" in errors.splitlines()[-1]
+    assert "Traceback" not in errors
+
+
+def test_errors_that_an_operator_cannot_see_to_are_not_one_line():
+    assert is_foreseen(OSError(13, "Permission denied"))
+    failed = ActorFailed("listener")
+    failed.__cause__ = OSError(98, "in use")
+    assert is_foreseen(ExceptionGroup("two", [failed, StartFailed("x")]))
+    failed.__cause__ = KeyError("a mistake of ours")
+    assert not is_foreseen(failed)
+    assert not is_foreseen(ExceptionGroup("two", [OSError(), failed]))
+    assert not is_foreseen(ActorFailed("without a cause"))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (errno.EADDRINUSE, "the address is in use: end the program that uses it, or change bind"),
+        (errno.EACCES, "this user may not: change bind, or let the service have ports below 1024"),
+        (errno.EADDRNOTAVAIL, "this machine has no such address: change bind"),
+        (errno.EAFNOSUPPORT, "Address family not supported by protocol: see bind"),
+    ],
+)
+def test_why_a_port_cannot_be_listened_on_comes_with_what_to_do(number, text):
+    assert bind_problem(OSError(number, os.strerror(number)), "bind").startswith(text)
 
 
 def test_a_protocol_that_nobody_knows_is_named(serve):
