@@ -64,7 +64,12 @@ test("administrators are told what is wrong with the server, and since when", as
 
 test("others are not told, and a new connection takes nothing for granted", async () => {
   const server = new FakeServer();
-  const condition = { name: "clock", since: "2026-06-15T10:30:00Z", text: "the clock was set", cause: "by 60 s" };
+  const condition = {
+    name: "clock",
+    since: "2026-06-15T10:30:00Z",
+    text: "the clock was set",
+    cause: "by 60 s",
+  };
   await openPage("/account", server);
   await screen.findByRole("heading", { name: "Account" });
   server.push({ conditions: [condition] });
