@@ -95,10 +95,13 @@ class CommandQueue:
                     return None
                 now = self._context.clock.now()
                 claimed = await commands.claim(self._database, following, now, self._node)
-                if claimed is None and await self.is_served_elsewhere():
-                    if self._session.connection is not None:
-                        self._context.after(HOME_SECONDS, DeliverQueued())
-                    return None
+                if claimed is None:
+                    if await self.is_served_elsewhere():
+                        if self._session.connection is not None:
+                            self._context.after(HOME_SECONDS, DeliverQueued())
+                        return None
+                    # It is gone, or the other server has lost the device since the first attempt.
+                    claimed = await commands.claim(self._database, following, now, self._node)
             except StorageError as error:
                 self._context.log.warning("cannot read the queued commands: %s", error)
                 return None

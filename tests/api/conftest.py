@@ -130,11 +130,12 @@ class Served:
 
     async def user(self, name: str, **fields: Any) -> Client:
         """Make a user by the administrator, and a client that is logged in as him."""
+        email = f"{name.replace(' ', '.')}@example.org"
         made = await self.admin.post(
-            "/users", json={"name": name, "email": f"{name}@example.org", "password": name, **fields}
+            "/users", json={"name": name, "email": email, "password": name, **fields}
         )
         assert made.status == 200, made.text
-        client = await self.log_in(f"{name}@example.org", name)
+        client = await self.log_in(email, name)
         client.id = made.json()["id"]
         return client
 

@@ -132,3 +132,25 @@ async def test_queued_commands_wait_until_the_device_is_stored_as_this_servers(
         await time.passes(1, step=0.5)
         assert [type(message) for message in probe.messages].count(Transmit) == 1
         assert await running.queued(row) == []
+
+
+async def test_a_command_is_claimed_though_the_device_is_stored_as_this_servers_only_meanwhile(
+    database, make_known_device, device_harness, time, monkeypatch
+):
+    async with database.session() as session:
+        other, this = [await nodes.join(session, "north", "a server of tests", "0") for _ in range(2)]
+    row = await make_known_device()
+    await commands.enqueue(database, QueuedCommand(device_id=row.id, type="positionSingle"))
+    await homes.claim(database, other, [row.id])
+    look = homes.connected_elsewhere
+
+    async def look_after_the_claim(q, node, device_ids):
+        await homes.claim(database, this, [row.id])
+        return await look(q, node, device_ids)
+
+    monkeypatch.setattr(homes, "connected_elsewhere", look_after_the_claim)
+    async with device_harness(node=this) as running:
+        _, probe = await running.connect(row)
+        await time.settle()
+        assert [type(message) for message in probe.messages].count(Transmit) == 1
+        assert await running.queued(row) == []

@@ -246,7 +246,9 @@ def open_session(draw: Draw) -> Request:
 
 
 def issue_token(draw: Draw) -> Request:
-    return Request(method="POST", path="/session/token", sent={"form": {}}, allowed=True, opens=draw.actor)
+    # Longer than anything that is given with it: a token ends that too.
+    form = {"expiration": shown(START + timedelta(days=90))}
+    return Request(method="POST", path="/session/token", sent={"form": form}, allowed=True, opens=draw.actor)
 
 
 def add_device(draw: Draw) -> Request:

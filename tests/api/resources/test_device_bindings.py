@@ -1,6 +1,7 @@
 """What devices are bound to and have to present, over the API and at the ports."""
 
 import logging
+from datetime import UTC, datetime
 
 import pytest
 import trio
@@ -88,7 +89,7 @@ async def test_who_may_edit_a_device_binds_it(served):
     assert (await hers.get(path)).json() == unbound
     bound = (await hers.put(path, json={"protocol": "osmand"})).json()
     assert bound == {**unbound, "protocol": "osmand", "since": bound["since"]}
-    assert bound["since"] >= "2026-05-01T12:00:00Z"
+    assert datetime.fromisoformat(bound["since"]) >= datetime(2026, 5, 1, 12, tzinfo=UTC)
     assert (await hers.put(path, json={"protocol": "morse"})).status == 400
     assert (await hers.put(path, json={})).status == 400
     assert (await hers.put(path, json={"protocol": None})).json() == unbound

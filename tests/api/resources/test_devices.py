@@ -135,7 +135,7 @@ async def test_limits_and_restrictions_are_400(served):
 async def test_the_servers_flags_hold_for_everybody_but_administrators(served):
     ann = await served.user("ann", deviceLimit=-1)
     settings = (await served.admin.get("/server")).json()
-    await served.admin.put("/server", json={**settings, "deviceReadonly": True})
+    await served.admin.put("/server", json={**settings, "deviceReadonly": True, "forceSettings": True})
     assert (await ann.post("/devices", json={"name": "x", "uniqueId": "6"})).status == 400
     await served.device(served.admin, "7")
 

@@ -70,8 +70,9 @@ def test_a_link_shows_one_vehicle_until_it_is_ended(server, visitor, fleet, repo
         expect(page.get_by_role("navigation")).to_have_count(0)
         expect(page.get_by_text("Van 2")).to_have_count(0)
     api = guest.context.request
-    for path in (f"/devices/{other}", f"/stream/{other}/1/live.m3u8", f"/recordings/{other}"):
+    for path in (f"/devices/{other}", f"/stream/{other}/1/live.m3u8"):
         assert api.get(f"{server.url}/api{path}").status == 404
+    assert api.get(f"{server.url}/api/recordings/{other}").status == 400
     assert [each["id"] for each in api.get(f"{server.url}/api/devices").json()] == [shared]
 
     guest.expected |= {(401, f"/api/devices{path}") for path in ("", "/motion", f"/{shared}")}
