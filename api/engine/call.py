@@ -16,7 +16,7 @@ from motorpool.api.auth.caller import Caller
 from motorpool.api.engine.list_parameters import with_whole_limit
 from motorpool.api.engine.spans import require_spans
 from motorpool.api.http.addresses import client_address
-from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unauthorized, Unavailable
+from motorpool.api.http.errors import BadRequest, Unauthorized, Unavailable
 from motorpool.api.http.request_body import FORM_BYTES, BodyRequest, RequestBody, parse_form
 from motorpool.api.json import decode, parse, read_fields, require_storable
 from motorpool.api.server_context import ServerContext
@@ -39,7 +39,9 @@ class Call:
     def __init__(self, context: ServerContext, request: Request, path: Mapping[str, Any]) -> None:
         self.context = context
         self.request = request
-        self.path = {name: _looked_up(name, value) for name, value in path.items()}
+        self.path = {
+            name: min(value, MAX_ID) if isinstance(value, int) else value for name, value in path.items()
+        }
         """The parameters in the braces of the path; the router has converted them as declared. Numbers are at
         most `MAX_ID`."""
         self.optional_caller: Caller | None = None
@@ -189,18 +191,6 @@ def _parameters(shape: type[msgspec.Struct]) -> Mapping[str, tuple[bool, bool]]:
         name: (typing.get_origin(kind) is tuple, kind is str or str in typing.get_args(kind))
         for name, kind in kinds.items()
     }
-
-
-def _looked_up(name: str, value: Any) -> Any:  # noqa: ANN401 - a number or a text
-    """Return a parameter of a path as it can be looked up; ResourceNotFound for a text that no row holds.
-
-    Paths of files are checked where they are used.
-    """
-    if isinstance(value, int):
-        return min(value, MAX_ID)
-    if "\0" in value and name != "path":
-        raise ResourceNotFound("not found")
-    return value
 
 
 def _gather(sent: Mapping[str, list[str]], shape: type[msgspec.Struct]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from quart.wrappers.response import DataBody
 from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
 from werkzeug.exceptions import HTTPException
-from werkzeug.routing import IntegerConverter
+from werkzeug.routing import BaseConverter, IntegerConverter
 
 from motorpool.api.http.common_headers import CommonHeaders
 from motorpool.api.http.request_body import BodyRequest, RequestBody
@@ -31,6 +31,13 @@ class WholeNumber(IntegerConverter):
     """Matches ASCII digits in a path; werkzeug's own converter also takes digits of other scripts."""
 
     regex = "[0-9]+"
+
+
+class Text(BaseConverter):
+    """Matches one segment of a path, unless it holds a NUL, which nothing that is looked up has."""
+
+    regex = r"[^/\0]+"
+    part_isolating = True
 
 
 class HttpScope(TrioASGIHTTPConnection):
@@ -114,7 +121,7 @@ class Application(QuartTrio):
     def __init__(self, name: str, *, prefix: str = "/", common_headers: CommonHeaders | None = None) -> None:
         """`prefix` is the common prefix of the paths of all operations."""
         super().__init__(name, static_folder=None)
-        self.url_map.converters["int"] = WholeNumber
+        self.url_map.converters |= {"int": WholeNumber, "default": Text}
         self.common_headers = common_headers or CommonHeaders()
         self._prefix = prefix
         self._operations: dict[tuple[str, str], Answer] = {}

@@ -64,7 +64,7 @@ async def get_media(call: Call) -> Response:
     """A file of a device: what it uploaded, or its picture."""
     unique_id, name = call.path["uniqueId"], call.path["file"]
     # A leading dot marks a file that is still being written.
-    if "\0" in unique_id + name or name.startswith("."):
+    if name.startswith("."):
         raise ResourceNotFound("no such file")
     found = await devices.ids_by_unique_ids(call.context.database, (unique_id,))
     if not found or not await may_see_device(call, found[0]):

@@ -134,15 +134,15 @@ async def test_nothing_but_whole_files_of_the_device_is_found(served, van, tmp_p
         "van%201/link.jpg",
         "van%201/..%2fother%2fx.jpg",
         "van%201/%2e%2e",
+        "van%201/x%00.jpg",
         "van%201/",
         "van%201",
         "other/x.jpg",
         "..%2fmedia%2fother/x.jpg",
+        "%00/x.jpg",
         "./x.jpg",
     ]:
         assert (await served.admin.get(f"/media/{path}")).status == 404, path
-    for path in ("van%201/x%00.jpg", "%00/x.jpg"):
-        assert (await served.admin.get(f"/media/{path}")).status == 400, path
 
 
 async def test_an_identity_that_looks_like_a_path_has_its_own_folder(served, tmp_path):
