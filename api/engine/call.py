@@ -39,7 +39,7 @@ class Call:
     def __init__(self, context: ServerContext, request: Request, path: Mapping[str, Any]) -> None:
         self.context = context
         self.request = request
-        self.path = {
+        self.path: Mapping[str, Any] = {
             name: min(value, MAX_ID) if isinstance(value, int) else value for name, value in path.items()
         }
         """The parameters in the braces of the path; the router has converted them as declared. Numbers are at
