@@ -9,5 +9,5 @@ export function typeName(type: string): string {
 
 /** What a saved command is called: its description, else its type. */
 export function savedName({ description, type }: Pick<Command, "description" | "type">): string {
-  return description.trim() || typeName(type);
+  return description?.trim() || typeName(type);
 }

@@ -26,7 +26,7 @@ export function Profile() {
         <Field
           label={t("account.name")}
           name="name"
-          defaultValue={user.name}
+          defaultValue={user.name ?? ""}
           maxLength={128}
           disabled={fixed}
           autocomplete="name"

@@ -24,13 +24,13 @@ export function ZoneLinks({ editing, disabled }: ZoneLinksProps) {
     const found = deviceNow(id);
     return found ? [{ id, name: found.name, note: found.uniqueId }] : [];
   });
-  const named = (items: readonly { id: number; name: string }[] | undefined) =>
-    (items ?? []).map(({ id, name }) => ({ id, name }));
+  const pick = (items: readonly (Group | User)[] | undefined) =>
+    (items ?? []).map((item) => ({ id: item.id, name: item.name ?? ("email" in item ? item.email : "") }));
   return (
     <>
-      <LinkList kind="groupId" items={named(groups.value)} editing={editing} disabled={disabled} />
+      <LinkList kind="groupId" items={pick(groups.value)} editing={editing} disabled={disabled} />
       <LinkList kind="deviceId" items={vehicles} editing={editing} disabled={disabled} />
-      {manages && <LinkList kind="userId" items={named(users.value)} editing={editing} disabled={disabled} />}
+      {manages && <LinkList kind="userId" items={pick(users.value)} editing={editing} disabled={disabled} />}
       <p class="field-hint">{t("zone.linksHint")}</p>
     </>
   );
