@@ -105,7 +105,7 @@ class RuleCache:
                 self._publish(tables)
 
     async def prepare(self, missing: WindowsMissing) -> None:
-        """Compute the windows of a calendar that the rules of a device have asked for in vain."""
+        """Compute the windows of calendars that the rules of a device have asked for in vain."""
         await self._reader.prepare(missing)
 
     async def prepare_ahead(self, now: datetime) -> None:
@@ -113,7 +113,7 @@ class RuleCache:
         present, following = block_of(now), block_of(now + AHEAD)
         for calendar in list(self._tables.calendars.values()):
             if present in calendar.blocks and following not in calendar.blocks:
-                await self._reader.prepare(WindowsMissing(calendar, following))
+                await self._reader.prepare(WindowsMissing((calendar,), following))
 
     def unload(self) -> None:
         """Have the next `require` read everything."""

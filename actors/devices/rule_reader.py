@@ -55,14 +55,16 @@ class RuleReader:
 
     async def prepare(self, missing: WindowsMissing) -> None:
         """Compute the windows of a block; a calendar that cannot be read restricts nothing."""
-        local, number = missing.calendar, missing.block
-        try:
-            edges = await self._calendars.block_edges(local.row, number, local.zone)
-        except CalendarError:
-            edges = OPEN  # stored before such text was refused
-        local.blocks[number] = edges
-        while len(local.blocks) > MAX_BLOCKS:
-            del local.blocks[next(iter(local.blocks))]
+        for local in missing.calendars:
+            if missing.block in local.blocks:
+                continue
+            try:
+                edges = await self._calendars.block_edges(local.row, missing.block, local.zone)
+            except CalendarError:
+                edges = OPEN  # stored before such text was refused
+            local.blocks[missing.block] = edges
+            while len(local.blocks) > MAX_BLOCKS:
+                del local.blocks[next(iter(local.blocks))]
 
 
 def _index(rows: Iterable[Geofence]) -> dict[int, IndexedGeofence]:

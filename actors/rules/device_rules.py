@@ -43,16 +43,18 @@ class LocalCalendar(msgspec.Struct, eq=False):
         number = block_of(instant)
         edges = self.blocks.get(number)
         if edges is None:
-            raise WindowsMissing(self, number)
+            raise WindowsMissing((self,), number)
         return is_open(edges, instant)
 
 
 class WindowsMissing(Exception):
-    """A rule needs windows that were not computed (`RuleCache.prepare`). It is asked again afterwards."""
+    """A rule needs windows of a block that were not computed (`RuleCache.prepare`). It is asked again
+    afterwards.
+    """
 
-    def __init__(self, calendar: LocalCalendar, block: int) -> None:
-        super().__init__(calendar.row.id, block)
-        self.calendar = calendar
+    def __init__(self, calendars: Sequence[LocalCalendar], block: int) -> None:
+        super().__init__([calendar.row.id for calendar in calendars], block)
+        self.calendars = calendars
         self.block = block
 
 

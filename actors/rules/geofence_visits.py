@@ -1,8 +1,8 @@
 """Events of geofences (docs/events.md#geofences)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from motorpool.actors.rules.device_rules import LocalCalendar
+from motorpool.actors.rules.device_rules import LocalCalendar, WindowsMissing
 from motorpool.actors.rules.geofence_index import GeofenceIndex
 from motorpool.actors.rules.position_event import position_event
 from motorpool.storage.records import Event, Position
@@ -23,12 +23,13 @@ def visit_events(
     before = (last.geofence_ids if last is not None else None) or []
     if now == before:
         return []
-    changes = [("geofenceExit", number) for number in sorted(set(before) - set(now))]
-    changes += [("geofenceEnter", number) for number in sorted(set(now) - set(before))]
+    left, entered = sorted(set(before) - set(now)), sorted(set(now) - set(before))
+    active = _active([*left, *entered], position, geofences, calendars)
     return [
         position_event(kind, position, geofence_id=number)
-        for kind, number in changes
-        if _is_active(number, position, geofences, calendars)
+        for kind, numbers in (("geofenceExit", left), ("geofenceEnter", entered))
+        for number in numbers
+        if number in active
     ]
 
 
@@ -48,18 +49,40 @@ def crossing_events(
         (position.latitude, position.longitude, position.altitude),
         position.geofence_ids or (),
     )
+    active = _active(crossed, position, geofences, calendars)
     return [
         position_event("geofenceCrossed", position, geofence_id=number)
         for number in crossed
-        if _is_active(number, position, geofences, calendars)
+        if number in active
     ]
 
 
-def _is_active(
-    number: int, position: Position, geofences: GeofenceIndex, calendars: Mapping[int, LocalCalendar]
-) -> bool:
-    geofence = geofences.get(number)
-    if geofence is None:
-        return False
-    calendar = calendars.get(geofence.calendar_id)
-    return calendar is None or calendar.covers(position.fix_time, position.server_time)
+def _active(
+    numbers: Iterable[int],
+    position: Position,
+    geofences: GeofenceIndex,
+    calendars: Mapping[int, LocalCalendar],
+) -> set[int]:
+    """Return those of the geofences that apply to the device and whose calendar, if any, is open.
+
+    Raises:
+        WindowsMissing: windows must be computed first, which it tells of all their calendars at once: the
+            whole position is processed again afterwards.
+    """
+    found: set[int] = set()
+    missing: list[LocalCalendar] = []
+    block = 0
+    for number in numbers:
+        geofence = geofences.get(number)
+        if geofence is None:
+            continue
+        calendar = calendars.get(geofence.calendar_id)
+        try:
+            if calendar is None or calendar.covers(position.fix_time, position.server_time):
+                found.add(number)
+        except WindowsMissing as error:
+            missing += error.calendars
+            block = error.block
+    if missing:
+        raise WindowsMissing(missing, block)
+    return found

@@ -16,6 +16,8 @@ from motorpool.storage.errors import (
     TooManyConnections,
 )
 
+WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
 
 async def test_every_answer_has_security_headers_and_refusals_are_one_line(served):
     for answer in (
@@ -133,7 +135,7 @@ async def test_while_memory_is_short_large_work_is_refused_and_all_else_goes_on(
         ("POST", f"/captures?deviceId={number}&channel=1", {}),
         ("POST", "/commands/send", {"json": {"deviceId": number, "type": "videoStart"}}),
         ("GET", "/reports/trips/xlsx", {"query_string": {"deviceId": number, **day}}),
-        ("GET", "/reports/devices", {}),
+        ("GET", "/reports/devices", {"headers": {"Accept": WORKBOOK}}),
     )
     served.context.system.conditions.enter(MEMORY, "950 MiB of 1024 MiB are used")
     for method, path, sent in refused:

@@ -3,8 +3,10 @@
 import base64
 from datetime import UTC, datetime, timedelta
 
+from motorpool.actors.devices import device_positions
 from motorpool.actors.devices.rule_cache import PREPARE_SECONDS
 from motorpool.actors.messages.uplink import PositionReported
+from motorpool.actors.rules.fold import fold
 from motorpool.codecs.calendars.calendar import read_calendar
 from motorpool.codecs.calendars.cost import BLOCK_DAYS, MAX_COST
 from motorpool.codecs.reports import PositionReport
@@ -90,6 +92,31 @@ async def test_the_dearest_calendar_that_is_accepted_costs_a_position_nothing(
         await until(lambda: len(running.positions) == 101)
         assert calendar_steps.spent == 0
         assert len([event for each in running.appended for event in each.events]) > 250
+
+
+async def test_a_position_is_processed_twice_however_many_calendars_it_needs(
+    database, make_device, device_harness, until, monkeypatch
+):
+    row = await make_device()
+    for _ in range(5):
+        fence = Geofence(name="g", area=CIRCLE, calendar_id=await calendar(database, OFFICE))
+        fence = await plain_tables.GEOFENCES.insert(database, fence)
+        await links.add(database, links.DEVICE_GEOFENCE, row.id, fence.id)
+    folds = []
+
+    def counted(report, *others):
+        folds.append(report)
+        return fold(report, *others)
+
+    monkeypatch.setattr(device_positions, "fold", counted)
+    async with device_harness() as running:
+        connection, _ = await running.connect(row)
+        for moment, latitude in ((NOW, 5.0), (NOW + MINUTE, 1.0)):
+            await running.device(row).tell(PositionReported(fix(moment, latitude), "jt808", connection))
+        await until(lambda: len(running.positions) == 2)
+        events = [event.type for each in running.appended for event in each.events]
+        assert events.count("geofenceEnter") == 5
+    assert len(folds) == 3
 
 
 async def test_the_windows_of_the_next_days_are_computed_before_positions_need_them(
