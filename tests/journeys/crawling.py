@@ -141,7 +141,8 @@ def map_case(context, case):
     good = case.meta is not None and case.meta.generation.mode.is_positive
     parameters = dict(case.path_parameters or {})
     for name, value in parameters.items():
-        parameters[name] = bend(value, family if name == "id" else KEYS.get(name), gone=gone)
+        number = 4 * value if good and is_id(value) and value < 2**60 else value
+        parameters[name] = bend(number, family if name == "id" else KEYS.get(name), gone=gone)
     if good and len(str(parameters)) % 2:
         if path.startswith("/media"):
             parameters = {"uniqueId": "crawled-0", "file": "device.png"}
@@ -183,6 +184,7 @@ def bend_body(body, path, number, *, good):
         bent["id"] = number
     if not good:
         return bent
+    bent.pop("version", None)  # it is at another one
     if path.startswith("/permissions"):
         pair = PAIRS[sum(map(len, body)) % len(PAIRS)]
         return {key: bend(4 * each, KEYS[key]) for each, key in enumerate(pair, len(str(body)))}
@@ -194,7 +196,8 @@ def bend_body(body, path, number, *, good):
         bent["companyId"] = MADE["companies"][0]
     for name in UNIQUE:
         if isinstance(bent.get(name), str) and path.startswith(("/users", "/devices", "/drivers")):
-            bent[name] = f"{next(_numbers)} {bent[name]}"[:128]
+            number = next(_numbers)
+            bent[name] = f"crawled.{number}@example.org" if name == "email" else f"{number} {bent[name]}"[:128]
     return bent
 
 
