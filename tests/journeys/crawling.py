@@ -196,8 +196,8 @@ def bend_body(body, path, number, *, good):
         bent["companyId"] = MADE["companies"][0]
     for name in UNIQUE:
         if isinstance(bent.get(name), str) and path.startswith(("/users", "/devices", "/drivers")):
-            number = next(_numbers)
-            bent[name] = f"crawled.{number}@example.org" if name == "email" else f"{number} {bent[name]}"[:128]
+            text = "crawled.{}@example.org" if name == "email" else f"{{}} {bent[name]}"
+            bent[name] = text.replace("{}", str(next(_numbers)), 1)[:128]
     return bent
 
 
