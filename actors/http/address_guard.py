@@ -8,52 +8,24 @@ import socket
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
 import trio
 
 from motorpool.actors.http.errors import DeliveryRefused, Unreachable
+from motorpool.actors.http.special_addresses import Address, is_public, reached
 
-Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
 MAX_ADDRESSES = 8
 """Most addresses of one name that are tried."""
 _NOBODYS = {4: "192.0.2.1", 6: "2001:db8::1"}
 """Addresses for documentation; where these can be bound to, the system lets programs bind to any."""
-_NAT64 = IPv6Network("64:ff9b::/96")
-_COMPATIBLE = IPv6Network("::/96")
-_LOCAL_NAT64 = IPv6Network("64:ff9b:1::/48")
-
-
-def is_public(address: Address) -> bool:
-    """Return whether an address is globally reachable; IPv4 embedded in IPv6 counts as IPv4."""
-    if (inner := _inner(address)) is not None:
-        return is_public(inner)
-    if isinstance(address, IPv6Address) and (address.is_site_local or address in _LOCAL_NAT64):
-        return False
-    return address.is_global and not address.is_multicast and not address.is_reserved
-
-
-def _inner(address: Address) -> IPv4Address | None:
-    """Return the IPv4 address embedded in an IPv6 address, if there is one."""
-    if isinstance(address, IPv4Address):
-        return None
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address.sixtofour is not None:
-        return address.sixtofour
-    if address.teredo is not None:
-        return address.teredo[1]
-    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):
-        return IPv4Address(int(address) & 0xFFFF_FFFF)
-    return None
 
 
 def is_own(address: Address) -> bool:
     """Return whether an address is one of this machine: only those can be bound to."""
-    address = _inner(address) or address
     return _binds(str(address)) and not _binds(_NOBODYS[address.version])
 
 
@@ -94,11 +66,13 @@ class AddressGuard:
 
     def permits(self, address: Address) -> bool:
         """Return whether a user may make the server connect to an address."""
-        return self._is_allowed(address) or (is_public(address) and not is_own(address))
+        return self._is_allowed(address) or (is_public(address) and not any(map(is_own, reached(address))))
 
     def _is_allowed(self, address: Address) -> bool:
-        meant = {address, _inner(address) or address}
-        return any(each in network for network in self._allow for each in meant)
+        return self._is_listed(address) or all(map(self._is_listed, reached(address)))
+
+    def _is_listed(self, address: Address) -> bool:
+        return any(address in network for network in self._allow)
 
     async def _own_addresses(self, port: int) -> set[Address]:
         if port not in self._own.ports:
@@ -106,9 +80,9 @@ class AddressGuard:
         found: set[Address] = set()
         for host in self._own.hosts:
             with suppress(OSError, UnicodeError):
-                resolved = map(ip_address, await _addresses(host, port))
-                found.update(_inner(address) or address for address in resolved)
-        return {address for address in found if not self._is_allowed(address)}
+                for text in await _addresses(host, port):
+                    found.update(reached(ip_address(text)))
+        return {address for address in found if not self._is_listed(address)}
 
     def check_host(self, host: str, *, listed_only: bool = False) -> None:
         """Refuse a host that is not permitted whatever its name resolves to; `listed_only` as of `resolve`.
@@ -148,7 +122,7 @@ class AddressGuard:
             texts = tuple(
                 text
                 for text, address in zip(texts, map(ip_address, texts), strict=True)
-                if (_inner(address) or address) not in own
+                if own.isdisjoint(reached(address))
                 and (self._is_allowed(address) if listed_only else self.permits(address))
             )
         if not texts:
