@@ -380,6 +380,68 @@ def test_asyncio_and_asyncpg_live_in_the_driver_module_only():
     assert not wrong, "\n".join(wrong)
 
 
+CLIENT_MODULES = {
+    *("httpx", "httpcore", "aiohttp", "requests", "websockets", "urllib.request", "http.client"),
+    *("smtplib", "ftplib", "paho.mqtt.client"),
+}
+CONNECTING = {"open_tcp_stream", "open_ssl_over_tcp_stream", "create_connection", "connect_tcp"}
+"""What opens connections to other hosts."""
+CLIENTS = {
+    "actors/http/guarded_network.py": "connects to the addresses that the guard has checked",
+    "actors/http/http_session.py": "by way of guarded_network.py",
+    "actors/deliveries/smtp.py": "connects to addresses that its caller got from the guard",
+    "actors/forwarding/mqtt_connection.py": "to the broker of the operator's settings",
+    "api/cluster/home_requests.py": "to other servers of the database, by the addresses in their settings",
+}
+TRUSTED = {
+    "actors/deliveries/notificator.py": "services of the operator's settings",
+    "actors/deliveries/notificators/mail.py": "the server's mail account, never a user's",
+    "actors/deliveries/notificators/sms.py": "the gateway of the operator's settings",
+    "actors/forwarding/destinations.py": "`forward.url`, never the URL of a device",
+    "actors/geocoding/geocoder.py": "the geocoder of the operator's settings",
+    "api/auth/openid_documents.py": "the host of `openid.issuer` alone",
+}
+"""Where requests may go to any address, as the operator and no user names the host (docs/decisions/0106)."""
+SERVER = ("runtime", "codecs", "storage", "actors", "api")
+
+
+def test_outgoing_connections_are_opened_by_clients_that_check_the_address():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in _sources(*SERVER)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Import | ast.ImportFrom) and CLIENT_MODULES & _modules(node))
+        or (isinstance(node, ast.Attribute | ast.Name) and ast.unparse(node).split(".")[-1] in CONNECTING)
+    }
+    assert found == set(CLIENTS)
+
+
+def test_requests_go_anywhere_only_where_the_operator_names_the_host():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in _sources(*SERVER)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.keyword) and node.arg == "trusted" and _is_more(node.value)
+    }
+    assert found == set(TRUSTED)
+
+
+def _is_more(value: ast.expr) -> bool:
+    """Whether an argument `trusted` is more than False, or what the caller was called with."""
+    if isinstance(value, ast.Constant):
+        return value.value is not False
+    return not (isinstance(value, ast.Name | ast.Attribute) and ast.unparse(value).endswith("trusted"))
+
+
+def _modules(statement: ast.Import | ast.ImportFrom) -> set[str]:
+    """The modules that a statement may import, and their packages."""
+    if isinstance(statement, ast.Import):
+        names = [alias.name for alias in statement.names]
+    else:
+        names = [statement.module or "", *(f"{statement.module}.{alias.name}" for alias in statement.names)]
+    return {name for full in names for name in (full, full.partition(".")[0])}
+
+
 def test_a_start_of_the_server_imports_no_http_client():
     """The modules with httpx, and rich for its command line, are imported by the first outgoing request."""
     clients = {"actors/http/http_session.py", "actors/http/guarded_network.py"}

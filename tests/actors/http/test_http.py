@@ -170,6 +170,33 @@ async def test_what_is_no_plain_web_address_is_refused_without_repeating_it(url)
     assert "secret" not in str(caught.value)
 
 
+# In this order: numbers in other notations; a dot at the end, letters of other scripts, encoded and invisible
+# ones; IPv6, with zones and IPv4 addresses in it; what some parsers take for another host than others do.
+WAYS_TO_WRITE_THIS_MACHINE = """
+    http://127.1:{}/ http://2130706433:{}/ http://0x7f000001:{}/ http://0x7f.1:{}/ http://0177.0.0.1:{}/
+    http://017700000001:{}/ http://0:{}/ http://0.0.0.0:{}/
+    http://127.0.0.1.:{}/ http://localhost.:{}/ http://LocalHost:{}/ http://\u24dbocalhost:{}/
+    http://\u2460\u2461\u2466.\u24ea.\u24ea.\u2460:{}/ http://\uff11\uff12\uff17.\uff10.\uff10.\uff11:{}/
+    http://127\u30020\u30020\u30021:{}/ http://xn--localhost-:{}/ http://lo\u00adcalhost:{}/
+    http://127.0.0.1\u200b:{}/ http://%31%32%37.0.0.1:{}/ http://localhost%2e:{}/
+    http://127.0.0.1%00.example.org:{}/ http://127.0.0.1%09:{}/
+    http://[::1]:{}/ http://[0:0:0:0:0:0:0:1]:{}/ http://[::]:{}/ http://[::127.0.0.1]:{}/
+    http://[::ffff:127.0.0.1]:{}/ http://[::ffff:7f00:1]:{}/ http://[64:ff9b::7f00:1]:{}/
+    http://[::1%25lo]:{}/ http://[::1%lo]:{}/ http://[::ffff:127.0.0.1%25lo]:{}/
+    http://8.8.8.8@127.0.0.1:{}/ http://8.8.8.8:80@127.0.0.1:{}/ http://8.8.8.8\\@127.0.0.1:{}/
+    http://127.0.0.1:{}\\@8.8.8.8/ http://127.0.0.1:{}#@8.8.8.8/ http://127.0.0.1:{}:80/
+    http:127.0.0.1:{}/ http:///127.0.0.1:{}/ //127.0.0.1:{}/ http:\\\\127.0.0.1:{}/
+"""
+
+
+@pytest.mark.parametrize("url", [*WAYS_TO_WRITE_THIS_MACHINE.split(), "http://127.0.0.1\t:{}/"])
+async def test_no_way_of_writing_this_machine_in_a_url_reaches_it(web_server, url):
+    server = web_server()
+    with pytest.raises((DeliveryRefused, Unreachable)):
+        await OutgoingHttp().request("GET", url.format(server.port))
+    assert server.asked == []
+
+
 async def test_a_header_that_cannot_be_sent_is_refused(web_server):
     server = web_server()
     with pytest.raises(OutgoingError) as caught:
