@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
+from motorpool.api.app import openapi_document
 from motorpool.api.engine.descriptions import COMMON_FIELDS, PARAMETERS
 from motorpool.api.engine.examples import BODIES, EXAMPLES
 from motorpool.api.engine.openapi import describe
@@ -40,6 +41,25 @@ def test_every_operation_of_the_specification_is_described(document):
     assert len(named) == 178
     described = {f"{method} {path}" for path, entries in document["paths"].items() for method in entries}
     assert named <= described
+
+
+OPEN = """
+    GET /health, GET /openapi.json, GET /server
+    GET /session, POST /session, GET /session/openid/auth, GET /session/openid/callback
+    POST /users, POST /users/totp, POST /password/reset, POST /password/update
+"""
+"""What is meant to be open without a login (docs/decisions/0015), each with rules of its own."""
+
+
+def test_what_is_open_without_a_login():
+    paths = openapi_document()["paths"]
+    found = {
+        f"{method.upper()} {path}"
+        for path, entries in paths.items()
+        for method, entry in entries.items()
+        if entry.get("security") == []
+    }
+    assert found == {each.strip() for each in OPEN.replace("\n", ",").split(",") if each.strip()}
 
 
 def test_it_is_valid_openapi_3_1(document):
