@@ -1,0 +1,49 @@
+"""Which reports of a day can be relied on, and so what any server could know."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from motorpool.bench.roads.day import Day
+from motorpool.bench.roads.globe import Place
+from motorpool.bench.roads.truth import MIN_DURATION, Stop
+
+LEAST_TOLERANCE = 15.0
+"""Seconds; what an interval counts as if it is shorter."""
+SOUND_METRES = 200.0
+"""A fix that is further off is not relied on."""
+
+
+class SoundReports:
+    """When reports were made whose fix, place and time are right."""
+
+    def __init__(self, day: Day) -> None:
+        self.instants: Sequence[datetime] = sorted(
+            {
+                report.instant
+                for report in day.reports
+                if report.valid
+                and report.fix_time == report.instant
+                and Place(report.latitude, report.longitude).metres_to(
+                    Place(report.true_latitude, report.true_longitude)
+                )
+                < SOUND_METRES
+            }
+        )
+        self.margin = timedelta(seconds=max(day.interval_seconds, LEAST_TOLERANCE))
+        """One interval, or 15 s."""
+
+    def observe(self, instant: datetime) -> bool:
+        """Whether one was made within the margin before or after an instant."""
+        index = bisect_left(self.instants, instant - self.margin)
+        return index < len(self.instants) and self.instants[index] <= instant + self.margin
+
+
+def debatable_halts(day: Day, sound: SoundReports) -> list[Stop]:
+    """Return the halts so little shorter than a stop that these reports cannot tell them from one."""
+    least = timedelta(seconds=MIN_DURATION)
+    return [
+        Stop(start, end, 0.0, 0.0, "halt")
+        for start, end in day.halts
+        if least - sound.margin <= end - start < least
+    ]
