@@ -1,6 +1,7 @@
 """`motorpool bench`: runs scenarios, shows a table, writes the figures as JSON."""
 
 import argparse
+import os
 import signal
 import sys
 import time
@@ -17,6 +18,8 @@ from motorpool.bench import machine
 from motorpool.bench.figures import Difference, Figure, Summary, differences, read_figures
 from motorpool.bench.options import BenchError, Options
 from motorpool.bench.scenarios import names, scenario
+
+EMAIL, PASSWORD = "MOTORPOOL_BENCH_EMAIL", "MOTORPOOL_BENCH_PASSWORD"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,10 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--protocol",
         metavar="NAME",
-        help="ingest: also trackers of another protocol beside JT/T 808, such as teltonika",
+        help="ingest: also trackers of this one beside JT/T 808, such as teltonika; trips: osmand or jt808",
     )
     parser.add_argument("--udp", action="store_true", help="ingest --protocol: by datagrams")
-    parser.add_argument("--seed", type=int, default=1, help="seed of fuzz and drills (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of fuzz, drills and days (default 1)")
     parser.add_argument(
         "--drills",
         type=int,
@@ -71,6 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="servers: N times random faults, in place of --minutes with all of them by turns",
     )
     parser.add_argument("--cameras", type=int, default=6, help="cameras of servers (default 6)")
+    parser.add_argument("--days", type=int, default=200, help="days of trips (default 200)")
+    parser.add_argument("--kinds", metavar="NAMES", help="kinds of vehicles of trips: van,bus (default: all)")
+    parser.add_argument("--server", metavar="URL", help="trips: another server with Traccar's API")
+    parser.add_argument("--email", help=f"its account for --server (or {EMAIL})")
+    parser.add_argument("--password", help=f"better given by {PASSWORD}: others see the command line")
+    parser.add_argument(
+        "--device-port", type=int, default=0, help="of its devices (default: the usual one of the protocol)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,6 +122,12 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         drills=args.drills,
         cameras=args.cameras,
+        days=args.days,
+        kinds=tuple(name.strip() for name in args.kinds.split(",")) if args.kinds else (),
+        server=args.server,
+        email=args.email or os.environ.get(EMAIL, ""),
+        password=args.password or os.environ.get(PASSWORD, ""),
+        device_port=args.device_port,
     )
     summary = Summary(machine.facts())
     with _interrupted_by_sigterm():

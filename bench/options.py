@@ -35,15 +35,26 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     rules: bool = False
     """Whether `ingest` also measures devices with geofences, computed attributes and all other rules."""
     protocol: str | None = None
-    """Another protocol that `ingest` measures beside JT/T 808; None: no other."""
+    """Another one that `ingest` measures beside JT/T 808, or the one by which `trips` sends."""
     udp: bool = False
     """Whether that one's devices send datagrams."""
     seed: int = 1
-    """Of the mutations of the scenario `fuzz`, and of the first drill of `servers`."""
+    """Of the mutations of `fuzz`, the first drill of `servers` and the days of `trips`."""
     drills: int = 0
     """Episodes of random faults that `servers` makes, in place of those that take turns; 0: none."""
     cameras: int = 6
     """Cameras of `servers` that stream to whichever server they are connected to."""
+    days: int = 200
+    """Days of the scenario `trips`."""
+    kinds: tuple[str, ...] = ()
+    """Kinds of vehicles of `trips`; none: all."""
+    server: str | None = None
+    """Address of the server that `trips` measures; None: one of its own."""
+    email: str = ""
+    """The account there."""
+    password: str = ""
+    device_port: int = 0
+    """Port of its devices; 0: the usual one of the protocol."""
 
     def span(self, usual: float) -> float:
         """Return the length of a span whose default is `usual` seconds."""

@@ -74,9 +74,12 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(main, "scenario", lambda _: SimpleNamespace(TITLE="", STEPS=1, run=listen))
     words = (
         "--seconds 2 --minutes 3 --terminals 4 --idle-terminals 5 --streams 6 --actors 7 --schedules 8"
-        " --soak-streams 9 --soak-requests 10 --soak-sockets 11 --seed 12"
+        " --soak-streams 9 --soak-requests 10 --soak-sockets 11 --seed 12 --days 13"
+        " --server http://localhost:8082 --email me@example.org --password secret --device-port 14"
     )
-    assert main.run(parse("ear", *words.split())) == 0
+    monkeypatch.delenv(main.EMAIL, raising=False)
+    monkeypatch.delenv(main.PASSWORD, raising=False)
+    assert main.run(parse("ear", *words.split(), "--kinds", "van, refuse truck")) == 0
     assert main.run(parse("ear")) == 0
     assert asked == [
         Options(
@@ -91,8 +94,29 @@ def test_scenarios_receive_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
             soak_requests=10,
             soak_sockets=11,
             seed=12,
+            days=13,
+            kinds=("van", "refuse truck"),
+            server="http://localhost:8082",
+            email="me@example.org",
+            password="secret",
+            device_port=14,
         ),
         Options(),
+    ]
+
+
+def test_the_account_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Options] = []
+    module = SimpleNamespace(TITLE="", STEPS=1, run=lambda options, *_: asked.append(options))
+    monkeypatch.setattr(main, "names", lambda: ["ear"])
+    monkeypatch.setattr(main, "scenario", lambda _: module)
+    monkeypatch.setenv(main.EMAIL, "me@example.org")
+    monkeypatch.setenv(main.PASSWORD, "secret")
+    assert main.run(parse("ear")) == 0
+    assert main.run(parse("ear", "--email", "you@example.org")) == 0
+    assert [(options.email, options.password) for options in asked] == [
+        ("me@example.org", "secret"),
+        ("you@example.org", "secret"),
     ]
 
 

@@ -24,6 +24,7 @@ def test_every_scenario_has_a_title_for_the_list() -> None:
         "servers",
         "soak",
         "tickets",
+        "trips",
     ]
     assert all(scenario(name).TITLE and scenario(name).STEPS > 0 for name in names())
 
