@@ -10,7 +10,7 @@ LOCK := $(BIN)/python -m uv pip compile --quiet --native-tls --universal --pytho
 	--only-binary :all: --generate-hashes --no-emit-index-url --no-annotate --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 AUDIT := $(BIN)/python -m pip_audit --disable-pip --require-hashes --strict --progress-spinner off
 
-.PHONY: run test test-long install install-server check check-types check-console lock audit sbom clean
+.PHONY: run test test-long test-pythons install install-server check check-types check-console lock audit sbom clean
 
 run: install
 	$(BIN)/motorpool serve --demo
@@ -23,6 +23,11 @@ test: install
 
 test-long: override PYTEST += --long
 test-long: test
+
+# A short test of the wheel with each supported Python of this machine: with the versions that are locked, and with
+# the newest of everything that the package index has. Some of them: make test-pythons PYTHONS=/usr/bin/python3.13.
+test-pythons: install
+	$(BIN)/python -m tests.pythons.try_pythons $(PYTHONS)
 
 install: .venv/.installed
 	$(BIN)/python api/console/build.py

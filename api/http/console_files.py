@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 from quart import Response, request
-from quart.globals import request_ctx
 from quart_trio import QuartTrio
 from werkzeug.routing import PathConverter
 
@@ -85,7 +84,7 @@ def add_console_routes(app: QuartTrio, settings: Settings, override: Path) -> No
             return None
         headers = {"Cache-Control": caching, "Content-Security-Policy": OVERRIDE_POLICY}
         try:
-            return await send_file(request_ctx.request, partial(open_below, folder, path), path, headers)
+            return await send_file(request, partial(open_below, folder, path), path, headers)
         except FileNotFoundError:
             return None
 

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import msgspec
-from quart import Request, Response, Websocket
-from quart.globals import websocket_ctx
+from quart import Request, Response, Websocket, websocket
 
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
@@ -100,7 +99,7 @@ async def identify_socket_caller(context: ServerContext, token: str | None) -> C
     """Return the user of a WebSocket: of `?token=`, or of the credentials of its request."""
     if token:
         return await authenticate_token(context, token)
-    return await authenticate(context, websocket_ctx.websocket)
+    return await authenticate(context, websocket)
 
 
 async def authenticate_token(context: ServerContext, text: str) -> Caller | None:

@@ -6,7 +6,6 @@ A client that reads nothing at all is disconnected by api/http/listening_sockets
 
 import trio
 from quart import websocket
-from quart.globals import websocket_ctx
 from quart_trio import QuartTrio
 
 from motorpool.api.http.addresses import client_address
@@ -26,7 +25,7 @@ def add_socket(app: QuartTrio, context: ServerContext) -> None:
         if caller is None:
             raise Unauthorized("log in first")
         updates = LiveUpdates(context, caller, token)
-        address = client_address(websocket_ctx.websocket, context.trusted_proxies)
+        address = client_address(websocket, context.trusted_proxies)
         with context.limits.open_sockets.hold(caller.id, address):
             await _serve_socket(updates)
 

@@ -519,7 +519,7 @@ CREDENTIALS = """
     with gone as (delete from revoked_tokens where id = 'owns'),
     begun as (
         insert into sessions (id, user_id, created, last_used, expires)
-        values ('owns', $1, now(), now(), 'infinity') on conflict do nothing
+        values ('owns', $1, now(), now(), '2100-01-01') on conflict do nothing
     )
     insert into tokens (id, purpose, user_id, issuer_id, issued, expires)
     values ('owns', 'session', $1, null, now(), '2100-01-01'),

@@ -61,7 +61,8 @@ class Authority:
         self.folder = folder
         self.key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Test authority")])
-        self.certificate = self.sign(name, name, self.key.public_key(), x509.BasicConstraints(True, None))
+        extensions = x509.BasicConstraints(True, None), x509.KeyUsage(*[False] * 5, True, *[False] * 3)
+        self.certificate = self.sign(name, name, self.key.public_key(), *extensions)
         self.trusting = ssl.create_default_context(
             cadata=self.certificate.public_bytes(Encoding.PEM).decode()
         )
@@ -77,8 +78,13 @@ class Authority:
             .not_valid_before(start)
             .not_valid_after(start + timedelta(days=30))
         )
-        for extension in extensions:
-            builder = builder.add_extension(extension, critical=False)
+        # Python checks from 3.13 on that there is what RFC 5280 asks for.
+        ids = (
+            x509.SubjectKeyIdentifier.from_public_key(public_key),
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()),
+        )
+        for extension in (*ids, *extensions):
+            builder = builder.add_extension(extension, isinstance(extension, x509.BasicConstraints))
         return builder.sign(self.key, hashes.SHA256())
 
     def server(self, name):

@@ -44,7 +44,7 @@ BEFORE_OPEN = []
 
 @pytest.fixture
 def client(root):
-    from quart.globals import request_ctx
+    from quart import request
 
     app = QuartTrio(__name__, static_folder=None)
     app.url_map.merge_slashes = False
@@ -52,7 +52,7 @@ def client(root):
     @app.get("/<path:name>")
     async def file(name):
         try:
-            return await send_file(request_ctx.request, partial(open_file, root, name), name, {"X-Own": "1"})
+            return await send_file(request, partial(open_file, root, name), name, {"X-Own": "1"})
         except FileNotFoundError:
             raise ResourceNotFound("none") from None
 
