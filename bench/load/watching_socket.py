@@ -37,13 +37,13 @@ class WatchingSocket(threading.Thread):
                 now = time.perf_counter()
                 self._connection.receive_data(data)
                 for event in self._connection.events():
-                    self._handle(event, now)
+                    self._take(event, now)
         except (OSError, ConnectionError) as error:
             self.error = str(error)
         finally:
             self._socket.close()
 
-    def _handle(self, event: object, now: float) -> None:
+    def _take(self, event: object, now: float) -> None:
         match event:
             case AcceptConnection():
                 self.accepted.set()
