@@ -1,6 +1,7 @@
 """Submits one mail over one connection, by smtplib of the standard library in a thread."""
 
 import io
+import re
 import smtplib
 import socket
 import ssl
@@ -18,6 +19,7 @@ Security = Literal["none", "starttls", "tls"]
 PORTS: dict[Security, int] = {"none": 25, "starttls": 587, "tls": 465}
 MAX_REPLY_BYTES = 256 * 1024
 """Maximum bytes of all replies of a server in one session."""
+_NOT_OF_AN_ADDRESS = re.compile(r"[\x00-\x1f\x7f<>]")
 TOO_LARGE = 552
 BUSY = 421
 
@@ -76,8 +78,7 @@ async def submit(
         Unreachable: no connection, no TLS, no login, or the server is busy: any mail would fail.
         DeliveryRefused: the server refuses this mail.
     """
-    if any(smtplib.quoteaddr(each) != f"<{each}>" for each in (envelope.sender, envelope.recipient)):
-        # smtplib would send the mail to any address in such a text.
+    if not (_is_address(envelope.sender) and _is_address(envelope.recipient)):
         raise DeliveryRefused("there is no such mail address", permanent=True)
     connection = await _connect(account, addresses)
     copying = threading.Lock()
@@ -90,6 +91,13 @@ async def submit(
             connection.shutdown(socket.SHUT_RDWR)
         with copying:
             connection.close()
+
+
+def _is_address(text: str) -> bool:
+    """Whether smtplib sends this text as one address."""
+    # It takes an address out of a text such as "Ann <ann@example.org>". Where it finds none the text is sent
+    # as it is: from Python 3.13 on also with parameters, or another command, behind an address.
+    return not _NOT_OF_AN_ADDRESS.search(text) and smtplib.quoteaddr(text) == f"<{text}>"
 
 
 async def _connect(account: SmtpAccount, addresses: Sequence[str]) -> socket.socket:

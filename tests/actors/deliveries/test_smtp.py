@@ -282,11 +282,18 @@ async def test_a_mail_that_was_taken_is_not_lost_by_a_silent_farewell(hand_in, s
     await hand_in(scripted(b"220 hi\r\n", ok, ok, ok, b"354 go\r\n", ok))
 
 
-async def test_a_line_break_in_an_address_is_no_second_command(mail_server, hand_in):
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ann@example.org>\r\nRCPT TO:<eve@example.org",
+        "ann@example.org> NOTIFY=NEVER",
+        "Ann <ann@example.org>",
+        "ann@example.org\n",
+    ],
+)
+async def test_more_than_an_address_is_not_sent_as_one(mail_server, hand_in, address):
     server = await mail_server()
-    envelope = SmtpEnvelope(
-        "fleet@example.net", "ann@example.org>\r\nRCPT TO:<eve@example.org", PLAIN.content
-    )
+    envelope = SmtpEnvelope("fleet@example.net", address, PLAIN.content)
     with pytest.raises(DeliveryRefused):
         await hand_in(server.port, envelope)
     assert (server.attempts, server.left) == (0, 0)
