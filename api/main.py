@@ -136,6 +136,21 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     command.add_argument("--demo", action="store_true", help="use the data of the demonstration")
     command.add_argument("--force", action="store_true", help="replace existing data")
     command.set_defaults(run=_restore)
+    command = commands.add_parser(
+        "move-database",
+        help="move the embedded database to an external PostgreSQL",
+        description="Copies the embedded database into an empty one of PostgreSQL 15 or newer, wholly or not"
+        " at all, and compares the numbers of rows. The server must be stopped. What is embedded stays as it"
+        " is, until the setting `database` names the other one. Files of devices stay in the data folder.",
+    )
+    _add_config(command)
+    command.add_argument(
+        "target",
+        metavar="URL",
+        help="postgresql://USER@HOST/NAME; with a password best in a file (?passfile=FILE): others on this"
+        " machine see arguments",
+    )
+    command.set_defaults(run=_move_database, demo=False)
     return parser
 
 
@@ -287,6 +302,16 @@ def _restore(options: argparse.Namespace) -> int:
 
     use_private_umask()
     print(trio.run(partial(restore, _settings(options), options.file, force=options.force)))
+    return 0
+
+
+def _move_database(options: argparse.Namespace) -> int:
+    import trio
+
+    from motorpool.api.program.move_command import move_database
+
+    use_private_umask()
+    print(trio.run(move_database, _settings(options), options.target))
     return 0
 
 

@@ -53,7 +53,7 @@ from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.postgres.embedded import USER, EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
 
-pytest_plugins = ["tests.parallel", "tests.thoroughness"]
+pytest_plugins = ["tests.parallel", "tests.thoroughness", "tests.older_postgres"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

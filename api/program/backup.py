@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +21,7 @@ from motorpool.api.program.archive import (
     Manifest,
     VerifiedArchive,
 )
+from motorpool.api.program.configured_database import run_embedded
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
@@ -29,7 +30,7 @@ from motorpool.storage.database import migrations
 from motorpool.storage.durable_files import move_into_place, sync_folder
 from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageError
 from motorpool.storage.postgres import dumps
-from motorpool.storage.postgres.embedded import EmbeddedServer
+from motorpool.storage.postgres.requirements import major_version
 
 WORK = ".restoring"
 """Folder in the data folder that holds the files until the database is restored."""
@@ -85,17 +86,13 @@ async def _database_to_read(settings: Settings) -> AsyncIterator[str]:
     if settings.database != "embedded":
         yield settings.database
         return
-    server = EmbeddedServer(settings.data, start_seconds=settings.postgres.start_seconds)
-    try:
-        await server.start()
-    except AlreadyRunning:
-        yield dumps.running_url(settings.data)
-        return
-    try:
-        yield server.url(dumps.DATABASE)
-    finally:
-        with trio.CancelScope(shield=True):
-            await server.stop()
+    async with AsyncExitStack() as stack:
+        try:
+            server = await stack.enter_async_context(run_embedded(settings))
+        except AlreadyRunning:
+            yield dumps.running_url(settings.data)
+        else:
+            yield server.url(dumps.DATABASE)
 
 
 @asynccontextmanager
@@ -107,14 +104,9 @@ async def _database_to_write(settings: Settings) -> AsyncIterator[str]:
             raise SetupFailed(f"a server is using the database ({servers} connections): stop it first")
         yield settings.database
         return
-    server = EmbeddedServer(settings.data, start_seconds=settings.postgres.start_seconds)
-    await server.start()
-    try:
+    async with run_embedded(settings) as server:
         await trio.to_thread.run_sync(_create_database, server.url())
         yield server.url(dumps.DATABASE)
-    finally:
-        with trio.CancelScope(shield=True):
-            await server.stop()
 
 
 def _create_database(url: str) -> None:
@@ -125,7 +117,7 @@ def _create_database(url: str) -> None:
 
 def _write(settings: Settings, url: str, file: Path) -> str:
     version = dumps.server_version(url)
-    if _major(version) > _major(dumps.program_version()):
+    if major_version(version) > major_version(dumps.program_version()):
         raise SetupFailed(
             f"the database server is PostgreSQL {version}, which pg_dump {dumps.program_version()} of this"
             " release cannot read: back up with the pg_dump of that server"
@@ -198,7 +190,7 @@ def _verify(file: Path) -> VerifiedArchive:
             f"{file} has schema {manifest.schema}, this release knows {newest}: restore it with release"
             f" {manifest.program} or a newer one"
         )
-    if _major(manifest.postgres) > _major(dumps.program_version()):
+    if major_version(manifest.postgres) > major_version(dumps.program_version()):
         raise SetupFailed(
             f"{file} comes from PostgreSQL {manifest.postgres}, this release has"
             f" {dumps.program_version()}: restore it with a newer release"
@@ -208,12 +200,7 @@ def _verify(file: Path) -> VerifiedArchive:
 
 def _replace(settings: Settings, url: str, archive: VerifiedArchive, *, force: bool) -> list[str]:
     """Restore files and database; return where existing files were moved."""
-    version = dumps.server_version(url)
-    if _major(version) < _major(archive.manifest.postgres):
-        raise SetupFailed(
-            f"the backup comes from PostgreSQL {archive.manifest.postgres}, the database server is {version}:"
-            " it must be the same or newer"
-        )
+    dumps.require_usable(url)
     if dumps.query(url, HAS_TABLES) == "t":
         if dumps.query(url, HAS_OUR_TABLES) != "t":
             raise SetupFailed("the database has tables of another program: use a database of its own")
@@ -231,8 +218,7 @@ def _replace(settings: Settings, url: str, archive: VerifiedArchive, *, force: b
     finally:
         shutil.rmtree(work, ignore_errors=True)
     with suppress(StorageError):
-        # Without statistics the first queries would be slow.
-        dumps.query(url, "analyze")
+        dumps.analyze(url)
     return kept
 
 
@@ -262,7 +248,3 @@ def _summary(manifest: Manifest) -> str:
         f"schema {manifest.schema} of release {manifest.program}, PostgreSQL {manifest.postgres},"
         f" {len(manifest.files) - 1} files, {size / 1e6:.1f} MB, made {manifest.made}"
     )
-
-
-def _major(version: str) -> int:
-    return int(version.partition(".")[0])

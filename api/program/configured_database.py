@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
+import trio
+
 from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.settings import Settings
 from motorpool.runtime import Clock
@@ -11,6 +13,7 @@ from motorpool.storage.database.availability import Tell
 from motorpool.storage.database.database import Database, open_database
 from motorpool.storage.errors import AlreadyRunning, StorageError
 from motorpool.storage.postgres import dumps
+from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
 
 
@@ -41,3 +44,19 @@ async def open_running_database(settings: Settings, clock: Clock) -> AsyncIterat
             yield opened
         except StorageError as error:
             raise StartFailed(error_line(error)) from error
+
+
+@asynccontextmanager
+async def run_embedded(settings: Settings) -> AsyncIterator[EmbeddedServer]:
+    """Run the embedded PostgreSQL for the body, which no other server does meanwhile.
+
+    Raises:
+        SetupFailed: it does not start; AlreadyRunning where a server works on the data.
+    """
+    server = EmbeddedServer(settings.data, start_seconds=settings.postgres.start_seconds)
+    await server.start()
+    try:
+        yield server
+    finally:
+        with trio.CancelScope(shield=True):
+            await server.stop()

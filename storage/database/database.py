@@ -24,15 +24,14 @@ from motorpool.storage.database.driver import (
 from motorpool.storage.database.pool import Pool
 from motorpool.storage.database.queries import Queries, Row
 from motorpool.storage.database.statements import Session
-from motorpool.storage.errors import SetupFailed, StorageUnavailable
+from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.exception_groups import GroupUnwrapper
+from motorpool.storage.postgres import requirements
 from motorpool.storage.postgres.embedded import EmbeddedServer
 from motorpool.storage.settings import DatabaseSettings
 
 _log = logging.getLogger(__name__)
 
-MIN_MAJOR_VERSION = 15
-"""The oldest PostgreSQL whose features we use."""
 _DATABASE = "motorpool"
 _CLOSE_SECONDS = 2.0
 _READER_SECONDS = 900
@@ -328,8 +327,8 @@ async def _set_up(
             connection.terminate()
     connection = await first_connection(loop, settings, server, _DATABASE)
     try:
-        _check_version(connection)
         session = Session(connection, math.inf)
+        await _check_requirements(connection, session)
         await session.execute("set statement_timeout = 0")
         await migrations.migrate(session, migrations.load(), clock_now=clock_now)
         if not connection.clean:
@@ -343,10 +342,8 @@ async def _set_up(
     return connection
 
 
-def _check_version(connection: Connection) -> None:
+async def _check_requirements(connection: Connection, session: Session) -> None:
     version = connection.driver.get_server_version()
-    if version.major < MIN_MAJOR_VERSION:
-        raise SetupFailed(
-            f"the database server is PostgreSQL {version.major}.{version.minor},"
-            f" needed is {MIN_MAJOR_VERSION} or later"
-        )
+    requirements.check(f"{version.major}.{version.minor}", await session.fetch_value("show server_encoding"))
+    if not await session.fetch_value(requirements.KNOWS_LETTERS):
+        _log.warning("%s", requirements.WITHOUT_LETTERS)

@@ -7,14 +7,14 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from motorpool.storage.durable_files import sync_folder
 from motorpool.storage.errors import SetupFailed
-from motorpool.storage.postgres import orphans
+from motorpool.storage.postgres import orphans, requirements
 from motorpool.storage.postgres.data_lock import DataLock
-from motorpool.storage.postgres.embedded import USER, binaries
+from motorpool.storage.postgres.embedded import SOCKET_PREFIX, USER, binaries
 
 DATABASE = "motorpool"
 """Name of the database on the embedded server."""
@@ -23,11 +23,16 @@ _CHUNK_BYTES = 256 * 1024
 _ORPHAN_SECONDS = 20.0
 _PASSWORD = "PGPASSWORD"  # noqa: S105 - the variable's name
 _TIMEOUT_SETTING = b"SET transaction_timeout = 0;\n"
-"""pg_restore always sets it; servers before PostgreSQL 17 do not know it."""
+"""pg_dump and pg_restore always set it; servers before PostgreSQL 17 do not know it."""
+_DUMP = ("--no-owner", "--no-privileges", "--no-comments", "--lock-wait-timeout=60s")
+"""Without comments: pg_dump repeats that of an extension, and only the owner of one may do so."""
 
-_EMPTY = """
+_BEGIN = """
 set client_min_messages = warning;
 begin;
+"""
+"""Begins the transaction in which a database gets its contents."""
+_EMPTY = """
 do $$
 declare
     found record;
@@ -45,7 +50,23 @@ begin
 end
 $$;
 """
-"""Begins the transaction that replaces the contents of a database."""
+"""Removes the contents that a database has."""
+_HAS_OBJECTS = """
+    select exists (
+        select from pg_class where relnamespace = 'public'::regnamespace
+            and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')
+    )
+"""
+_FACTS = """
+    select format('select count(*) from %I.%I', nspname, relname)
+    from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+    where nspname = 'public' and relkind in ('r', 'p') and not relispartition
+    union all
+    select format('select (last_value, is_called) from %I.%I', schemaname, sequencename)
+    from pg_sequences where schemaname = 'public'
+    order by 1
+"""
+"""Queries that a complete copy answers alike: the rows of each table, the state of each sequence."""
 
 
 def query(url: str, sql: str) -> str:
@@ -62,6 +83,11 @@ def server_version(url: str) -> str:
     return query(url, "show server_version").partition(" ")[0]
 
 
+def require_usable(url: str) -> None:
+    """Check that the server and the database can be used. Raises SetupFailed."""
+    requirements.check(server_version(url), query(url, "show server_encoding"))
+
+
 def program_version() -> str:
     """Return the version of the programs, such as "18.6". Raises SetupFailed."""
     with _Program("", "pg_dump", "--version") as program:
@@ -73,8 +99,7 @@ def program_version() -> str:
 
 def dump(url: str, write: Callable[[bytes], object]) -> None:
     """Dump a database in the custom format of pg_dump; it stays usable meanwhile. Raises SetupFailed."""
-    words = ("--format=custom", "--no-owner", "--no-privileges", "--lock-wait-timeout=60s")
-    with _Program(url, "pg_dump", *words) as program:
+    with _Program(url, "pg_dump", "--format=custom", *_DUMP) as program:
         assert program.running.stdout is not None
         while chunk := program.running.stdout.read(_CHUNK_BYTES):
             write(chunk)
@@ -89,28 +114,69 @@ def load(url: str, chunks: Iterable[bytes]) -> None:
     Raises:
         SetupFailed: PostgreSQL rejects the dump; the database is unchanged.
     """
-    old = int(server_version(url).partition(".")[0]) < 17
+    words = ("--no-owner", "--no-privileges", "--no-comments", "--file=-")
     with (
-        _Program(url, "psql", "-Xq", "-o", os.devnull, "-v", "ON_ERROR_STOP=1", has_input=True) as psql,
-        _Program("", "pg_restore", "--no-owner", "--no-privileges", "--file=-", has_input=True) as reader,
+        _Transaction(url, _EMPTY) as transaction,
+        _Program("", "pg_restore", *words, has_input=True) as reader,
     ):
-        assert reader.running.stdout is not None
         feeding = _PipeFeeder(reader.running.stdin, chunks)
         feeding.start()
-        write = _PipeWriter(psql.running.stdin)
-        write(_EMPTY.encode())
-        head = True
-        while chunk := reader.running.stdout.read(_CHUNK_BYTES):
-            write(chunk.replace(_TIMEOUT_SETTING, b"", 1) if head and old else chunk)
-            head = False
+        transaction.execute(reader)
         feeding.join()
         if feeding.failure is not None:
             raise feeding.failure
         reader.succeed("the dump cannot be read")
-        # Committed only after the complete dump: at an end of input without it psql rolls back.
-        write(b"\ncommit;\n")
-        write.close()
-        psql.succeed("the database does not take the dump")
+        transaction.commit()
+
+
+class Copied(NamedTuple):
+    """What `copy` has copied."""
+
+    tables: int
+    rows: int
+
+
+def copy(source: str, target: str) -> Copied:
+    """Copy a database that nobody changes meanwhile into an empty one, in one transaction.
+
+    It is committed only if every table has as many rows as in the source, and every sequence its state.
+
+    Raises:
+        SetupFailed: the target cannot be used, is not empty, or refuses something; it is unchanged.
+    """
+    require_usable(target)
+    if query(target, requirements.KNOWS_LETTERS) != "t":
+        raise SetupFailed(requirements.WITHOUT_LETTERS)
+    if query(target, _HAS_OBJECTS) == "t":
+        raise SetupFailed("the database is not empty: use a new one")
+    facts = query(source, _FACTS).splitlines()
+    # One command, which answers one line for each query.
+    answers = query(source, "; ".join(facts)).splitlines()
+    with _Transaction(target) as transaction, _Program(source, "pg_dump", *_DUMP) as reader:
+        transaction.execute(reader)
+        reader.succeed("the database could not be read")
+        transaction.write(_compare(zip(facts, answers, strict=True)).encode())
+        transaction.commit()
+    with suppress(SetupFailed):
+        analyze(target)
+    counts = [int(answer) for answer in answers if answer.isdigit()]
+    return Copied(len(counts), sum(counts))
+
+
+def analyze(url: str) -> None:
+    """Collect statistics, without which the first queries would be slow. Raises SetupFailed."""
+    query(url, "analyze")
+
+
+def _compare(answers: Iterable[tuple[str, str]]) -> str:
+    """Return the SQL that fails where a query has another answer than is given here."""
+    lines = ["do $$ declare found text; begin"]
+    for asked, answer in answers:
+        question, expected = (text.replace("'", "''") for text in (asked, answer))
+        lines.append(f"execute '{question}' into found;")
+        lines.append(f"if found is distinct from '{expected}' then")
+        lines.append(f"raise exception '{question}: % instead of {expected}', found; end if;")
+    return "\n".join(["", *lines, "end $$;", ""])
 
 
 def running_url(data: Path) -> str:
@@ -158,6 +224,38 @@ def unused_path(path: Path) -> Path:
         number += 1
         place = path.with_name(f"{path.name}-{number}")
     return place
+
+
+class _Transaction:
+    """A transaction of psql, which is rolled back if its block ends without `commit`."""
+
+    def __init__(self, url: str, first: str = "") -> None:
+        """`first` is SQL."""
+        self._is_old = requirements.major_version(server_version(url)) < 17
+        self._psql = _Program(url, "psql", "-Xq", "-o", os.devnull, "-v", "ON_ERROR_STOP=1", has_input=True)
+        self.write = _PipeWriter(self._psql.running.stdin)
+        self.write((_BEGIN + first).encode())
+
+    def __enter__(self) -> "_Transaction":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._psql.__exit__(*error)
+
+    def execute(self, reader: "_Program") -> None:
+        """Execute what pg_dump or pg_restore writes."""
+        assert reader.running.stdout is not None
+        is_head = True
+        while chunk := reader.running.stdout.read(_CHUNK_BYTES):
+            self.write(chunk.replace(_TIMEOUT_SETTING, b"", 1) if is_head and self._is_old else chunk)
+            is_head = False
+
+    def commit(self) -> None:
+        """Commit. Raises SetupFailed with the reason if PostgreSQL has refused anything."""
+        # At an end of input without it psql rolls back.
+        self.write(b"\ncommit;\n")
+        self.write.close()
+        self._psql.succeed("the database does not take the dump")
 
 
 class _Program:
@@ -244,7 +342,8 @@ def _without_password(url: str) -> tuple[str, dict[str, str]]:
     """Return the URL without its password, for the command line, and an environment with the password."""
     parts = urlsplit(url)
     # The embedded server ignores the PG… variables of the user; an external server respects them.
-    ours = not url or parts.netloc == f"{USER}@"
+    socket = dict(parse_qsl(parts.query)).get("host", "")
+    ours = not url or (parts.netloc == f"{USER}@" and Path(socket).name.startswith(SOCKET_PREFIX))
     environment = {name: value for name, value in os.environ.items() if not (ours and name.startswith("PG"))}
     environment |= {"LC_ALL": "C", "PGAPPNAME": "motorpool backup"}
     query = parse_qsl(parts.query, keep_blank_values=True)

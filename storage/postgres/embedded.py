@@ -37,7 +37,7 @@ LOG = "postgres.log"
 _LOG_SECONDS = 60.0
 _TAIL_BYTES = 4096
 """Of its log, in which is looked for why it ended."""
-_SOCKET_PREFIX = "motorpool-"
+SOCKET_PREFIX = "motorpool-"
 _SOCKET_BYTES = 100
 """Longest path of a socket; Linux allows 107 bytes."""
 
@@ -301,9 +301,9 @@ class EmbeddedServer:
 def _make_socket_folder(identity: Identity) -> Path:
     own = "/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "")
     for base in (own, tempfile.gettempdir(), "/tmp"):  # noqa: S108 - a private folder with mode 0700 is created in it
-        length = len(os.fsencode(base)) + len(f"/{_SOCKET_PREFIX}12345678/.s.PGSQL.5432")
+        length = len(os.fsencode(base)) + len(f"/{SOCKET_PREFIX}12345678/.s.PGSQL.5432")
         if base and length <= _SOCKET_BYTES and os.access(base, os.W_OK | os.X_OK):
-            folder = Path(tempfile.mkdtemp(prefix=_SOCKET_PREFIX, dir=base))
+            folder = Path(tempfile.mkdtemp(prefix=SOCKET_PREFIX, dir=base))
             identity.chown(folder)
             return folder
     raise SetupFailed("there is no folder with a short path for PostgreSQL's socket: set TMPDIR to one")
@@ -313,7 +313,7 @@ def _remove_old_socket(cluster: Path) -> None:
     """Remove the socket folder of an earlier process that did not shut down properly."""
     lines = orphans.pid_file_lines(cluster)
     folder = Path(lines[4]) if len(lines) > 4 else Path()
-    if folder.name.startswith(_SOCKET_PREFIX) and folder.is_dir() and not folder.is_symlink():
+    if folder.name.startswith(SOCKET_PREFIX) and folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -213,10 +213,24 @@ async def test_a_login_that_is_refused_is_not_tried_again(postgres, wrong):
 
 
 async def test_a_server_that_is_too_old_is_named(database_url, monkeypatch):
-    monkeypatch.setattr("motorpool.storage.database.database.MIN_MAJOR_VERSION", 99)
+    monkeypatch.setattr("motorpool.storage.postgres.requirements.MIN_MAJOR_VERSION", 99)
     with pytest.raises(SetupFailed, match=r"PostgreSQL 18\.\d+, needed is 99 or later"):
         async with opened(database_url):
             pass
+
+
+async def test_a_database_that_is_not_encoded_as_utf8_is_refused(make_older):
+    why = "the encoding of the database is SQL_ASCII, needed is UTF8: create it with `encoding 'UTF8'"
+    with pytest.raises(SetupFailed, match=why):
+        async with opened(make_older("encoding 'SQL_ASCII' locale 'C' template template0")):
+            pass
+
+
+@pytest.mark.parametrize(("locale", "warnings"), [("C", 1), ("C.UTF-8", 0)])
+async def test_a_locale_without_letters_is_a_warning(make_older, caplog, locale, warnings):
+    async with opened(make_older(f"encoding 'UTF8' locale '{locale}' template template0")):
+        pass
+    assert caplog.text.count("does not compare all letters regardless of case (Ä and ä)") == warnings
 
 
 async def test_a_password_is_in_no_error_and_no_picture(tmp_path):

@@ -1,12 +1,14 @@
 """A server of this release on a database that an earlier one has filled."""
 
 import httpx
+import pytest
 import trio
 from tests.storage.filled.fill import PASSWORD, TOTP_KEY, totp
 from tests.storage.filled.loading import contents
 from tests.storage.filled.migrating import open_session
 
 from motorpool.bench.server import EMAIL
+from motorpool.storage.postgres import dumps
 
 KEPT_FOR_EVER = {
     # However late the test runs.
@@ -44,9 +46,19 @@ async def read(url):
         return await contents(session)
 
 
-def test_a_server_goes_on_with_the_database(filled_url, start_server):
-    stored = trio.run(read, filled_url)
-    with start_server({"MOTORPOOL_DATABASE": filled_url, **KEPT_FOR_EVER}) as server:
+@pytest.fixture(params=["embedded", "older"])
+def served_url(request, filled_url):
+    """The URL of such a database, also moved to an older PostgreSQL as the release has left it."""
+    if request.param == "embedded":
+        return filled_url
+    target = request.getfixturevalue("make_older")()
+    dumps.copy(filled_url, target)
+    return target
+
+
+def test_a_server_goes_on_with_the_database(served_url, start_server):
+    stored = trio.run(read, served_url)
+    with start_server({"MOTORPOOL_DATABASE": served_url, **KEPT_FOR_EVER}) as server:
         auth = (EMAIL, PASSWORD)
         with httpx.Client(base_url=f"{server.url}/api", auth=auth, timeout=60.0) as client:
             for path, table in LISTED.items():

@@ -52,6 +52,93 @@ def test_a_source_that_breaks_changes_nothing(database_url, other_url):
     assert dumps.query(other_url, "select to_regclass('before') is not null") == "t"
 
 
+@pytest.fixture
+def other_ending(monkeypatch):
+    """`other_ending(sql)`: SQL that a copy ends with, before it is compared."""
+
+    def end(sql):
+        compare = dumps._compare
+        monkeypatch.setattr(dumps, "_compare", lambda answers: f"{sql};{compare(answers)}")
+
+    return end
+
+
+def whole(url):
+    """A query whose answer differs where a table or a sequence does."""
+    lines = dumps.query(url, dumps._FACTS).splitlines()
+    return dumps.query(url, "; ".join(lines))
+
+
+def test_a_database_is_copied_to_an_older_postgresql(database_url, make_older):
+    dumps.query(database_url, "insert into keys values ('a', 'b'); select nextval('users_id_seq')")
+    target = make_older()
+    copied = dumps.copy(database_url, target)
+    assert whole(target) == whole(database_url)
+    assert dumps.query(target, "select value from keys") == r"\x62"
+    assert copied.rows > copied.tables / 2 > 50
+    # And a dump goes there as well.
+    other = make_older()
+    dumps.load(other, dumped(database_url))
+    assert whole(other) == whole(database_url)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (
+            "encoding 'LATIN1' locale 'C' template template0",
+            "encoding of the database is LATIN1, needed is UTF8",
+        ),
+        ("encoding 'UTF8' locale 'C' template template0", "does not compare all letters regardless of case"),
+    ],
+)
+def test_a_database_that_reads_letters_otherwise_is_not_copied_to(database_url, make_older, options, why):
+    target = make_older(options)
+    with pytest.raises(SetupFailed, match=why):
+        dumps.copy(database_url, target)
+    assert whole(target) == ""
+
+
+@pytest.mark.parametrize("what", ["create table x (y int)", "create view x as select 1", "create sequence x"])
+def test_a_database_that_is_not_empty_is_not_copied_to(database_url, make_older, what):
+    target = make_older()
+    dumps.query(target, what)
+    with pytest.raises(SetupFailed, match="the database is not empty"):
+        dumps.copy(database_url, target)
+
+
+def test_an_extension_of_the_administrator_is_used(database_url, make_older):
+    target = make_older()
+    dumps.query(target.replace("fleet@", "boss@"), "create extension pg_trgm")
+    dumps.copy(database_url, target)
+    assert whole(target) == whole(database_url)
+
+
+@pytest.mark.parametrize(
+    ("ending", "why"),
+    [
+        ("delete from public.schema_migrations where number = 1", "schema_migrations: \\d+ instead of \\d+"),
+        ("select nextval('public.users_id_seq')", r"users_id_seq: .* instead of .*"),
+        ("drop table public.keys", 'relation "public.keys" does not exist'),
+    ],
+)
+def test_a_copy_that_differs_leaves_nothing(database_url, make_older, other_ending, ending, why):
+    other_ending(ending)
+    target = make_older()
+    with pytest.raises(SetupFailed, match=f"the database does not take the dump: .*{why}"):
+        dumps.copy(database_url, target)
+    assert whole(target) == ""
+
+
+def test_a_role_without_rights_changes_nothing(database_url, make_older, older_postgres):
+    target = make_older()
+    older_postgres.run("create role guest login")
+    with pytest.raises(SetupFailed, match="permission denied"):
+        dumps.copy(database_url, target.replace("fleet@", "guest@"))
+    older_postgres.run("drop role guest")
+    assert whole(target) == ""
+
+
 def test_a_database_that_refuses_says_why_and_keeps_what_it_had(database_url, other_url):
     pieces = dumped(database_url)
     dumps.query(other_url, "create table before (x int); create type geometry as enum ('a')")
@@ -112,6 +199,15 @@ def test_the_users_variables_do_not_lead_our_own_server_astray(database_url, mon
     monkeypatch.setenv("PGPORT", "1")
     monkeypatch.setenv("PGOPTIONS", "-c no.such=")
     assert dumps.query(database_url, "select 7") == "7"
+
+
+def test_the_users_variables_are_for_a_server_of_their_own(monkeypatch, make_older):
+    monkeypatch.setenv("PGOPTIONS", "-c work_mem=7MB")
+    url = make_older()
+    assert dumps.query(url, "show work_mem") == "7MB"
+    # Also with the name of our role, on a socket of theirs.
+    _, environment = dumps._without_password("postgresql://motorpool@/fleet?host=%2Frun%2Fpostgresql")
+    assert environment["PGOPTIONS"] == "-c work_mem=7MB"
 
 
 def test_versions_are_those_of_the_wheel(database_url):
