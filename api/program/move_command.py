@@ -1,5 +1,5 @@
 """`motorpool move-database`: from the embedded database to an external one
-(docs/decisions/0308).
+(docs/operating.md#move-the-database, docs/decisions/0308).
 """
 
 import trio

@@ -9,18 +9,84 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.pages import ROOT, commands, read_blocks, strip_sudo
 
+from motorpool.api.main import _parser, main
+from motorpool.api.program.configuration import load
+from motorpool.api.settings import Settings
 from motorpool.bench.server import EMAIL, run_server
+from motorpool.bench.simulate import find_account, find_fleet
 from motorpool.runtime.clock import SystemClock
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+RUN_ELSEWHERE = {"Run it as a service": "tests/journeys/test_operating.py"}
+PROGRAM_ONLY = {"Run your own", "Back up and restore", "Simulate and benchmark"}
+"""Headings of blocks whose commands are all of this program."""
 
 
 def block_after(heading: str) -> str:
     """The first shell block below a heading."""
-    found = re.search(r"```sh\n(.*?)```", README.partition(f"\n## {heading}\n")[2], re.DOTALL)
-    assert found is not None
-    return found[1]
+    return next(block.text for block in read_blocks(README, "sh") if block.heading == heading)
+
+
+def test_every_block_is_tested():
+    source = Path(__file__).read_text(encoding="utf-8")
+    for heading in {block.heading for block in read_blocks(README, "sh")} - PROGRAM_ONLY:
+        if heading in RUN_ELSEWHERE:
+            assert heading in (ROOT / RUN_ELSEWHERE[heading]).read_text(encoding="utf-8")
+        else:
+            assert f'block_after("{heading}")' in source, heading
+
+
+def test_make_knows_what_it_is_told():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for word in re.findall(r"make ([\w-]+)", block_after("Try it")):
+        assert re.search(rf"^{word}:", makefile, re.MULTILINE), word
+
+
+def own_commands(path):
+    """The commands of this program in the shell blocks of a page, with the variables that they are given."""
+    exported = {}
+    for block in read_blocks(path, "sh"):
+        for line in block.text.replace("\\\n", " ").splitlines():
+            if re.match(r"export |.*\bmotorpool ", line) and "$" not in line:
+                for words in commands(line):
+                    variables, left = strip_sudo(words)
+                    if left[0] == "export":
+                        exported |= strip_sudo(left[1:])[0]
+                    elif left[0].rpartition("/")[2] == "motorpool":
+                        yield left[1:], exported | variables
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/operating.md", "docs/servers.md"])
+def test_the_program_takes_the_words_that_it_is_given(page):
+    for words, variables in own_commands(ROOT / page):
+        options = _parser(words).parse_args(words)
+        if words[0] == "simulate":
+            find_fleet(options)
+            assert (find_account(options, variables) is None) == ("--server" not in words)
+
+
+def test_what_captured_bytes_mean_and_what_can_be_measured_is_printed_as_it_is_shown(capsys):
+    ran = 0
+    for words, _ in own_commands(README):
+        if words[0] == "decode" or words == ["bench", "--list"]:
+            assert main(words) == 0
+            ran += 1
+    assert ran == 2
+    assert "353358017784062" in capsys.readouterr().out
+
+
+def test_settings_are_taken_as_they_are_shown(tmp_path):
+    blocks = read_blocks(README, "toml") + read_blocks(ROOT / "docs" / "servers.md", "toml")
+    assert len(blocks) >= 4
+    file = tmp_path / "motorpool.toml"
+    file.touch(0o600)
+    for block in blocks:
+        file.write_text(block.text, encoding="utf-8")
+        settings, warnings = load(file, {}, demo=False)
+        assert settings != Settings()
+        assert not warnings
 
 
 needs_curl = pytest.mark.skipif(
