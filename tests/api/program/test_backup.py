@@ -247,6 +247,18 @@ async def test_what_this_release_cannot_take_changes_nothing(filled, tmp_path, c
     assert not (filled.data / ".restoring").exists()
 
 
+@pytest.mark.parametrize("program", ["0.0.1", "99.0.0"])
+async def test_the_schema_counts_and_not_the_version_of_the_program(
+    filled, empty, tmp_path, monkeypatch, program
+):
+    monkeypatch.setattr("motorpool.api.program.backup.program_version", lambda: program)
+    await back_up(filled, tmp_path / "x")
+    monkeypatch.undo()
+    assert VerifiedArchive(tmp_path / "x").manifest.program == program
+    assert f"of release {program}, " in await restore(empty, tmp_path / "x", force=False)
+    assert emails(empty) == "ann@example.org"
+
+
 async def test_a_damaged_archive_changes_nothing(filled, tmp_path):
     file = tmp_path / "x"
     await back_up(filled, file)
