@@ -28,6 +28,7 @@ from motorpool.api.http.errors import HttpError, Unauthorized, Unavailable
 from motorpool.api.http.node_gate import sender_of
 from motorpool.api.http.responses import as_bytes, as_text
 from motorpool.api.logins.authentication import authenticate
+from motorpool.api.logins.pages import refuse_foreign_page
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.resources.files import OVERRIDE
 from motorpool.api.server_context import ServerContext
@@ -112,6 +113,8 @@ def _answer_with(context: ServerContext, operation: Operation, http_metrics: met
             call.release()
 
     async def serve_call(call: Call) -> Response:
+        if operation.is_change(call):
+            refuse_foreign_page(call)
         await _identify(call, operation)
         if call.optional_caller is not None and sender_of(call.request) is None:
             context.system.ref(STATISTICS).offer(RequestServed(call.optional_caller.id))

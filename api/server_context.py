@@ -33,6 +33,7 @@ from motorpool.actors.work.row_cache import RowCache
 from motorpool.api.auth.login_services import LoginServices
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.auth.signing_keys import SigningKeys
+from motorpool.api.http.origins import Origins
 from motorpool.api.position_json import PositionJsonCache
 from motorpool.api.request_limits import RequestLimits
 from motorpool.api.settings import Settings
@@ -136,6 +137,8 @@ class ServerContext:
         self.stored_server = StoredServer(database, clock, server)
         self.trusted_proxies = Networks(settings.http.trusted_proxies)
         """The proxies whose headers about their clients are believed."""
+        self.cors_origins = Origins(settings.http.cors_origin)
+        """The origins whose pages may use the API from a browser."""
         self.reports = Sources(system=system, database=database, geocoder=outgoing.geocoder)
         """What reports are made from."""
         self.devices = RowCache[int, Versioned[Device]](

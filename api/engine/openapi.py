@@ -156,6 +156,8 @@ def _refusals(operation: Operation) -> set[int]:
         found.add(413)
     if operation.path_parameters:
         found.add(404)
+    if operation.may_change:
+        found.add(403)
     return found
 
 

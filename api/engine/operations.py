@@ -92,11 +92,22 @@ class Operation:
     for_players: bool = False
     """Requested by players several times a second: does not wait until changed settings of the server, which
     it does not use, have been read."""
+    changes: bool | Callable[[Call], bool] = False
+    """Whether a GET changes something, such as one that logs in; or a function that says it of a request."""
 
     @cached_property
     def rule(self) -> str:
         """The path in the router's notation."""
         return "/api" + re.sub(r"\{(\w+)(:text|:path)?\}", _converter, self.path)
+
+    @property
+    def may_change(self) -> bool:
+        """Whether a request for it may change something."""
+        return self.method != "GET" or self.changes is not False
+
+    def is_change(self, call: Call) -> bool:
+        """Return whether a request changes something, so that pages of other sites may not send it."""
+        return self.method != "GET" or (self.changes(call) if callable(self.changes) else self.changes)
 
     @property
     def body_bytes(self) -> int:
@@ -150,6 +161,7 @@ class Operations:
         public: bool = False,
         headers: Mapping[str, str] = MappingProxyType({}),
         for_players: bool = False,
+        changes: bool | Callable[[Call], bool] = False,
     ) -> Callable[[Serve], Serve]:
         """Declare the decorated function as the operation; its docstring's first line is the summary.
 
@@ -178,6 +190,7 @@ class Operations:
                     public=public,
                     headers=headers,
                     for_players=for_players,
+                    changes=changes,
                 )
             )
             return serve

@@ -7,7 +7,6 @@ import binascii
 import hashlib
 import secrets
 from datetime import UTC, datetime, timedelta
-from urllib.parse import urlsplit
 
 import msgspec
 from quart import Request, Response, Websocket, websocket
@@ -19,10 +18,11 @@ from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read
 from motorpool.api.engine.call import Call
 from motorpool.api.http.addresses import peer_address
-from motorpool.api.http.errors import Forbidden, Unauthorized
+from motorpool.api.http.errors import Unauthorized
 from motorpool.api.http.node_gate import Sender, sender_of
 from motorpool.api.logins.credentials import Credential, find_caller
 from motorpool.api.logins.known_places import remember_address, remember_device
+from motorpool.api.logins.pages import is_origin_of_session
 from motorpool.api.logins.password_logins import check_code, check_password, record_denied
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import sessions
@@ -194,23 +194,6 @@ async def end_session(call: Call) -> None:
         await publish_changes(call.context.system, SessionEnded(_hash_secret(cookie)))
 
 
-def refuse_cross_site(call: Call) -> None:
-    """Refuse a GET that changes something if a page of another site made the browser send it.
-
-    Browsers send the cookie with links from other sites (`SameSite=Lax`), and say so. Pages of the allowed
-    origins send an `Origin`.
-
-    Raises:
-        Forbidden: the request is such a one.
-    """
-    if call.request.headers.get("Sec-Fetch-Site") != "cross-site" or "Authorization" in call.request.headers:
-        return
-    origin = call.request.headers.get("Origin")
-    allowed = [word.strip() for word in (call.context.settings.http.cors_origin or "").split(",")]
-    if origin is None or not ("*" in allowed or origin in allowed):
-        raise Forbidden("a page of another site may not do this")
-
-
 async def confirm_caller(call: Call) -> None:
     """Identify the caller again if they may have lost rights since, in a request that took long.
 
@@ -233,23 +216,6 @@ def is_secure(context: ServerContext, request: Request | Websocket) -> bool:
     return request.scheme in {"https", "wss"}
 
 
-def same_origin(context: ServerContext, request: Request | Websocket, session_origin: str | None) -> bool:
-    """Return whether the request comes from the origin of the session, which guards against cross-site
-    requests (docs/authentication.md#cookies).
-    """
-    origin = request.headers.get("Origin")
-    if origin is None:
-        return True
-    if session_origin is not None:
-        return origin == session_origin
-    hosts = {request.headers.get("Host", "")}
-    if peer_address(request) in context.trusted_proxies:
-        hosts.add(request.headers.get("X-Forwarded-Host", ""))
-    if context.settings.public.url:
-        hosts.add(urlsplit(context.settings.public.url).netloc)
-    return urlsplit(origin).netloc in hosts - {""}
-
-
 async def _authenticate_cookie(
     context: ServerContext, request: Request | Websocket, cookie: str
 ) -> Caller | None:
@@ -260,7 +226,7 @@ async def _authenticate_cookie(
     if session.expires <= now or (session.token_expires is not None and session.token_expires <= now):
         # actors/upkeep/retention.py deletes its row.
         return None
-    if not same_origin(context, request, session.origin):
+    if not is_origin_of_session(context, request, session.origin):
         return None
     expires = _session_expiry(context, session.created, now)
     if expires <= now:

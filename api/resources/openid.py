@@ -60,7 +60,13 @@ class BeginQuery(msgspec.Struct, rename="camel"):
 
 
 @OPERATIONS.operation(
-    "GET", "/session/openid/auth", query=BeginQuery, answers={303: TO_PROVIDER}, errors=(400,), public=True
+    "GET",
+    "/session/openid/auth",
+    query=BeginQuery,
+    answers={303: TO_PROVIDER},
+    errors=(400,),
+    public=True,
+    changes=True,
 )
 async def begin_openid(call: Call) -> Response:
     """Send the browser to the OpenID provider."""

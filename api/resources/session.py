@@ -20,7 +20,6 @@ from motorpool.api.logins.authentication import (
     end_session,
     log_in,
     read_token,
-    refuse_cross_site,
     remember_login,
 )
 from motorpool.api.logins.credentials import may_act_as
@@ -60,7 +59,13 @@ class RevokeForm(msgspec.Struct, rename="camel"):
     token: str
 
 
-@OPERATIONS.operation("GET", "/session", query=TokenQuery, answer=User, errors=(403, 404), public=True)
+def _has_token(call: Call) -> bool:
+    return "token" in call.request.args
+
+
+@OPERATIONS.operation(
+    "GET", "/session", query=TokenQuery, answer=User, errors=(404,), public=True, changes=_has_token
+)
 async def get_session(call: Call) -> Response:
     """Who is logged in; with `token` logs in by it."""
     text = call.query(TokenQuery).token
@@ -68,7 +73,6 @@ async def get_session(call: Call) -> Response:
         if call.optional_caller is None:
             raise ResourceNotFound("nobody is logged in")
         return as_json(show(call.optional_caller.user))
-    refuse_cross_site(call)
     try:
         token = await read_token(call.context, text)
     except InvalidToken as error:
@@ -159,10 +163,9 @@ async def revoke_token(call: Call) -> Response:
     return no_content()
 
 
-@OPERATIONS.operation("GET", "/session/{id}", answer=User, errors=(403,))
+@OPERATIONS.operation("GET", "/session/{id}", answer=User, changes=True)
 async def impersonate(call: Call) -> Response:
     """Open a session as another user; for administrators and their managers."""
-    refuse_cross_site(call)
     user = await users.TABLE.fetch(call.context.database, call.id)
     permitted = user is not None and await may_see_user(call, call.context.database, user.id)
     if not permitted and not call.caller.administrator:

@@ -32,7 +32,6 @@ from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.history import confirm_history, require_history
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, Unavailable
 from motorpool.api.http.responses import as_bytes
-from motorpool.api.logins.authentication import refuse_cross_site
 from motorpool.codecs.channel_map import CHANNELS
 from motorpool.codecs.media.containers import Container
 from motorpool.codecs.media.muxer import CONTAINERS
@@ -86,8 +85,8 @@ class Directives(msgspec.Struct, frozen=True):
     "/stream/{deviceId}/{channel}/live.m3u8",
     query=Directives,
     answers={200: Content(media_type=PLAYLIST, text="The live playlist; empty where nothing streams")},
-    errors=(403,),
     for_players=True,
+    changes=True,
 )
 async def get_live_playlist(call: Call) -> Response:
     """The live HLS playlist of a camera; its first reader may start the camera.
@@ -98,7 +97,6 @@ async def get_live_playlist(call: Call) -> Response:
     With parts switched on (`video.part_seconds`) it is Low-Latency HLS, and `_HLS_msn` with `_HLS_part` waits
     until the playlist holds that: at most three target durations, then 503. What is too far ahead is 400.
     """
-    refuse_cross_site(call)
     stream = await _stream_key(call)
     video = call.context.settings.video
     wanted = call.query(Directives)
@@ -165,7 +163,7 @@ async def get_live_segment(container: Container, call: Call) -> Response:
             headers={"Last-Modified": "When the picture arrived at the server"},
         )
     },
-    errors=(403,),
+    changes=True,
 )
 async def get_snapshot(call: Call) -> Response:
     """The latest picture of a camera; its first reader may start the camera.
@@ -173,7 +171,6 @@ async def get_snapshot(call: Call) -> Response:
     The last key frame of the live stream, in its own size. 404 where nothing streams and nothing could be
     started in time; 503 where the key frame does not decode, which the next one may.
     """
-    refuse_cross_site(call)
     stream = await _stream_key(call)
     if (answer := await _answer_of_home(call)) is not None:
         return answer

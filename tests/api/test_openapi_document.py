@@ -158,11 +158,12 @@ def test_statuses_beyond_the_specifications_are_named_where_they_are_served(oper
     assert {"200", "202", "400"} <= statuses("sendCommand")
     assert {"200", "400", "401", "404", "429", "503"} == statuses("getScheduledCommand")
     assert {"200", "401", "404", "429", "503"} == statuses("getDriver")
-    assert {"303", "400"} <= statuses("beginOpenid")
+    assert {"303", "400", "403"} <= statuses("beginOpenid")
     assert {"200", "403"} <= statuses("shareDevice")
+    assert {"200", "403", "404"} <= statuses("getSession")
     assert {"200", "500", "503"} <= statuses("findAddress")
     assert {"200", "204", "401"} <= statuses("testComputedAttribute")
-    assert {"204", "400", "401", "404", "413", "429", "503"} == statuses("setAccumulators")
+    assert {"204", "400", "401", "403", "404", "413", "429", "503"} == statuses("setAccumulators")
     found = {status for _, _, entry in operations.values() for status in entry["responses"]}
     assert not found & {"409", "422", "405"}
 

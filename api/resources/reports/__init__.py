@@ -35,6 +35,7 @@ def _operations(report: Report) -> Iterator[Operation]:
         query=query,
         answers={200: Content(shape=report.answer)},
         serve=get,
+        changes=workbooks.sends_mail if report.columns else False,
     )
     if report.columns:
         yield Operation(
@@ -46,6 +47,7 @@ def _operations(report: Report) -> Iterator[Operation]:
             query=query,
             answers=workbooks.FORMS,
             serve=render,
+            changes=workbooks.sends_mail,
         )
 
 

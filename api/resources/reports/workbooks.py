@@ -39,7 +39,14 @@ def wants_workbook(call: Call) -> bool:
     return call.request.accept_mimetypes.best_match(["application/json", XLSX], "application/json") == XLSX
 
 
-@OPERATIONS.operation("GET", "/reports/history/{type:text}", query=PeriodQuery, answers=FORMS)
+def sends_mail(call: Call) -> bool:
+    """Whether a request for a report may have it mailed."""
+    return call.path.get("type") == "mail" or "mail" in call.request.args
+
+
+@OPERATIONS.operation(
+    "GET", "/reports/history/{type:text}", query=PeriodQuery, answers=FORMS, changes=sends_mail
+)
 async def render_history_report(call: Call) -> Response:
     """Get the trips, stops and positions of devices as one workbook, or have it mailed."""
     return await answer_workbook(call, "history", call.query(PeriodQuery))

@@ -138,15 +138,16 @@ async def test_a_page_of_another_origin_cannot_use_the_cookie(served):
     assert (await client.get("/devices", headers={"Origin": "null"})).status == 401
 
 
-async def test_a_session_begun_from_an_origin_belongs_to_it(served):
-    client = served.client()
-    await client.post(
-        "/session",
-        form={"email": "admin@example.org", "password": "admin"},
-        headers={"Origin": "https://app.example"},
-    )
-    assert (await client.get("/devices", headers={"Origin": "https://app.example"})).status == 200
-    assert (await client.get("/devices", headers={"Origin": "http://localhost"})).status == 401
+async def test_a_session_begun_from_an_origin_belongs_to_it(starting):
+    async with starting(http=HttpSettings(cors_origin="https://app.example")) as served:
+        client = served.client()
+        await client.post(
+            "/session",
+            form={"email": "admin@example.org", "password": "admin"},
+            headers={"Origin": "https://app.example"},
+        )
+        assert (await client.get("/devices", headers={"Origin": "https://app.example"})).status == 200
+        assert (await client.get("/devices", headers={"Origin": "http://localhost"})).status == 401
 
 
 async def test_only_failures_count_and_too_many_are_429_with_the_time_to_wait(starting):
