@@ -6,16 +6,20 @@ a limit for clients that grant no window (docs/decisions/0132).
 """
 
 import random
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
 from typing import Any, cast
+from urllib.parse import unquote
 
 import h11
 import trio
+from h11._receivebuffer import ReceiveBuffer
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData
 from hypercorn.protocol.h11 import H11Protocol
+from hypercorn.protocol.ws_stream import WSStream
 from hypercorn.trio.task_group import TaskGroup
 from hypercorn.trio.task_group import _handle as serve_request
 from hypercorn.trio.tcp_server import TCPServer
@@ -29,6 +33,7 @@ from hypercorn.typing import (
 )
 from hypercorn.utils import parse_socket_addr
 
+from motorpool.api.http.origins import path_of
 from motorpool.api.http.time_slices import TimeSlices
 
 _HEAD_START = b"HTTP/1.1 2"
@@ -36,7 +41,8 @@ _HEAD_START = b"HTTP/1.1 2"
 _JITTER = 0.25
 """Fraction by which deadlines vary, so that connections opened together do not expire together."""
 _VERSIONS = (b"1.1", b"1.0")
-_VERSION_NOT_SUPPORTED = 505
+_BARE_LF = re.compile(rb"(?<!\r)\n")
+_BAD_REQUEST, _VERSION_NOT_SUPPORTED = 400, 505
 _RECEIVE_BYTES = 16 * 1024
 """Bytes of one read; what a client sends ahead stays in the operating system's buffer."""
 _COPIED_BYTES = 64 * 1024
@@ -154,24 +160,66 @@ class _IdleTimer:
             slices.end()
 
 
-class _UnsupportedVersion(Exception):
-    """A request of another version of HTTP."""
+class _Refused(Exception):
+    """A request that is answered with a status, and after which the connection is closed."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _StrictLines(ReceiveBuffer):
+    """Takes no LF without a CR for the end of a line, as h11 does: a proxy in front that takes none would see
+    other requests in the same bytes (RFC 9112, section 2.2).
+    """
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """Return the lines up to the first empty one: the head of a request, or the trailers of its body.
+
+        Raises:
+            LocalProtocolError: A line ends without a CR.
+        """
+        before = bytes(self)
+        lines = super().maybe_extract_lines()
+        if lines is not None and _BARE_LF.search(before, 0, len(before) - len(self)):
+            raise h11.LocalProtocolError("a line ends without a CR")
+        return lines
 
 
 class Http1Protocol(H11Protocol):
     """Reads and writes HTTP/1.1. An offer to upgrade to HTTP/2 is ignored (RFC 9110, section 7.8)."""
 
+    def __init__(self, *arguments: Any) -> None:  # noqa: ANN401 - as the class above has them
+        super().__init__(*arguments)
+        self.connection._receive_buffer = _StrictLines()  # type: ignore[union-attr]  # of h11
+        self._has_refused = False
+
     async def handle(self, event: Event) -> None:
         """Handle bytes, or the end of the connection."""
+        if self._has_refused and isinstance(event, RawData):
+            return
         try:
             await super().handle(event)
-        except _UnsupportedVersion:
-            await self._send_error_response(_VERSION_NOT_SUPPORTED)
+        except _Refused as refused:
+            self._has_refused = True
+            await self._send_error_response(refused.status)
+            # In a task of its own, so that what the client still sends is read meanwhile.
+            self.task_group.spawn(self.send, Closed())
+        if isinstance(self.stream, WSStream) and self.stream.closed:
+            # Hypercorn has answered a wrong handshake, and would keep connection and application.
+            self.stream.closed = False
             await self.send(Closed())
 
     async def _check_protocol(self, event: h11.Request) -> None:
         if event.http_version not in _VERSIONS:
-            raise _UnsupportedVersion
+            raise _Refused(_VERSION_NOT_SUPPORTED)
+        names = {name for name, _ in event.headers}
+        if b"transfer-encoding" in names and b"content-length" in names:
+            # Who of those in front of us took the other one sees another end (RFC 9112, section 6.3).
+            raise _Refused(_BAD_REQUEST)
+        target = event.target
+        if not target.startswith(b"/") and not path_of(unquote(target.partition(b"?")[0].decode())):
+            raise _Refused(_BAD_REQUEST)
 
 
 class _ConnectionContext(WorkerContext):
@@ -229,7 +277,7 @@ class HttpConnection(TCPServer):
                 self.protocol = Http1Protocol(  # type: ignore[assignment]  # of the same two methods
                     self.app,
                     self.config,
-                    self._connection_context,  # type: ignore[arg-type]  # but for the static method
+                    self._connection_context,
                     task_group,
                     ConnectionState(self.state.copy()),
                     is_tls,

@@ -211,7 +211,11 @@ class HttpCodec(DeviceCodec, abc.ABC):
         match event:
             case h11.Request():
                 self._request = event
-                if int(dict(event.headers).get(b"content-length", b"0")) > MAX_BODY_BYTES:
+                headers = dict(event.headers)
+                if b"transfer-encoding" in headers and b"content-length" in headers:
+                    # A proxy that went by the other one sees another end (RFC 9112, section 6.3).
+                    self._reject(reports, "a length of the body and a transfer coding", 400)
+                elif int(headers.get(b"content-length", b"0")) > MAX_BODY_BYTES:
                     self._reject(reports, f"a body of more than {MAX_BODY_BYTES} bytes", 413)
                 elif (b"expect", b"100-continue") in list(event.headers) and not self._exchanges:
                     answer = self._http.send(

@@ -199,6 +199,11 @@ def test_other_methods_are_refused(codec, method):
         (b"GET /?id=1 HTTP/1.1\r\nHost: x\r\nA: " + b"b" * (MAX_HEAD_BYTES + 1), 400),
         (f"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {MAX_BODY_BYTES + 1}\r\n\r\n".encode(), 413),
         (
+            b"POST /?id=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"0\r\n\r\nGET /?id=2&lat=1&lon=2 HTTP/1.1\r\nHost: x\r\n\r\n",
+            400,
+        ),
+        (
             b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
             + (b"4000\r\n" + bytes(0x4000) + b"\r\n") * 17,
             413,
