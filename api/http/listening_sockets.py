@@ -18,7 +18,7 @@ from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.gateway.port_guard import OUT_OF_FILES, note_out_of_files
 from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED
 from motorpool.actors.work.bind_errors import bind_problem
-from motorpool.actors.work.connection_limits import ConnectionLimits
+from motorpool.actors.work.connection_limits import ConnectionLimits, client_network
 from motorpool.actors.work.networks import Networks
 from motorpool.runtime import Conditions
 
@@ -29,6 +29,10 @@ TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection
 SPARE_FILES = 16
 PAUSE_SECONDS = 0.5
 """Between two attempts to accept a client when there are no open files left."""
+GIVEN_UP_PER_SECOND = 50
+"""Idle connections of one client that are closed for new ones, beyond `GIVEN_UP_AT_ONCE`. Each new one costs
+more than a refusal, so who opens thousands a second is refused."""
+GIVEN_UP_AT_ONCE = 100
 _PIECE_BYTES = 64 * 1024
 """The stall time applies to each chunk, so that a slow but steady client gets its whole answer."""
 
@@ -76,6 +80,8 @@ class AbortableStream(trio.abc.HalfCloseableStream):
         self._stream = stream
         self._listener = listener
         self.socket = stream.socket
+        self.was_used = False
+        """Whether a complete request has arrived."""
         try:
             self.peer = str(stream.socket.getpeername()[0])
         except OSError:  # the client is gone
@@ -116,6 +122,14 @@ class AbortableStream(trio.abc.HalfCloseableStream):
             self.socket.shutdown(socket.SHUT_WR)
         except OSError as error:
             raise trio.BrokenResourceError("the client is gone") from error
+
+    def note_request(self) -> None:
+        """Note that a request is complete, and is being answered."""
+        self._listener.admission.idle.remove(self)
+
+    def note_idle(self) -> None:
+        """Note that the request has been answered: the connection may be given up until the next one."""
+        self._listener.admission.idle.add(self)
 
     async def aclose(self) -> None:
         """Close both halves."""
@@ -159,6 +173,58 @@ class SpareFiles:
             pass
 
 
+class IdleConnections:
+    """Connections without a request in progress: which of a client is given up for a new one.
+
+    First those that have never sent a complete request, the oldest of them first, then those kept alive, of
+    which the one that has been idle longest goes first.
+    """
+
+    def __init__(self) -> None:
+        self._by_client: dict[str, _IdleOfClient] = {}
+
+    def add(self, stream: AbortableStream) -> None:
+        """Add a connection that was accepted, or whose request has been answered."""
+        client = client_network(stream.peer)
+        found = self._by_client.get(client)
+        if found is None:
+            found = self._by_client[client] = _IdleOfClient()
+        (found.kept if stream.was_used else found.unused)[stream] = None
+
+    def remove(self, stream: AbortableStream) -> None:
+        """Remove a connection that has sent a complete request, or is closed."""
+        stream.was_used = True
+        client = client_network(stream.peer)
+        found = self._by_client.get(client)
+        if found is None:
+            return
+        found.unused.pop(stream, None)
+        found.kept.pop(stream, None)
+        if not (found.unused or found.kept):
+            del self._by_client[client]
+
+    def give_up_one(self, address: str, now: float) -> bool:
+        """Close an idle connection of the client of an address; return False if there is none, or if too many
+        were closed just now.
+        """
+        found = self._by_client.get(client_network(address))
+        if found is None or found.closed_until > now + GIVEN_UP_AT_ONCE / GIVEN_UP_PER_SECOND:
+            return False
+        found.closed_until = max(found.closed_until, now) + 1 / GIVEN_UP_PER_SECOND
+        next(iter(found.unused or found.kept)).abort()
+        return True
+
+
+class _IdleOfClient:
+    """Idle connections of a client, in the order in which they became idle."""
+
+    def __init__(self) -> None:
+        self.unused: dict[AbortableStream, None] = {}
+        self.kept: dict[AbortableStream, None] = {}
+        self.closed_until = 0.0
+        """When as many would be closed as have been, at GIVEN_UP_PER_SECOND; seconds of Trio's clock."""
+
+
 class Admission:
     """The slots of all listening sockets together: a number in all, and one for each client address."""
 
@@ -174,22 +240,34 @@ class Admission:
         self._conditions = conditions
         self.slots = trio.Semaphore(total)
         """Clients wait in the operating system's queue while all slots are taken."""
+        self.idle = IdleConnections()
         self._limits = ConnectionLimits(total=total, per_client=per_client, reserve=total // 10)
         self._proxies = proxies
         self._log = PeerLog()
 
-    def admit(self, address: str) -> bool:
-        """Count a connection that was accepted; return False if its client has too many."""
+    def admit(self, stream: AbortableStream) -> bool:
+        """Count a connection that was accepted; return False if its client has too many and none is idle."""
+        address, now = stream.peer, trio.current_time()
         refusal = self._limits.admit(address, is_shared=address in self._proxies)
         if refusal:
             CONNECTIONS_REFUSED.labels("http").inc()
             text = "refused a connection from %s: %s"
-            self._log.write(_log, logging.WARNING, trio.current_time(), address, text, address, refusal)
-        return not refusal
+            if self.idle.give_up_one(address, now):
+                text = "closed an idle connection from %s for a new one: %s"
+                self._limits.admit(address, is_shared=True)  # in the place of the other one
+                refused = False
+            else:
+                refused = True
+            self._log.write(_log, logging.WARNING, now, address, text, address, refusal)
+            if refused:
+                return False
+        self.idle.add(stream)
+        return True
 
-    def release(self, address: str) -> None:
+    def release(self, stream: AbortableStream) -> None:
         """Uncount a connection that was admitted."""
-        self._limits.release(address)
+        self.idle.remove(stream)
+        self._limits.release(stream.peer)
         self.spare_files.refill()
 
     def note_out_of_files(self, error: OSError) -> None:
@@ -205,19 +283,19 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
     def __init__(self, bound: socket.socket, *, admission: Admission, stall_seconds: float) -> None:
         self.stall_seconds = stall_seconds
         self._listener = trio.SocketListener(trio.socket.from_stdlib_socket(bound))
-        self._admission = admission
+        self.admission = admission
         self._streams: set[AbortableStream] = set()
         self._emptied = trio.lowlevel.ParkingLot()
 
     async def accept(self) -> AbortableStream:
         """Wait for a free slot, then for a client that may have it."""
-        slots = self._admission.slots
+        slots = self.admission.slots
         await slots.acquire()
         try:
             while True:
                 accepted = await self._accept()
                 stream = AbortableStream(accepted, self)
-                if self._admission.admit(stream.peer):
+                if self.admission.admit(stream):
                     break
                 with suppress(OSError):
                     os.write(accepted.socket.fileno(), TOO_MANY)
@@ -230,25 +308,25 @@ class ConnectionListener(trio.abc.Listener[AbortableStream]):
 
     async def _accept(self) -> trio.SocketStream:
         """Wait for a client; where no file is left for its connection, use a spare one."""
-        self._admission.spare_files.refill()
+        self.admission.spare_files.refill()
         while True:
             try:
                 return await self._listener.accept()
             except OSError as error:
                 if error.errno not in OUT_OF_FILES:
                     raise
-                self._admission.note_out_of_files(error)
+                self.admission.note_out_of_files(error)
             # The system says so even if nobody waits to be accepted.
             await trio.lowlevel.wait_readable(self._listener.socket)
-            if not self._admission.spare_files.give_up_one():
+            if not self.admission.spare_files.give_up_one():
                 await trio.sleep(PAUSE_SECONDS)
 
     def release(self, stream: AbortableStream) -> None:
         """Free the slot of a closed stream."""
         if stream in self._streams:
             self._streams.discard(stream)
-            self._admission.slots.release()
-            self._admission.release(stream.peer)
+            self.admission.slots.release()
+            self.admission.release(stream)
             if not self._streams:
                 self._emptied.unpark_all()
 

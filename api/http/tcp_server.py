@@ -17,7 +17,7 @@ import h11
 import trio
 from h11._receivebuffer import ReceiveBuffer
 from hypercorn.config import Config
-from hypercorn.events import Closed, Event, RawData
+from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.protocol.ws_stream import WSStream
 from hypercorn.trio.task_group import TaskGroup
@@ -33,6 +33,7 @@ from hypercorn.typing import (
 )
 from hypercorn.utils import parse_socket_addr
 
+from motorpool.api.http.listening_sockets import AbortableStream
 from motorpool.api.http.origins import path_of
 from motorpool.api.http.time_slices import TimeSlices
 
@@ -254,6 +255,8 @@ class HttpConnection(TCPServer):
         self._idle = _IdleTimer(self)
         self.idle_task = self._idle  # type: ignore[assignment]  # of the same two methods
         self._head = b""
+        self._transport: AbortableStream
+        """The stream below TLS."""
         self._read_ended = trio.Event()
         self._unwanted: int | None = None
         """Bytes that came after the answer; None before."""
@@ -266,11 +269,12 @@ class HttpConnection(TCPServer):
             if is_tls:
                 with trio.fail_after(self.config.ssl_handshake_timeout):
                     await stream.do_handshake()
-            socket = stream.transport_stream.socket if is_tls else stream.socket
+            self._transport = cast("AbortableStream", stream.transport_stream if is_tls else stream)
+            socket = self._transport.socket
             client = parse_socket_addr(socket.family, socket.getpeername())
             server = parse_socket_addr(socket.family, socket.getsockname())
-        except (OSError, trio.BrokenResourceError, trio.TooSlowError):
-            return  # the client is gone, or speaks no TLS
+        except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+            return  # the client is gone, speaks no TLS, or was given up for another one
         try:
             async with _RequestTasks() as task_group:
                 self._task_group = task_group
@@ -308,8 +312,13 @@ class HttpConnection(TCPServer):
                 await self._send_bytes(event.data)
             else:
                 await self._send_bytes(head + event.data)
-        else:
-            await super().protocol_send(event)
+            return
+        if isinstance(event, Updated):
+            if event.idle:
+                self._transport.note_idle()
+            else:
+                self._transport.note_request()
+        await super().protocol_send(event)
 
     async def _send_bytes(self, data: bytes) -> None:
         """Send without a checkpoint if the client takes the bytes at once and no other task is sending."""

@@ -169,23 +169,113 @@ async def accept_three(listener, port, sources=("127.0.0.1",) * 3):
     return clients, [client.getsockname()[1] in ports for client in clients], accepted
 
 
-async def test_a_client_has_only_so_many_connections_and_is_told_so():
+async def test_a_client_has_only_so_many_connections_in_use_and_is_told_so():
     listener, port = open_listener(slots=10, per_client=2)
     async with listener:
-        clients, were_accepted, accepted = await accept_three(listener, port)
-        assert were_accepted == [True, True, False]
-        clients[2].settimeout(30)
-        assert clients[2].recv(1000).startswith(b"HTTP/1.1 503 ")
-        assert clients[2].recv(1000) == b""
+        clients, accepted = [], []
+        for _ in range(2):
+            clients.append(socket.create_connection(("127.0.0.1", port)))
+            accepted.append(await listener.accept())
+            accepted[-1].note_request()
+        refused, were_accepted, _ = await accept_three(listener, port)
+        assert were_accepted == [False] * 3
+        refused[0].settimeout(30)
+        assert refused[0].recv(1000).startswith(b"HTTP/1.1 503 ")
+        assert refused[0].recv(1000) == b""
         assert listener.connections == 2
         accepted[0].abort()
         again = socket.create_connection(("127.0.0.1", port))
         with trio.fail_after(30):
             accepted.append(await listener.accept())
-        for each in (*clients, again):
+        for each in (*clients, *refused, again):
             each.close()
         for stream in accepted:
             await trio.aclose_forcefully(stream)
+
+
+class Neighbours:
+    """Clients of one address, of which each accepted connection is known by a letter."""
+
+    def __init__(self, listener, port):
+        self.listener, self.port = listener, port
+        self.streams = {}
+        self.clients = []
+
+    async def call(self, name, source="127.0.0.1"):
+        self.clients.append(socket.create_connection(("127.0.0.1", self.port), 10, (source, 0)))
+        with trio.move_on_after(0.05):
+            self.streams[name] = await self.listener.accept()
+
+    @property
+    def open(self):
+        return "".join(name for name, stream in self.streams.items() if stream.socket.fileno() >= 0)
+
+    async def close(self):
+        for each in self.clients:
+            each.close()
+        for stream in self.streams.values():
+            await trio.aclose_forcefully(stream)
+
+
+async def test_connections_without_a_request_make_room_for_new_ones_of_their_address():
+    listener, port = open_listener(slots=20, per_client=4)
+    async with listener:
+        neighbours = Neighbours(listener, port)
+        for name in "abcd":
+            await neighbours.call(name)
+        await neighbours.call("z", "127.0.0.2")
+        # b and c have sent a request; c's is being answered, b waits for the next one.
+        for name in "bc":
+            neighbours.streams[name].note_request()
+        neighbours.streams["b"].note_idle()
+        for name, left in (
+            # Those that have never sent a request go first, in the order in which they came.
+            ("e", "bcdze"),
+            ("f", "bczef"),
+        ):
+            await neighbours.call(name)
+            assert neighbours.open == left
+        for name in "ef":
+            neighbours.streams[name].note_request()
+        # Then those kept alive: the one that has been idle for the longest time.
+        neighbours.streams["e"].note_idle()
+        await neighbours.call("g")
+        assert neighbours.open == "czefg"
+        neighbours.streams["g"].note_request()
+        await neighbours.call("h")
+        assert neighbours.open == "czfgh"
+        neighbours.streams["h"].note_request()
+        # All are in use.
+        await neighbours.call("i")
+        assert neighbours.open == "czfgh"
+        await neighbours.close()
+
+
+async def test_where_few_places_are_left_in_all_a_client_replaces_its_own():
+    listener, port = open_listener(slots=20, per_client=20)
+    async with listener:
+        neighbours = Neighbours(listener, port)
+        for number in range(18):
+            await neighbours.call(chr(ord("a") + number))
+        # The last tenth is for others.
+        await neighbours.call("y")
+        assert neighbours.open == "bcdefghijklmnopqry"
+        await neighbours.call("z", "127.0.0.2")
+        assert listener.connections == 19
+        await neighbours.close()
+
+
+async def test_who_opens_very_many_is_refused_since_each_costs_more_than_a_refusal(monkeypatch):
+    monkeypatch.setattr(listening_sockets, "GIVEN_UP_AT_ONCE", 3)
+    monkeypatch.setattr(listening_sockets, "GIVEN_UP_PER_SECOND", 0.001)
+    listener, port = open_listener(slots=10, per_client=2)
+    async with listener:
+        neighbours = Neighbours(listener, port)
+        for name in "abcdefghi":
+            await neighbours.call(name)
+        assert neighbours.open == "ef"
+        await neighbours.close()
+        assert listener.connections == 0
 
 
 async def test_other_clients_and_proxies_are_not_concerned():

@@ -238,6 +238,33 @@ async def test_a_client_that_hangs_up_gives_its_place_to_the_next_at_once() -> N
             assert (await (await ask(port, "/small")).receive_some()).endswith(b"small")
 
 
+async def test_half_requests_of_an_address_shut_nobody_out_there() -> None:
+    """Behind one address there may be many people."""
+    requests.append(Waiting())
+    settings = replace(SETTINGS, connections_per_address=20, head_seconds=3600, keep_alive_seconds=3600)
+    async with running(settings) as (_, port):
+        in_use = await ask(port, "/never")
+        await requests[-1].began.wait()
+        kept = await ask(port, "/small")
+        assert (await kept.receive_some()).endswith(b"small")
+        halves = []
+        for _ in range(18):
+            halves.append(await dial(port))
+            await halves[-1].send_all(b"GET /small HTTP/1.1\r\nHost: loc")
+        with trio.fail_after(30):
+            for _ in range(18):
+                neighbour = await ask(port, "/small")
+                assert (await neighbour.receive_some()).endswith(b"small")
+            for half in halves:
+                with suppress(trio.BrokenResourceError):
+                    assert await half.receive_some() == b""
+            # What is kept alive is given up after them, and what is in use never.
+            await kept.send_all(b"GET /small HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert (await kept.receive_some()).endswith(b"small")
+        assert not requests[-1].ended.is_set()
+        await in_use.aclose()
+
+
 @pytest.mark.parametrize("clients", [1, 20])
 async def test_clients_that_stop_reading_a_big_body_do_not_delay_the_stop(clients: int) -> None:
     async with running() as (_, port):

@@ -98,6 +98,23 @@ async def test_a_client_without_tls_or_with_an_old_one_gets_nothing(secured, tru
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+async def test_half_handshakes_are_given_up_for_others_and_not_logged(starting, files, trust, caplog):
+    http = HttpSettings(tls_certificate=files[0], tls_key=files[1], connections_per_address=4)
+    async with starting(listen=True, http=http) as served:
+        halves = [await trio.open_tcp_stream("localhost", served.port) for _ in range(4)]
+        for half in halves:
+            await half.send_all(b"\x16\x03\x01")
+        async with httpx.AsyncClient(verify=trust, trust_env=False) as client:
+            assert (await client.get(f"https://localhost:{served.port}/api/health")).text == "OK"
+        with trio.fail_after(30):
+            assert await halves[0].receive_some() == b""
+        for half in halves:
+            await trio.aclose_forcefully(half)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+    warned = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+    assert warned == ["closed an idle connection from 127.0.0.1 for a new one: 127.0.0.1 has 4 open"]
+
+
 async def test_without_tls_there_is_no_promise_of_it(served):
     answer = await served.client().get("/health")
     assert "Strict-Transport-Security" not in answer.headers
