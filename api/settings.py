@@ -104,7 +104,8 @@ class HttpSettings:
     cors_origin: str | None = None
     """Origins that browsers may call from, comma-separated; `*` means any."""
     cookie_secure: bool = False
-    """Marks the session cookie Secure even on a plain connection."""
+    """Treats each client as one that uses TLS, in the names and marks of cookies: behind a proxy that is not
+    trusted."""
     session_days: Annotated[float, Meta(ge=0.001, extra={"unit": "days"})] = 30.0
     """A session that is not used ends after this."""
     session_max_days: Annotated[float, Meta(ge=0.001, extra={"unit": "days"})] = 90.0

@@ -74,7 +74,7 @@ def describe(operations: Iterable[Operation], *, version: str, server: str = "/a
                     "type": "apiKey",
                     "in": "cookie",
                     "name": "JSESSIONID",
-                    "description": "The cookie of `POST /session`.",
+                    "description": "The cookie of `POST /session`; over TLS `__Host-JSESSIONID` in browsers.",
                 },
             },
         },

@@ -4,6 +4,9 @@ from quart import Request, Websocket
 
 from motorpool.actors.work.networks import Networks
 
+_FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "CF-Connecting-IP", "Via")
+"""Headers of proxies."""
+
 
 def client_address(request: Request | Websocket, trusted: Networks) -> str:
     """Walk back over trusted proxies to the first address that is not one.
@@ -19,6 +22,19 @@ def client_address(request: Request | Websocket, trusted: Networks) -> str:
     while hops and address in trusted:
         address = hops.pop()
     return address
+
+
+def is_forwarded(request: Request | Websocket) -> bool:
+    """Return whether a proxy says that it passes the request on."""
+    return any(name in request.headers for name in _FORWARDED)
+
+
+def uses_tls(request: Request | Websocket, trusted: Networks) -> bool:
+    """Return whether the client uses TLS, towards us or a trusted proxy."""
+    scheme = request.scheme
+    if peer_address(request) in trusted:
+        scheme = request.headers.get("X-Forwarded-Proto", scheme)
+    return scheme in {"https", "wss"}
 
 
 def peer_address(request: Request | Websocket) -> str:

@@ -17,9 +17,9 @@ from motorpool.actors.messages.changes import SessionEnded
 from motorpool.api.auth.caller import Caller
 from motorpool.api.auth.tokens import LOGINS, SHARE, InvalidToken, Token, read
 from motorpool.api.engine.call import Call
-from motorpool.api.http.addresses import peer_address
 from motorpool.api.http.errors import Unauthorized
 from motorpool.api.http.node_gate import Sender, sender_of
+from motorpool.api.logins.cookies import Cookie
 from motorpool.api.logins.credentials import Credential, find_caller
 from motorpool.api.logins.known_places import remember_address, remember_device
 from motorpool.api.logins.pages import is_origin_of_session
@@ -28,7 +28,8 @@ from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import sessions
 from motorpool.storage.records import Session, User
 
-COOKIE = "JSESSIONID"
+COOKIE = Cookie(name="JSESSIONID", for_programs=True)
+"""That of a session, named as in Traccar."""
 
 TOUCH_INTERVAL = timedelta(minutes=1)
 """A session's last use is written at most once in this time."""
@@ -59,7 +60,7 @@ async def authenticate(context: ServerContext, request: Request | Websocket) -> 
                 return await authenticate_token(context, credential.strip())
             case _:
                 return None
-    cookie = request.cookies.get(COOKIE)
+    cookie = COOKIE.read(context, request)
     return await _authenticate_cookie(context, request, cookie) if cookie else None
 
 
@@ -91,8 +92,7 @@ async def log_in(
 async def remember_login(call: Call, response: Response, user: User) -> None:
     """Make the device and the address known to a user who has just proved who they are."""
     await remember_address(call.context, call.request, user.id)
-    secure = call.context.settings.http.cookie_secure or is_secure(call.context, call.request)
-    remember_device(call.context, call.request, response, user.id, secure=secure)
+    remember_device(call.context, call.request, response, user.id)
 
 
 async def identify_socket_caller(context: ServerContext, token: str | None) -> Caller | None:
@@ -175,23 +175,26 @@ async def begin_session(
         replaced = await sessions.insert(transaction, session)
     if replaced:
         await publish_changes(context.system, *map(SessionEnded, replaced))
-    response.set_cookie(
-        COOKIE,
-        secret,
-        max_age=timedelta(days=context.settings.http.session_max_days),
-        path="/",
-        httponly=True,
-        samesite="Lax",
-        secure=context.settings.http.cookie_secure or is_secure(context, call.request),
-    )
+    lifetime = timedelta(days=context.settings.http.session_max_days)
+    COOKIE.set(context, call.request, response, secret, lifetime=lifetime)
 
 
 async def end_session(call: Call) -> None:
     """Delete the session of the request's cookie."""
-    cookie = call.request.cookies.get(COOKIE)
+    cookie = COOKIE.read(call.context, call.request)
     if cookie:
         await sessions.delete(call.context.database, _hash_secret(cookie))
         await publish_changes(call.context.system, SessionEnded(_hash_secret(cookie)))
+
+
+def forget_session(call: Call, response: Response) -> None:
+    """Have the browser forget what it was logged in with, and the files of the API that it has cached.
+
+    `Clear-Site-Data` names neither "cookies", which are those of all hosts of the domain, nor "storage": what
+    the console keeps for users it deletes itself (docs/decisions/0311).
+    """
+    COOKIE.delete(call.context, call.request, response)
+    response.headers["Clear-Site-Data"] = '"cache"'
 
 
 async def confirm_caller(call: Call) -> None:
@@ -207,13 +210,6 @@ async def confirm_caller(call: Call) -> None:
     if caller is None or caller.id != call.optional_caller.id:
         raise Unauthorized("log in first")
     call.optional_caller = caller
-
-
-def is_secure(context: ServerContext, request: Request | Websocket) -> bool:
-    """Return whether the client uses TLS, towards us or a trusted proxy."""
-    if peer_address(request) in context.trusted_proxies:
-        return request.headers.get("X-Forwarded-Proto", request.scheme) in {"https", "wss"}
-    return request.scheme in {"https", "wss"}
 
 
 async def _authenticate_cookie(

@@ -5,20 +5,18 @@ A device is known by a signed cookie that lists the users who have logged in wit
 """
 
 from datetime import timedelta
-from urllib.parse import urlsplit
 
 from quart import Request, Response, Websocket
 
 from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.tokens import DEVICE, InvalidToken, Token, issue, read
 from motorpool.api.http.addresses import client_address
+from motorpool.api.logins.cookies import Cookie
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import known_addresses
 from motorpool.storage.accounts.users import Account
 
-COOKIE = "motorpool_device"
-PATH = "/api/session"
-"""Where browsers send the cookie: with logins only."""
+COOKIE = Cookie(name="motorpool_device", path="/api/session")
 DEVICE_LIFETIME = timedelta(days=180)
 TOUCH_INTERVAL = timedelta(days=1)
 """A login from an address is stored at most once in this time, since Basic logs in with every request."""
@@ -57,9 +55,7 @@ async def remember_address(context: ServerContext, request: Request | Websocket,
         context.logins.accounts.drop_known_networks(user_id)
 
 
-def remember_device(
-    context: ServerContext, request: Request, response: Response, user_id: int, *, secure: bool
-) -> None:
+def remember_device(context: ServerContext, request: Request, response: Response, user_id: int) -> None:
     """Make the device known to a user who has logged in, by a cookie."""
     now = context.clock.now()
     device = _device(context, request)
@@ -78,19 +74,11 @@ def remember_device(
         extra=dict(list(logins.items())[:MAX_USERS]),
         token_id=device.id if device is not None else None,
     )
-    response.set_cookie(
-        COOKIE,
-        text,
-        max_age=DEVICE_LIFETIME,
-        path=urlsplit(context.settings.public_url).path.rstrip("/") + PATH,
-        httponly=True,
-        samesite="Lax",
-        secure=secure,
-    )
+    COOKIE.set(context, request, response, text, lifetime=DEVICE_LIFETIME)
 
 
 def _device(context: ServerContext, request: Request | Websocket) -> Token | None:
-    cookie = request.cookies.get(COOKIE)
+    cookie = COOKIE.read(context, request)
     if not cookie:
         return None
     try:

@@ -4,7 +4,6 @@ import hmac
 import secrets
 from datetime import timedelta
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import msgspec
 import trio
@@ -19,7 +18,8 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, HttpError, Unauthorized, Unavailable
-from motorpool.api.logins.authentication import begin_session, is_secure, remember_login
+from motorpool.api.logins.authentication import begin_session, remember_login
+from motorpool.api.logins.cookies import Cookie
 from motorpool.api.logins.password_logins import record_denied
 from motorpool.api.logins.setup import may_set_up
 from motorpool.api.resources.openid_users import find_or_create_user
@@ -27,8 +27,8 @@ from motorpool.storage.accounts import tokens
 
 OPERATIONS = Operations("session")
 
-COOKIE = "motorpool_openid"
 PATH = "/api/session/openid"
+COOKIE = Cookie(name="motorpool_openid", path=PATH)
 LOGIN_TIMEOUT = timedelta(minutes=10)
 """How long a login at the provider may take."""
 MAX_DESTINATION_LENGTH = 1024
@@ -92,16 +92,7 @@ async def begin_openid(call: Call) -> Response:
     except ProviderUnavailable as error:
         raise Unavailable(str(error)) from None
     response = _redirect_to(address)
-    response.set_cookie(
-        COOKIE,
-        text,
-        max_age=LOGIN_TIMEOUT,
-        path=_cookie_path(call),
-        httponly=True,
-        # Lax: sent when the provider redirects back, but not with other cross-site requests.
-        samesite="Lax",
-        secure=call.context.settings.http.cookie_secure or is_secure(call.context, call.request),
-    )
+    COOKIE.set(call.context, call.request, response, text, lifetime=LOGIN_TIMEOUT)
     return response
 
 
@@ -140,7 +131,7 @@ async def end_openid(call: Call) -> Response:
         await limits.record_success(attempt)
         raise Unavailable(str(error)) from None
     await limits.record_success(attempt)
-    response.delete_cookie(COOKIE, path=_cookie_path(call))
+    COOKIE.delete(call.context, call.request, response)
     return response
 
 
@@ -199,7 +190,8 @@ def _destination(call: Call) -> str:
 
 
 def _read_cookie(call: Call) -> Token:
-    return read(call.context.logins.token_keys, call.request.cookies.get(COOKIE, ""), {OPENID}, now=call.now)
+    cookie = COOKIE.read(call.context, call.request) or ""
+    return read(call.context.logins.token_keys, cookie, {OPENID}, now=call.now)
 
 
 def _is_own_path(text: str) -> bool:
@@ -214,11 +206,6 @@ def _is_own_path(text: str) -> bool:
 
 def _callback_url(call: Call) -> str:
     return f"{call.context.settings.public_url}{PATH}/callback"
-
-
-def _cookie_path(call: Call) -> str:
-    """Return the path of the cookie, below the path at which a proxy serves us."""
-    return urlsplit(call.context.settings.public_url).path.rstrip("/") + PATH
 
 
 def _console(call: Call, word: str, destination: str) -> Response:

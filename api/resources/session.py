@@ -18,6 +18,7 @@ from motorpool.api.logins.authentication import (
     begin_session,
     caller_of_token,
     end_session,
+    forget_session,
     log_in,
     read_token,
     remember_login,
@@ -112,7 +113,9 @@ async def delete_session(call: Call) -> Response:
     """Log out."""
     await end_session(call)
     await record_action(call, call.context.database, "logout")
-    return no_content()
+    response = no_content()
+    forget_session(call, response)
+    return response
 
 
 @OPERATIONS.operation(

@@ -67,6 +67,7 @@ async def test_the_api_is_served_over_tls_and_the_cookie_stays_there(secured, tr
         login = await client.post("/api/session", data={"email": "admin@example.org", "password": "admin"})
         assert login.status_code == 200
         cookie = login.headers["Set-Cookie"]
+        assert cookie.startswith("__Host-JSESSIONID=")
         assert "; Secure" in cookie
         assert "; HttpOnly" in cookie
         assert login.headers["Strict-Transport-Security"] == "max-age=31536000"

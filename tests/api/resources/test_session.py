@@ -113,10 +113,20 @@ async def test_logging_in_again_ends_the_session_before(served):
     assert (await served.client({"Cookie": f"JSESSIONID={old}"}).get("/devices")).status == 401
 
 
-async def test_logout_ends_the_session(served):
+async def test_logout_ends_the_session_and_nothing_of_it_stays_in_the_browser(served):
     client = await served.log_in("admin@example.org", "admin")
-    assert (await client.delete("/session")).status == 204
+    cookie = served.cookie(client)
+    answer = await client.delete("/session")
+    assert answer.status == 204
+    (deleted,) = answer.headers.getlist("Set-Cookie")
+    assert deleted.startswith("JSESSIONID=; ")
+    assert "Max-Age=0" in deleted
+    assert "Path=/" in deleted
+    # The device stays a known one, and the cookies of other hosts of the domain are theirs.
+    assert answer.headers["Clear-Site-Data"] == '"cache"'
+    assert [each.name for each in client.quart.cookie_jar] == ["motorpool_device"]
     assert (await client.get("/devices")).status == 401
+    assert (await served.client({"Cookie": f"JSESSIONID={cookie}"}).get("/devices")).status == 401
 
 
 async def test_a_session_ends_when_it_is_not_used_for_its_time_and_lives_on_while_it_is(starting):

@@ -6,6 +6,7 @@ import { closeSocket } from "../api/socket";
 import type { Server, User } from "../api/types";
 import { type Style, styleOf } from "../format/style";
 import { chooseLanguage, language, setLanguage } from "../i18n/translate";
+import { forgetUsers } from "./userStorage";
 
 /** The user; null where nobody is logged in, undefined until that is known. */
 export const session = signal<User | null | undefined>(undefined);
@@ -95,6 +96,7 @@ async function readInvited(token: string): Promise<User | null> {
 /** Follow the share link of `invitation`, as its guest. */
 export async function acceptInvitation(): Promise<void> {
   await endSession(() => readSession(invitation.value));
+  forgetUsers();
   location.replace("/share");
 }
 
@@ -134,15 +136,24 @@ export async function login(email: string, password: string, code = ""): Promise
   if (code) form.set("code", code);
   const user = await post<User>("/session", form);
   // Another user sees nothing of what was on the page.
-  if (session.value && session.value.id !== user.id) location.replace("/fleet");
+  if (session.value && session.value.id !== user.id) {
+    forgetUsers();
+    location.replace("/fleet");
+  }
   // Some settings are shown to users only.
   await show(user, await get<Server>("/server"));
 }
 
-/** Log out, and leave nothing of the fleet in the page's memory. Throws a `Problem` if the session goes on. */
+/**
+ * Log out, and leave nothing of the fleet in the page, in its memory and in what the browser keeps for the user. Throws
+ * a `Problem` if the session goes on.
+ */
 export async function logout(): Promise<void> {
   await endSession(() => remove("/session"));
   closeSocket();
+  forgetUsers();
+  // As before it was known: what the browser keeps of the page, to go back to, shows nothing either.
+  session.value = undefined;
   location.replace("/login");
 }
 

@@ -41,9 +41,11 @@ export async function start(token: string | null): Promise<void> {
   followBuilds();
   linkWindows();
   effect(() => applyTheme(session.value?.attributes["console.theme"]));
-  // A page out of the back/forward cache may be one of before a log-out.
+  // A page out of the back/forward cache may be one of before a log-out, here or in another page.
   window.addEventListener("pageshow", (event) => {
-    if (event.persisted) void checkSession();
+    if (!event.persisted) return;
+    if (session.value) void checkSession();
+    else window.location.reload();
   });
 }
 

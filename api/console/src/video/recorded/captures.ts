@@ -9,6 +9,7 @@ import { toast } from "../../parts/Toast";
 import { go } from "../../router";
 import { deviceNow } from "../../state/fleet";
 import { session } from "../../state/session";
+import { keepForUser, readForUser } from "../../state/userStorage";
 import type { Span } from "../../time/spans";
 import { beginProgress, type Progress, seen } from "./progress";
 
@@ -179,21 +180,17 @@ export function vehicleOf(capture: Pick<Capture, "deviceId">): string {
 }
 
 function keyOf(userId: number): string {
-  return `motorpool.captures.${userId}`;
+  return `captures.${userId}`;
 }
 
 function save(): void {
   const user = session.peek();
-  if (user) localStorage.setItem(keyOf(user.id), JSON.stringify(begun.peek()));
+  if (user) keepForUser(keyOf(user.id), begun.peek());
 }
 
 function stored(userId: number): readonly Begun[] {
-  try {
-    const found: unknown = JSON.parse(localStorage.getItem(keyOf(userId)) ?? "[]");
-    return Array.isArray(found) ? found.filter(isBegun).slice(0, MOST) : [];
-  } catch {
-    return [];
-  }
+  const found = readForUser(keyOf(userId));
+  return Array.isArray(found) ? found.filter(isBegun).slice(0, MOST) : [];
 }
 
 function isBegun(value: unknown): value is Begun {
