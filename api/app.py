@@ -43,7 +43,9 @@ _log = logging.getLogger(__name__)
 def create_app(context: ServerContext) -> Application:
     """Create the application of one running server."""
     http = context.settings.http
-    headers = CommonHeaders(is_tls=http.tls_certificate is not None, cors_origin=http.cors_origin)
+    headers = CommonHeaders(
+        is_tls=http.tls_certificate is not None, hsts=http.hsts, cors_origin=http.cors_origin
+    )
     app = Application("motorpool.api", prefix="/api/", common_headers=headers)
     app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = http.body_bytes

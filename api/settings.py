@@ -106,6 +106,10 @@ class HttpSettings:
     cookie_secure: bool = False
     """Treats each client as one that uses TLS, in the names and marks of cookies: behind a proxy that is not
     trusted."""
+    hsts: Annotated[str | None, Meta(extra={"choices": ("off", "host", "subdomains")})] = None
+    """Strict-Transport-Security: whether browsers shall use nothing but TLS for a year, for this host or for
+    its subdomains too. Unset: `subdomains` with `tls_certificate`, else `off`; where a proxy speaks TLS it is
+    sent with answers to requests of `X-Forwarded-Proto: https`."""
     session_days: Annotated[float, Meta(ge=0.001, extra={"unit": "days"})] = 30.0
     """A session that is not used ends after this."""
     session_max_days: Annotated[float, Meta(ge=0.001, extra={"unit": "days"})] = 90.0

@@ -74,8 +74,9 @@ def certificate(tmp_path_factory):
 class Proxy:
     """A running proxy: `http` and `https` are its ports for users, `jt808` that for terminals."""
 
-    def __init__(self):
+    def __init__(self, folder):
         self.http, self.https, self.jt808 = free_port(), free_port(), free_port()
+        self.log = folder / "log"
 
 
 @contextlib.contextmanager
@@ -101,12 +102,12 @@ def running(command, port, log):
 
 @contextlib.contextmanager
 def run_haproxy(one, other, certificate, folder):
-    proxy = Proxy()
+    proxy = Proxy(folder)
     offsets = [f"127.0.0.1:{server.jt808_port - proxy.jt808:+d}" for server in (one, other)]
     text = replaced(
         (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8"),
         (r"^    (user|group) haproxy\n", ""),
-        (r"^    log /dev/log local0\n", ""),
+        (r"^    log /dev/log local0$", "    log stdout format raw local0"),
         (r"^listen media_a(.|\n)*", ""),
         (r"bind :80$", f"bind 127.0.0.1:{proxy.http}"),
         (r"bind :443 ssl crt \S+", f"bind 127.0.0.1:{proxy.https} ssl crt {certificate}"),
@@ -118,13 +119,13 @@ def run_haproxy(one, other, certificate, folder):
     )
     path = folder / "haproxy.cfg"
     path.write_text(text, encoding="utf-8")
-    with running(["haproxy", "-db", "-f", str(path)], proxy.https, folder / "log"):
+    with running(["haproxy", "-db", "-f", str(path)], proxy.https, proxy.log):
         yield proxy
 
 
 @contextlib.contextmanager
 def run_nginx(one, other, certificate, folder):
-    proxy = Proxy()
+    proxy = Proxy(folder)
     spare = "".join(
         f"    {name}_temp_path {folder}/{name};\n"
         for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
@@ -137,7 +138,8 @@ def run_nginx(one, other, certificate, folder):
         (r"^pid .*", f"pid {folder}/pid;"),
         (r"^worker_rlimit_nofile .*\n", ""),
         (r"worker_connections 65536", "worker_connections 200"),
-        (r"^http \{\n", f"http {{\n{spare}    access_log off;\n"),
+        (r"^http \{\n", f"http {{\n{spare}"),
+        (r"access_log /var/log/nginx/motorpool.log", f"access_log {folder}/log"),
         (r"listen 80;", f"listen 127.0.0.1:{proxy.http};"),
         (r"listen 443 ssl;", f"listen 127.0.0.1:{proxy.https} ssl;"),
         (r"ssl_certificate  .*", f"ssl_certificate {certificate};"),
@@ -152,7 +154,7 @@ def run_nginx(one, other, certificate, folder):
     path = folder / "nginx.conf"
     path.write_text(text, encoding="utf-8")
     command = ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(path), "-g", "daemon off;"]
-    with running(command, proxy.https, folder / "log"):
+    with running(command, proxy.https, proxy.log):
         yield proxy
 
 
@@ -214,7 +216,14 @@ def test_two_servers_behind_proxies(
                 verify=False,
                 timeout=PATIENCE,
             ) as client:
-                assert client.get("/session").status_code == 200
+                answer = client.get("/session")
+                assert answer.status_code == 200
+                strict = answer.headers["Strict-Transport-Security"]
+                assert strict == "max-age=31536000; includeSubDomains"
+                # What stands in an address is in no log of the proxy.
+                assert client.get("/session?token=s3cret").status_code == 404
+                assert eventually(lambda proxy=proxy: "/api/session " in proxy.log.read_text())
+                assert "s3cret" not in proxy.log.read_text()
             moved = httpx.get(f"http://127.0.0.1:{proxy.http}/api/health")
             assert moved.status_code == 301
             assert moved.headers["location"].startswith("https://")

@@ -63,6 +63,44 @@ def test_those_of_the_api_are_not_added_elsewhere() -> None:
     assert names < {name for name, _ in added(headers, "http://localhost/api/devices")}
 
 
+STRICT = b"strict-transport-security"
+
+
+@pytest.mark.parametrize(
+    ("is_tls", "hsts", "forwarded", "value"),
+    [
+        (True, None, None, b"max-age=31536000; includeSubDomains"),
+        (True, "host", None, b"max-age=31536000"),
+        (True, "off", None, None),
+        # Behind a proxy that speaks TLS, if it is asked for.
+        (False, None, b"https", None),
+        (False, "subdomains", b"https", b"max-age=31536000; includeSubDomains"),
+        (False, "host", b"https", b"max-age=31536000"),
+        (False, "off", b"https", None),
+        # Never without TLS (RFC 6797, section 7.2).
+        (False, "subdomains", b"http", None),
+        (False, "subdomains", None, None),
+    ],
+)
+def test_tls_is_demanded_for_a_year_where_it_is_used(
+    is_tls: bool, hsts: str | None, forwarded: bytes | None, value: bytes | None
+) -> None:
+    headers = CommonHeaders(is_tls=is_tls, hsts=hsts)
+    sent = [] if forwarded is None else [(b"x-forwarded-proto", forwarded)]
+    for path in ("/", "/api/server"):
+        scope: Any = {"path": path, "method": "GET", "headers": sent}
+        assert [each for name, each in headers.add(scope, []) if name == STRICT] == ([value] if value else [])
+
+
+def test_addresses_of_the_api_are_told_to_nobody() -> None:
+    for path, value in (
+        ("/api/session", b"no-referrer"),
+        ("/", b"same-origin"),
+        ("http://[", b"same-origin"),
+    ):
+        assert dict(added(CommonHeaders(), path))[b"referrer-policy"] == value
+
+
 def test_a_preflight_answer_says_how_long_it_may_be_cached() -> None:
     headers = CommonHeaders()
     assert (b"access-control-max-age", b"7200") in added(headers, method="OPTIONS")

@@ -70,7 +70,7 @@ async def test_the_api_is_served_over_tls_and_the_cookie_stays_there(secured, tr
         assert cookie.startswith("__Host-JSESSIONID=")
         assert "; Secure" in cookie
         assert "; HttpOnly" in cookie
-        assert login.headers["Strict-Transport-Security"] == "max-age=31536000"
+        assert login.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
         assert login.http_version == "HTTP/1.1"
         assert (await client.get("/api/session")).json()["email"] == "admin@example.org"
         assert (await client.get("/")).headers["Strict-Transport-Security"]
