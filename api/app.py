@@ -30,7 +30,6 @@ from motorpool.api.http.responses import as_bytes, as_text
 from motorpool.api.logins.authentication import authenticate
 from motorpool.api.logins.pages import refuse_foreign_page
 from motorpool.api.resources import OPERATIONS
-from motorpool.api.resources.files import OVERRIDE
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets import websocket
 from motorpool.api.version import program_version
@@ -56,7 +55,7 @@ def create_app(context: ServerContext) -> Application:
         answer = _answer_with(context, operation, http_metrics)
         app.add_operation(operation.method, operation.rule, operation.name, answer)
     websocket.add_socket(app, context)
-    console_files.add_console_routes(app, context.settings, context.settings.data / OVERRIDE)
+    console_files.add_console_routes(app, context.settings, context.settings.override)
     metrics.add_metrics_route(app, context, http_metrics)
 
     @app.errorhandler(Exception)

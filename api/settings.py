@@ -244,6 +244,11 @@ class Settings(NotificatorSections, FleetSettings):
         return host.strip("[]"), int(port)
 
     @property
+    def override(self) -> Path:
+        """The folder of files that replace those of the console, and of further ones."""
+        return self.data / "override"
+
+    @property
     def public_url(self) -> str:
         """Where users find the server, without a slash at the end.
 

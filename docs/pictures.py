@@ -78,7 +78,7 @@ PLACES = {
     "zone": "/zones/{zone}",
     "connect": "/connect",
     "connect-set-up": "/connect",
-    "share": "/share?token={share}",
+    "share": "/share#token={share}",
     "account": "/account",
 }
 EMPTY = {

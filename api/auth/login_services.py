@@ -35,7 +35,7 @@ class LoginServices:
         self.token_keys = token_keys
         """Signs tokens; stored in the database."""
         self.setup_token = setup_token or secrets.token_urlsafe(16)
-        """Makes a client elsewhere the first user (api/logins/setup.py)."""
+        """Makes a client the first user (api/logins/setup.py)."""
         self.accounts = Accounts(database, clock.monotonic)
         """Users, sessions and tokens."""
         self.throttle = LoginThrottle(settings.login, clock.monotonic)

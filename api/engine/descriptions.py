@@ -69,7 +69,6 @@ PARAMETERS: Mapping[str, str] = {
     "password": "The password.",
     "code": "One-time code, or the provider's code.",
     "state": "What the provider was sent with.",
-    "setup": "The set-up token, for the first user of a new server. Not in the specification.",
     "error": "Why the provider could not log anybody in.",
     "expiration": "Until when the token is good.",
     "textChannel": "By text message.",

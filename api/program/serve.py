@@ -200,7 +200,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 state.started.set()
                 _print_address(settings, address, login)
                 if waits_for_user:
-                    _print_setup_token(settings, address, setup_token)
+                    _print_setup_link(settings, address, setup_token)
                 await log_exceeded_quotas(database, settings.quotas)
                 with loop_stalls.measured(), without_repetitions(conditions):
                     await state.stopping.wait()
@@ -333,9 +333,10 @@ def _address(sockets: Sequence[socket.socket]) -> tuple[str, int]:
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port  # noqa: S104 - what a client may dial
 
 
-def _print_setup_token(settings: Settings, address: tuple[str, int], token: str) -> None:
-    print("Nobody has registered yet. The first user becomes the administrator: register on this machine,")
-    print(f"or from elsewhere at {_shown_url(settings, address)}?setup={token}", flush=True)
+def _print_setup_link(settings: Settings, address: tuple[str, int], token: str) -> None:
+    print("Nobody has registered yet. Who opens this link registers as the first user, the administrator:")
+    # Browsers send no fragment, so that no log of a proxy and no `Referer` shows the token.
+    print(f"{_shown_url(settings, address)}#setup={token}", flush=True)
 
 
 def _shown_url(settings: Settings, address: tuple[str, int]) -> str:

@@ -22,8 +22,6 @@ from motorpool.storage.durable_files import copy_file, make_folder, move_into_pl
 
 OPERATIONS = Operations("server")
 
-OVERRIDE = "override"
-"""Folder in the data folder that api/http/console_files.py serves."""
 PARTS = "uploads"
 """Folder in the data folder for files that are still being received."""
 
@@ -55,7 +53,7 @@ async def save_file(call: Call) -> Response:
             ADMINISTER.require(call.caller)
             with trio.CancelScope(shield=True):
                 await record_action(call, call.context.database, "upload", "file", attributes={"path": path})
-                await trio.to_thread.run_sync(_put, data / OVERRIDE, path, part)
+                await trio.to_thread.run_sync(_put, call.context.settings.override, path, part)
         finally:
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(partial(part.unlink, missing_ok=True))

@@ -2,6 +2,7 @@
 
 import hmac
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Annotated
 
@@ -18,10 +19,11 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, HttpError, Unauthorized, Unavailable
+from motorpool.api.http.responses import as_text
 from motorpool.api.logins.authentication import begin_session, remember_login
 from motorpool.api.logins.cookies import Cookie
 from motorpool.api.logins.password_logins import record_denied
-from motorpool.api.logins.setup import may_set_up
+from motorpool.api.logins.setup import HEADER, may_set_up
 from motorpool.api.resources.openid_users import find_or_create_user
 from motorpool.storage.accounts import tokens
 
@@ -54,7 +56,6 @@ class CallbackQuery(msgspec.Struct, rename="camel"):
 class BeginQuery(msgspec.Struct, rename="camel"):
     """What a login at the provider begins with."""
 
-    setup: str | None = None
     to: Annotated[str, msgspec.Meta(max_length=MAX_DESTINATION_LENGTH)] = "/"
     """The address of the console, relative to it, that the browser goes on to afterwards."""
 
@@ -70,12 +71,33 @@ class BeginQuery(msgspec.Struct, rename="camel"):
 )
 async def begin_openid(call: Call) -> Response:
     """Send the browser to the OpenID provider."""
+    return await _begin(call, call.query(BeginQuery).to, _redirect_to)
+
+
+@OPERATIONS.operation(
+    "POST",
+    "/session/openid/auth",
+    form=BeginQuery,
+    answers={200: Content(media_type="text/plain", text="The address of the provider's login page")},
+    errors=(400,),
+    headers={HEADER: "The set-up token, for the first user of a new server."},
+    public=True,
+)
+async def begin_openid_by_script(call: Call) -> Response:
+    """Begin a login at the OpenID provider, for a page that goes there itself. Not in the specification.
+
+    With the set-up token the login makes the first user.
+    """
+    return await _begin(call, (await call.form(BeginQuery)).to, as_text)
+
+
+async def _begin(call: Call, destination: str, answer: Callable[[str], Response]) -> Response:
+    """Begin a login in this browser, and answer with the provider's address."""
     provider = _provider(call)
-    query = call.query(BeginQuery)
-    if not _is_own_path(query.to):
+    if not _is_own_path(destination):
         raise BadRequest("to: not a path of this server")
     nonce, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(48)
-    set_up = {"setup": "1"} if may_set_up(call, query.setup) else {}
+    set_up = {"setup": "1"} if may_set_up(call) else {}
     # The login can be finished only with this cookie, which prevents login CSRF.
     text, token = issue(
         call.context.logins.token_keys,
@@ -83,7 +105,7 @@ async def begin_openid(call: Call) -> Response:
         OPENID,
         call.now + LOGIN_TIMEOUT,
         now=call.now,
-        extra={"nonce": nonce, "verifier": verifier, "to": query.to, **set_up},
+        extra={"nonce": nonce, "verifier": verifier, "to": destination, **set_up},
     )
     try:
         address = await provider.authorization_url(
@@ -91,7 +113,7 @@ async def begin_openid(call: Call) -> Response:
         )
     except ProviderUnavailable as error:
         raise Unavailable(str(error)) from None
-    response = _redirect_to(address)
+    response = answer(address)
     COOKIE.set(call.context, call.request, response, text, lifetime=LOGIN_TIMEOUT)
     return response
 

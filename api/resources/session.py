@@ -54,6 +54,12 @@ class TokenForm(msgspec.Struct, rename="camel"):
     expiration: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
 
 
+class TokenLoginForm(msgspec.Struct, rename="camel"):
+    """A session token that stands for a login."""
+
+    token: str
+
+
 class RevokeForm(msgspec.Struct, rename="camel"):
     """The token to be revoked."""
 
@@ -68,12 +74,20 @@ def _has_token(call: Call) -> bool:
     "GET", "/session", query=TokenQuery, answer=User, errors=(404,), public=True, changes=_has_token
 )
 async def get_session(call: Call) -> Response:
-    """Who is logged in; with `token` logs in by it."""
+    """Who is logged in; with `token` logs in by it.
+
+    Logs of proxies show addresses: `POST /session/token/login` takes the token in its body.
+    """
     text = call.query(TokenQuery).token
     if text is None:
         if call.optional_caller is None:
             raise ResourceNotFound("nobody is logged in")
         return as_json(show(call.optional_caller.user))
+    return await _log_in_by_token(call, text)
+
+
+async def _log_in_by_token(call: Call, text: str) -> Response:
+    """Open a session that ends with the token. Raises ResourceNotFound for one that is not valid."""
     try:
         token = await read_token(call.context, text)
     except InvalidToken as error:
@@ -146,6 +160,15 @@ async def create_token(call: Call) -> Response:
         await tokens.add(transaction, issued_token(token, call.caller), call.now)
         await record_action(call, transaction, "create", "token")
     return as_text(text)
+
+
+@OPERATIONS.operation(
+    "POST", "/session/token/login", form=TokenLoginForm, answer=User, errors=(404,), public=True
+)
+async def log_in_by_token(call: Call) -> Response:
+    """Log in by a token, such as that of a share link."""
+    form = await call.form(TokenLoginForm)
+    return await _log_in_by_token(call, form.token)
 
 
 @OPERATIONS.operation("POST", "/session/token/revoke", form=RevokeForm, answers={204: NO_CONTENT})

@@ -30,6 +30,7 @@ from motorpool.api.http.asgi import Application
 from motorpool.api.http.listening_sockets import bind
 from motorpool.api.http.server import HttpServer, NodeListener, ServedApp
 from motorpool.api.login_settings import LoginSettings
+from motorpool.api.logins.setup import HEADER
 from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.server_context import ServerContext
 from motorpool.api.settings import Settings
@@ -264,7 +265,9 @@ async def start(
             served = Served(contexts[0], app, clock, sockets[0].getsockname()[1] if sockets else 0)
             if is_first:
                 made = await served.client().post(
-                    "/users", json={"name": "Admin", "email": "admin@example.org", "password": "admin"}
+                    "/users",
+                    json={"name": "Admin", "email": "admin@example.org", "password": "admin"},
+                    headers={HEADER: served.context.logins.setup_token},
                 )
                 assert made.status == 200, made.text
                 served.admin_id = made.json()["id"]

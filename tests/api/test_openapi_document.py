@@ -45,7 +45,8 @@ def test_every_operation_of_the_specification_is_described(document):
 
 OPEN = """
     GET /health, GET /openapi.json, GET /server
-    GET /session, POST /session, GET /session/openid/auth, GET /session/openid/callback
+    GET /session, POST /session, POST /session/token/login
+    GET /session/openid/auth, POST /session/openid/auth, GET /session/openid/callback
     POST /users, POST /users/totp, POST /password/reset, POST /password/update
 """
 """What is meant to be open without a login (docs/decisions/0015), each with rules of its own."""

@@ -831,7 +831,9 @@ ELSEWHERE = {
     "POST /session": "credentials are the question, not rights",
     "POST /password/reset": "open to all, and counted",
     "POST /password/update": "open to who has the mailed token",
+    "POST /session/token/login": "open to who has the token",
     "GET /session/openid/auth": "open to all",
+    "POST /session/openid/auth": "open to all",
     "GET /session/openid/callback": "open to all",
 }
 

@@ -160,16 +160,18 @@ async def test_a_token_is_good_for_its_purpose_and_no_other(starting):
             client = served.client({"Authorization": f"Bearer {token}"})
             found = [(await client.get("/devices")).status]
             found.append((await served.client().get(f"/session?token={token}")).status)
+            form = {"token": token}
+            found.append((await served.client().post("/session/token/login", form=form)).status)
             found.append(await shake_hands(served.port, f"?token={token}"))
             form = {"token": token, "password": "new"}
             found.append((await served.client().post("/password/update", form=form)).status)
             return found
 
         with trio.fail_after(30):
-            #                                Bearer, GET /session?token=, socket, /password/update
-            assert await tried(session) == [200, 200, 101, 400]
-            assert await tried(share) == [200, 200, 101, 400]
-            assert await tried(reset) == [401, 404, 401, 200]
+            # Bearer, GET /session?token=, /session/token/login, socket, /password/update
+            assert await tried(session) == [200, 200, 200, 101, 400]
+            assert await tried(share) == [200, 200, 200, 101, 400]
+            assert await tried(reset) == [401, 404, 404, 401, 200]
 
 
 async def test_what_was_ended_stays_ended_when_the_server_starts_again(starting, database):

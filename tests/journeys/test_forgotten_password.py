@@ -68,7 +68,7 @@ async def test_a_forgotten_password_is_set_anew_in_a_browser(start_server, mail_
             assert json.loads(await trio.to_thread.run_sync(browser.stdout.readline)) == "asked"
             _, message = await letters.next()
             (link,) = re.findall(r"http://\S+", message.get_body(("plain",)).get_content())
-            assert link.startswith(f"{server.url}/reset-password?passwordReset=")
+            assert link.startswith(f"{server.url}/reset-password#passwordReset=")
             told, _ = await trio.to_thread.run_sync(browser.communicate, link + "\n")
             assert browser.returncode == 0
         seen = json.loads(told)

@@ -127,7 +127,7 @@ def test_every_command_works_as_it_is_shown(page, readme, machine, origin):
     machine.run(page.take("Install"))
     shown = machine.run(page.take("Install"), given=f"{AUTH[1]}\n")
     assert shown.startswith("OK{")
-    assert f"{machine.url}/?setup=" in shown
+    assert f"{machine.url}/#setup=" in shown
     assert shown.endswith(f"user {AUTH[0]} created, administrator\n")
     machine.run(readme.take(SERVICE), given=f"{AUTH[1]}\n")
     add_device(machine, "Van")

@@ -100,6 +100,8 @@ EACH = 6
 HOPELESS = {
     "GET /session/openid/auth",
     "GET /session/openid/callback",
+    "POST /session/openid/auth",
+    "POST /session/token/login",
     "GET /stream/{deviceId}/{channel}/{index}.ts",
     "GET /stream/{deviceId}/{channel}/{index}.{part}.ts",
     "GET /stream/{deviceId}/{channel}/playback/{index}.ts",

@@ -1,3 +1,5 @@
+// First: secrets leave the address before anything is loaded or drawn.
+import "./linkTokens";
 import { render } from "preact";
 import "./styles/tokens.css";
 import "./styles/base.css";

@@ -46,6 +46,21 @@ async def put(database, name, **fields):
     return await users.TABLE.insert(database, User(email=f"{name}@example.org", **fields))
 
 
+@pytest.mark.parametrize(("page", "joint"), [(None, "#"), ("index.html", "?"), ("logo.svg", "#")])
+async def test_the_token_is_in_the_fragment_unless_another_page_looks_for_it_in_the_query(
+    database, tmp_path, page, joint
+):
+    await put(database, "ann")
+    if page is not None:
+        (tmp_path / "override").mkdir()
+        (tmp_path / "override" / page).write_text("")
+    async with running(database, data=tmp_path) as (system, outbox):
+        await system.ref(PASSWORD_RESETS).tell(PasswordResetRequested("ann@example.org"))
+        await outbox.receive()
+    (row,) = await database.fetch("select * from deliveries")
+    assert f"http://127.0.0.1:8082/reset-password{joint}passwordReset=" in row["message"]["text"]
+
+
 async def test_the_mail_waits_in_the_outbox_no_longer_than_its_link_is_good(database):
     ann = await put(database, "ann")
     async with running(database) as (system, outbox):

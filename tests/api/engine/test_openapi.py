@@ -15,6 +15,8 @@ OPEN = {
     ("post", "/users/totp"),
     ("get", "/session/openid/auth"),
     ("get", "/session/openid/callback"),
+    ("post", "/session/openid/auth"),
+    ("post", "/session/token/login"),
     ("post", "/password/reset"),
     ("post", "/password/update"),
 }

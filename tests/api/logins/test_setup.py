@@ -7,7 +7,7 @@ from motorpool.api.logins.setup import HEADER, fetch_setup_token
 from motorpool.api.settings import HttpSettings
 
 FIRST = {"name": "Ann", "email": "ann@example.org", "password": "correct horse"}
-BEHIND = HttpSettings(trusted_proxies=("127.0.0.0/8",))
+EMPTY = "delete from users; update server set initialised = false"
 
 
 async def register(served, user=FIRST, **headers):
@@ -18,28 +18,26 @@ async def register(served, user=FIRST, **headers):
 @pytest.fixture
 async def new(served, database):
     """A server as on its first start."""
-    await database.execute("delete from users")
-    await database.execute("update server set initialised = false")
+    await database.execute(EMPTY)
     return served
 
 
 @pytest.mark.parametrize(
     "headers",
     [
-        # Through a proxy on this machine that is not named in the settings, whatever it says of the client.
+        # On the server's own machine too, where others may have accounts, or a proxy may listen.
+        {},
+        {"Host": "127.0.0.1:8082"},
+        {"Host": "[::1]:80", "Origin": "http://[::1]:80"},
         {"X_Forwarded_For": "198.51.100.7"},
         {"X_Forwarded_For": "127.0.0.1"},
-        {"Forwarded": "for=127.0.0.1"},
         {"Via": "1.1 proxy"},
-        {"X_Real_IP": "127.0.0.1"},
-        # By a proxy that passes on the name, or by a page whose name resolves to this machine.
-        {"Host": "fleet.example.org"},
-        {"Host": "evil.example.org:8082"},
-        {"Host": "192.0.2.1", HEADER: "guess"},
-        {"Host": "192.0.2.1", HEADER: ""},
+        {HEADER: ""},
+        {HEADER: "guess"},
+        {HEADER: "\xe9"},
     ],
 )
-async def test_from_elsewhere_nobody_becomes_administrator_without_the_token(new, headers):
+async def test_nobody_becomes_administrator_without_the_token(new, headers):
     refused = await register(new, **headers)
     assert (refused.status, "set-up token" in refused.text) == (400, True)
     assert await new.context.database.fetch_value("select count(*) from users") == 0
@@ -53,26 +51,15 @@ async def test_from_elsewhere_nobody_becomes_administrator_without_the_token(new
     assert (again.status, again.text) == (400, "registration is not open")
 
 
-@pytest.mark.parametrize(
-    "headers", [{}, {"Host": "127.0.0.1:8082"}, {"Host": "[::1]:80", "Origin": "http://[::1]:80"}]
-)
-async def test_on_this_machine_the_first_user_becomes_administrator(new, headers):
-    made = await register(new, **headers)
-    assert (made.status, made.json()["administrator"]) == (200, True)
+async def test_a_trusted_proxy_that_names_this_machine_does_not_replace_the_token(starting, database):
+    async with starting(http=HttpSettings(trusted_proxies=("127.0.0.0/8",))) as served:
+        await database.execute(EMPTY)
+        assert (await register(served, X_Forwarded_For="127.0.0.1")).status == 400
 
 
-async def test_behind_a_trusted_proxy_the_clients_own_address_counts(starting, database):
-    async with starting(http=BEHIND) as served:
-        await database.execute("delete from users")
-        await database.execute("update server set initialised = false")
-        assert (await register(served, X_Forwarded_For="198.51.100.7")).status == 400
-        assert (await register(served, X_Forwarded_For="127.0.0.1, 198.51.100.7")).status == 400
-        assert (await register(served, X_Forwarded_For="127.0.0.1")).status == 200
-
-
-async def test_open_registration_makes_no_first_user_elsewhere(new):
+async def test_open_registration_makes_no_first_user_without_the_token(new):
     await new.context.database.execute("update server set registration = true")
-    assert (await register(new, X_Forwarded_For="198.51.100.7")).status == 400
+    assert (await register(new)).status == 400
 
 
 async def test_of_parallel_first_users_one_becomes_administrator(new):
@@ -86,6 +73,8 @@ async def test_of_parallel_first_users_one_becomes_administrator(new):
         for number in range(8):
             nursery.start_soon(first, number)
     assert sorted(answer.status for answer in answers) == [200] + [400] * 7
+    (made,) = [answer.json() for answer in answers if answer.status == 200]
+    assert made["administrator"] is True
 
 
 async def test_the_token_is_the_same_for_every_server_on_the_database(database):

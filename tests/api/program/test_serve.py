@@ -108,6 +108,28 @@ def test_it_says_where_it_is_serves_and_stops_in_order(serve):
     assert "secret" not in errors
 
 
+def test_the_first_user_registers_with_the_link_that_is_printed(serve):
+    program = serve(start_program)
+    program.wait_up()
+    assert program.process.stdout is not None
+    assert "first user, the administrator" in program.process.stdout.readline()
+    link = program.process.stdout.readline().strip()
+    base = f"http://127.0.0.1:{program.port}"
+    # In the fragment, which no browser sends.
+    assert link.startswith(f"{base}/#setup=")
+    user = {"email": "boss@example.org", "password": "four random words"}
+    refused = httpx.post(f"{base}/api/users", json=user)
+    assert (refused.status_code, "set-up token" in refused.text) == (400, True)
+    made = httpx.post(f"{base}/api/users", json=user, headers={"X-Setup-Token": link.partition("#setup=")[2]})
+    assert (made.status_code, made.json()["administrator"]) == (200, True)
+    program.end()
+    # There has been a user.
+    program = serve(start_program)
+    program.wait_up()
+    program.process.send_signal(signal.SIGTERM)
+    assert program.process.communicate(timeout=PATIENCE_SECONDS)[0] == ""
+
+
 def test_a_client_that_stops_reading_does_not_delay_the_stop(serve):
     program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret word")
     program.wait_up()

@@ -95,7 +95,11 @@ class OpenId:
         """The whole way of one browser; the answer of our callback."""
         begun = await client.get(f"/session/openid/auth{query}")
         assert begun.status == 303, begun.text
-        back = urlsplit(await self.page(begun.headers["Location"], sub))
+        return await self.finish(client, begun.headers["Location"], sub)
+
+    async def finish(self, client: Any, address: str, sub: str | None) -> Any:
+        """Log in at the provider's page; the answer of our callback."""
+        back = urlsplit(await self.page(address, sub))
         assert back.path == CALLBACK
         return await client.call("GET", f"{back.path}?{back.query}", headers={"Accept": "text/html"})
 

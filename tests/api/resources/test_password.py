@@ -42,7 +42,7 @@ async def link(letters):
     """The token of the next mail."""
     envelope, message = await letters.next()
     text = message.get_body(("plain",)).get_content()
-    (found,) = re.findall(r"https://fleet\.example\.org/reset-password\?passwordReset=(\S+)", text)
+    (found,) = re.findall(r"https://fleet\.example\.org/reset-password#passwordReset=(\S+)", text)
     return envelope, message, found
 
 
@@ -63,7 +63,7 @@ async def test_a_forgotten_password_is_replaced_by_the_mailed_link(served, lette
     assert "Motorpool" in message["Subject"]
     assert "60 minutes" in message.get_body(("plain",)).get_content()
     html = message.get_body(("html",)).get_content()
-    assert f'href="https://fleet.example.org/reset-password?passwordReset={token}"' in html
+    assert f'href="https://fleet.example.org/reset-password#passwordReset={token}"' in html
     assert (await update(served, token)).status == 200
     assert await log_in(served, "ann@example.org", "ann") == 401
     assert await log_in(served, "ann@example.org", "new") == 200

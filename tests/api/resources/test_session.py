@@ -233,6 +233,29 @@ async def test_a_token_works_as_bearer_and_as_a_login(served):
     assert (await client.get("/devices")).status == 200
 
 
+async def test_a_token_in_a_body_opens_the_session_that_one_in_the_address_would(served, database):
+    token = (await served.admin.post("/session/token", form={})).text
+    client = served.client()
+    answer = await client.post("/session/token/login", form={"token": token})
+    assert (answer.status, answer.json()["email"]) == (200, "admin@example.org")
+    assert (await client.get("/devices")).status == 200
+    (method,) = await database.fetch("select attributes->>'method' from audit order by id desc limit 1")
+    assert method[0] == "token"
+    # It ends with the token.
+    await served.admin.post("/session/token/revoke", form={"token": token})
+    assert (await client.get("/devices")).status == 401
+    assert (await served.client().post("/session/token/login", form={"token": token})).status == 404
+    assert (await served.client().post("/session/token/login", form={"token": "x"})).status == 404
+    assert (await served.client().post("/session/token/login", form={})).status == 400
+
+
+async def test_an_answer_to_an_address_with_a_token_is_kept_by_nobody_and_names_it_nowhere(served):
+    token = (await served.admin.post("/session/token", form={})).text
+    answer = await served.client().get(f"/session?token={token}")
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
 async def test_a_token_and_the_session_it_began_end_with_its_expiration(served):
     sent = {"expiration": "2026-05-01T13:00:00.000Z"}
     token = (await served.admin.post("/session/token", form=sent)).text

@@ -49,8 +49,19 @@ def test_a_link_shows_one_vehicle_until_it_is_ended(server, visitor, fleet, repo
 
     guest = visitor(server, viewport=PHONE_SIZE)
     page = guest.page
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.partition("#")[0]))
     guest.open(link.removeprefix(server.url))
     expect(page.get_by_role("heading", name="Van 1")).to_be_visible()
+    # No log of a proxy shows the token, nor does the history of the browser.
+    token = link.partition("#token=")[2]
+    assert token
+    assert not any(token in address for address in asked)
+    # Where the page is open already, the link changes the fragment alone.
+    with page.expect_response("**/api/session/token/login") as answered:
+        page.evaluate("link => { window.location.href = link }", link)
+    assert answered.value.status == 200
+    expect(page).to_have_url(f"{server.url}/share")
     expect(page.get_by_text("37 km/h")).to_be_visible()
     expect(page.get_by_role("region", name="Map of the vehicles")).to_be_visible()
     assert "token" not in page.url
@@ -81,6 +92,7 @@ def test_a_link_shows_one_vehicle_until_it_is_ended(server, visitor, fleet, repo
     expect(dialog.get_by_role("img")).to_have_count(0)
     expect(page.get_by_role("heading", name=OVER)).to_be_visible()
     expect(page.get_by_text("Van 1")).to_have_count(0)
+    guest.expected.add((404, "/api/session/token/login"))
     guest.open(link.removeprefix(server.url))
     expect(page.get_by_role("heading", name=OVER)).to_be_visible()
     guest.assert_accessible()

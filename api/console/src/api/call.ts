@@ -42,7 +42,7 @@ const MAX_TEXT = 500;
 /** Statuses with which a proxy says that it does not reach the server. */
 const GATEWAY: readonly number[] = [502, 504];
 /** Logging in and out is tried in any case. */
-const SESSION = "/api/session";
+const LOGINS: readonly string[] = ["/api/session", "/api/session/token/login"];
 
 let refused: () => void = () => {};
 
@@ -136,7 +136,7 @@ async function request(
   signal?: AbortSignal,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  if (method !== "GET" && url !== SESSION && !reachable.peek()) throw new Unsent();
+  if (method !== "GET" && !LOGINS.includes(url) && !reachable.peek()) throw new Unsent();
   const options: RequestInit = { method, credentials: "same-origin", cache: "no-store", headers };
   if (signal) options.signal = signal;
   if (body instanceof URLSearchParams || body instanceof Blob) options.body = body;

@@ -15,6 +15,9 @@ export const login = {
   "login.mailed": "If there is such an account, a mail with a link is on its way.",
   "login.newServer": "This server is new",
   "login.newServerText": "What you enter here becomes its administrator.",
+  "login.setupToken": "Set-up token",
+  "login.setupTokenText":
+    "It is at the end of the link that the server printed at its start. The link itself fills it in.",
   "login.create": "Create the administrator",
   "login.register": "Create an account",
   "login.registerText": "Choose a password of at least 8 characters.",

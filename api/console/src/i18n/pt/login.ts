@@ -15,6 +15,9 @@ export const login = {
   "login.mailed": "Se essa conta existir, já vai a caminho um e-mail com uma ligação.",
   "login.newServer": "Este servidor é novo",
   "login.newServerText": "O que escrever aqui passa a ser o seu administrador.",
+  "login.setupToken": "Código de configuração",
+  "login.setupTokenText":
+    "Está no fim da ligação que o servidor mostrou ao arrancar. A própria ligação preenche-o.",
   "login.create": "Criar o administrador",
   "login.register": "Criar uma conta",
   "login.registerText": "Escolha uma palavra-passe com pelo menos 8 caracteres.",

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import { openPage } from "../../testing/page";
-import { userOf } from "../../testing/records";
+import { deviceOf, serverOf, userOf } from "../../testing/records";
 import { FakeServer, refusal } from "../../testing/server";
 
 const CLERK = userOf({ id: 2, name: "Clerk", email: "clerk@example.org" });
@@ -58,16 +58,87 @@ test("who logs out is not asked to log in for what was under way", async () => {
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 
-test("a token logs in and leaves the address", async () => {
+test.each(["/fleet?keyword=van#token=RzBFAiEA", "/fleet?keyword=van&token=RzBFAiEA"])(
+  "the token of %s logs in, leaves the address, and is in no other",
+  async (address) => {
+    const server = closed();
+    server.answer("logInByToken", ({ body }) => {
+      if ((body as Record<string, string>).token !== "RzBFAiEA") return refusal(404);
+      server.user = CLERK;
+      return CLERK;
+    });
+    const page = await openPage(address, server);
+    expect((await screen.findByLabelText<HTMLInputElement>("Search name or number")).value).toBe("van");
+    expect(page.address + window.location.hash).toBe("/fleet?keyword=van");
+    await screen.findByRole("button", { name: "Log out" });
+    expect(server.asked("getSession")).toEqual([]);
+  },
+);
+
+/** A server without users, whose link was printed with the token `s3t`. */
+function unset(): FakeServer {
   const server = closed();
-  server.answer("getSession", ({ query }) => {
-    if (query.get("token") === "RzBFAiEA") server.user = CLERK;
-    return server.user ?? refusal(404);
+  server.answer("getServer", serverOf({ newServer: true, openIdEnabled: true }));
+  server.answer("createUser", ({ headers }) =>
+    headers.get("X-Setup-Token") === "s3t" ? CLERK : refusal(400, "the set-up token is another one"),
+  );
+  return server;
+}
+
+test("the set-up link makes the first user", async () => {
+  const server = unset();
+  const page = await openPage("/#setup=s3t", server);
+  await screen.findByRole("heading", { name: "This server is new" });
+  expect(page.address + window.location.hash).toBe("/");
+  expect(screen.queryByLabelText("Set-up token")).toBeNull();
+  await page.fill("E-mail", CLERK.email);
+  await page.fill("Password", PASSWORD);
+  await page.expectAccessible();
+  await page.click("button", "Create the administrator");
+  await waitFor(() => expect(server.user).toBe(CLERK));
+});
+
+test("without the link the set-up token is asked for", async () => {
+  const server = unset();
+  const page = await openPage("/", server);
+  await page.fill("Set-up token", "guess");
+  await page.fill("E-mail", CLERK.email);
+  await page.fill("Password", PASSWORD);
+  await page.expectAccessible();
+  await page.click("button", "Create the administrator");
+  expect((await screen.findByRole("alert")).textContent).toBe("The set-up token is another one.");
+  await page.fill("Set-up token", " s3t ");
+  await page.click("button", "Create the administrator");
+  await waitFor(() => expect(server.user).toBe(CLERK));
+});
+
+test("the set-up token goes along to the provider, in no address", async () => {
+  const server = unset();
+  server.answer("beginOpenidByScript", () => new Response("https://provider.example/login?state=1"));
+  const page = await openPage("/fleet#setup=s3t", server);
+  await page.click("button", "Log in with your organization");
+  await waitFor(() => expect(page.left).toEqual(["https://provider.example/login?state=1"]));
+  const [asked] = server.asked("beginOpenidByScript");
+  expect(asked?.headers.get("X-Setup-Token")).toBe("s3t");
+  expect(asked?.body).toEqual({ to: "/fleet" });
+});
+
+test("log out leaves nothing of the fleet in page and browser", async () => {
+  const server = new FakeServer();
+  server.devices = [deviceOf(1)];
+  server.answer("deleteSession", () => {
+    server.user = null;
+    return null;
   });
-  const page = await openPage("/fleet?keyword=van&token=RzBFAiEA", server);
-  expect((await screen.findByLabelText<HTMLInputElement>("Search name or number")).value).toBe("van");
-  expect(page.address).toBe("/fleet?keyword=van");
-  await screen.findByRole("button", { name: "Log out" });
+  localStorage.setItem("motorpool.user.captures.1", "[]");
+  localStorage.setItem("motorpool.user.atOnce", "[1]");
+  localStorage.setItem("motorpool.theme", "dark");
+  const page = await openPage("/fleet", server);
+  await screen.findByText("Van 1");
+  await page.click("button", "Log out");
+  await waitFor(() => expect(page.left).toEqual(["/login"]));
+  await waitFor(() => expect(screen.queryByText("Van 1")).toBeNull());
+  expect(Object.keys(localStorage)).toEqual(["motorpool.theme"]);
 });
 
 test("a session that ended is asked for over the page, which then goes on", async () => {

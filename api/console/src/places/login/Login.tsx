@@ -50,7 +50,8 @@ export default function Login() {
         title={t(isNew ? "login.newServer" : "login.register")}
         text={t(isNew ? "login.newServerText" : "login.registerText")}
       >
-        <RegisterForm isNew={isNew} onDone={done} />
+        {!server.value?.openIdForce && <RegisterForm isNew={isNew} onDone={done} />}
+        {isNew && server.value?.openIdEnabled && <ProviderLink />}
         {!isNew && <Other onClick={() => setView("login")} label={t("login.haveAccount")} />}
       </Card>
     );

@@ -6,11 +6,13 @@ import { Field } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { login } from "../../state/session";
 import { PasswordField } from "./PasswordField";
+import { setupHeaders } from "./setup";
 
 /** Creates a user, on a new server its administrator, and logs in. */
 export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => void }) {
   const [said, setSaid] = useState("");
   const [busy, setBusy] = useState(false);
+  const [asksToken] = useState(isNew && !linkTokens.setup);
 
   async function submit(event: SubmitEvent) {
     event.preventDefault();
@@ -19,6 +21,7 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
     const password = String(fields.get("password"));
     setBusy(true);
     setSaid("");
+    if (asksToken) linkTokens.setup = String(fields.get("setup")).trim();
     try {
       await create({ name: email, email, password });
       await login(email, password);
@@ -32,13 +35,23 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
 
   return (
     <form class="login-form" onSubmit={(event) => void submit(event)}>
+      {asksToken && (
+        <Field
+          label={t("login.setupToken")}
+          name="setup"
+          hint={t("login.setupTokenText")}
+          autocomplete="off"
+          required
+          autofocus
+        />
+      )}
       <Field
         label={t("login.email")}
         name="email"
         inputMode="email"
         autocomplete="username"
         required
-        autofocus
+        autofocus={!asksToken}
       />
       <PasswordField
         label={t("login.password")}
@@ -58,16 +71,11 @@ export function RegisterForm({ isNew, onDone }: { isNew: boolean; onDone: () => 
   );
 }
 
-/** Only this request has the set-up token (docs/users.md#the-first-user). */
 async function create(user: { name: string; email: string; password: string }): Promise<void> {
-  const headers = {
-    "Content-Type": "application/json",
-    ...(linkTokens.setup && { "X-Setup-Token": linkTokens.setup }),
-  };
   const answer = await fetch(address("/users"), {
     method: "POST",
     credentials: "same-origin",
-    headers,
+    headers: { "Content-Type": "application/json", ...setupHeaders() },
     body: JSON.stringify(user),
   });
   if (!answer.ok) throw new Problem(answer.status, await answer.text());

@@ -12,9 +12,10 @@ function sharing(): FakeServer {
   const server = new FakeServer();
   server.devices = [deviceOf(1, { groupId: 4 }), deviceOf(2, { groupId: 4 })];
   server.answer("listGroups", [{ id: 4, name: "South", groupId: 0, attributes: {} }]);
-  server.answer("getSession", ({ query }) => {
-    if (query.get("token") === "c2hhcmU") server.user = GUEST;
-    return server.user ?? refusal(404);
+  server.answer("logInByToken", ({ body }) => {
+    if ((body as Record<string, string>).token !== "c2hhcmU") return refusal(404);
+    server.user = GUEST;
+    return GUEST;
   });
   return server;
 }
@@ -23,7 +24,7 @@ test("when a link ends, so does the page", async () => {
   const server = sharing();
   server.user = null;
   server.devices = [deviceOf(2)];
-  const page = await openPage("/share?token=c2hhcmU", server);
+  const page = await openPage("/share#token=c2hhcmU", server);
   await screen.findByRole("heading", { name: "Van 2" });
   expect(page.address).toBe("/share");
   server.user = null;
@@ -35,7 +36,7 @@ test("when a link ends, so does the page", async () => {
 test("a link that has ended says so", async () => {
   const server = sharing();
   server.user = null;
-  const page = await openPage("/share?token=b3Zlcg", server);
+  const page = await openPage("/share#token=b3Zlcg", server);
   await screen.findByRole("heading", { name: OVER });
   expect(page.address).toBe("/share");
 });
@@ -56,14 +57,14 @@ test("a link of a group asks before it logs out", async () => {
   const links = within(await screen.findByRole("region", { name: "Share links" }));
   await links.findByText("Group South");
 
-  page = await openPage("/share?token=c2hhcmU", server);
+  page = await openPage("/share#token=c2hhcmU", server);
   await screen.findByRole("heading", { name: "Open this link as a guest?" });
   await page.click("button", "Stay logged in");
   await screen.findByRole("navigation", { name: "Places" });
   expect(screen.queryByRole("heading", { name: "Account" })).toBeNull();
   expect(server.user?.temporary).toBe(false);
 
-  page = await openPage("/share?token=c2hhcmU", server);
+  page = await openPage("/share#token=c2hhcmU", server);
   await page.click("button", "Log out and open it");
   await waitFor(() => expect(page.left).toEqual(["/share"]));
   page = await openPage("/share", server);

@@ -3,6 +3,7 @@ import { post } from "../../api/call";
 import type { Group, ShareInfo } from "../../api/types";
 import { dateTime } from "../../format/times";
 import { t } from "../../i18n/translate";
+import { linkWith } from "../../linkTokens";
 import { CopyField } from "../../parts/CopyField";
 import { Dialog } from "../../parts/Dialog";
 import { Select } from "../../parts/Field";
@@ -49,7 +50,7 @@ export default function ShareDialog({ id, onClose }: { id: number; onClose: () =
     try {
       const before = new Set((shares.value ?? []).map((each) => each.id));
       const token = await post<string>(`/share/${whole ? "group" : "device"}`, new URLSearchParams(form));
-      setIssued({ link: `${window.location.origin}/share?token=${token}`, ids: before });
+      setIssued({ link: linkWith("/share", { token }), ids: before });
       shares.reload();
     } catch (problem) {
       setSaid(sentenceOf(problem));
