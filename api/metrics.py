@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus, open to this machine only unless configured (docs/decisions/0015)."""
+"""`/metrics` for Prometheus: for administrators, and networks of the settings (docs/decisions/0015)."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,16 +17,15 @@ from motorpool.actors.messages.conditions import ALL
 from motorpool.actors.messages.counters import COUNTERS
 from motorpool.actors.upkeep.memory_limit import MemoryLimit
 from motorpool.actors.work.networks import Networks
-from motorpool.api.http.addresses import peer_address
-from motorpool.api.http.errors import Forbidden
+from motorpool.api.http.addresses import client_address, is_forwarded, peer_address
+from motorpool.api.http.errors import Forbidden, Unauthorized
 from motorpool.api.http.responses import as_bytes
+from motorpool.api.logins.authentication import authenticate
 from motorpool.api.server_context import ServerContext
 from motorpool.runtime import ConditionsCollector
 from motorpool.runtime.loop_stalls import LoopStallsCollector
 from motorpool.runtime.metrics import SystemCollector
 
-LOOPBACK = ("127.0.0.0/8", "::1/128")
-FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP", "CF-Connecting-IP", "Via")
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -95,16 +94,28 @@ class HttpMetrics:
 
 
 def add_metrics_route(app: QuartTrio, context: ServerContext, http_metrics: HttpMetrics) -> None:
-    """Add GET /metrics."""
-    allowed = Networks((*LOOPBACK, *context.settings.http.metrics_allow))
+    """Add GET /metrics, for networks of the settings and for administrators."""
+    allowed = Networks(context.settings.http.metrics_allow)
 
     @app.get("/metrics")
     async def metrics() -> Response:
-        if not permitted(current_request, allowed):
-            raise Forbidden("metrics are for this machine only; [http] metrics_allow names others")
+        if not _is_from(current_request, allowed, context.trusted_proxies):
+            await _require_administrator(context, current_request)
         return as_bytes(generate_latest(http_metrics.registry), TEXT, {"Cache-Control": "no-store"})
 
 
-def permitted(request: Request, allowed: Networks) -> bool:
-    """Return whether the client is in one of the networks, and no proxy that speaks for another one."""
-    return peer_address(request) in allowed and not any(name in request.headers for name in FORWARDED)
+def _is_from(request: Request, allowed: Networks, trusted: Networks) -> bool:
+    """Return whether the client is in one of the networks; of proxies only trusted ones say where it is."""
+    if is_forwarded(request) and (
+        peer_address(request) not in trusted or "X-Forwarded-For" not in request.headers
+    ):
+        return False
+    return client_address(request, trusted) in allowed
+
+
+async def _require_administrator(context: ServerContext, request: Request) -> None:
+    caller = await authenticate(context, request)
+    if caller is None and "Authorization" in request.headers:
+        raise Unauthorized("metrics are for administrators, and this is no credential of one")
+    if caller is None or not caller.administrator:
+        raise Forbidden("metrics are for administrators, and for the networks of [http] metrics_allow")

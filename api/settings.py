@@ -116,8 +116,8 @@ class HttpSettings:
     """A session ends after this, however often it is used."""
     token_max_days: Annotated[float, Meta(ge=0.001, le=36500, extra={"unit": "days"})] = 3650.0
     """Tokens and share links end after this at the latest, whatever expiration was requested."""
-    metrics_allow: Annotated[tuple[str, ...], Meta(extra={"form": "networks"})] = ()
-    """Networks besides this machine that may read /metrics."""
+    metrics_allow: Annotated[tuple[str, ...], Meta(extra={"form": "networks"})] = ("127.0.0.0/8", "::1/128")
+    """Networks that may read /metrics without the credentials of an administrator."""
     tls_certificate: Path | None = None
     """Certificate chain in PEM; with `tls_key` HTTPS is served."""
     tls_key: Path | None = None
