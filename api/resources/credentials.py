@@ -170,6 +170,18 @@ async def end_session_by_id(call: Call) -> Response:
     return no_content()
 
 
+@OPERATIONS.operation("DELETE", "/sessions", query=OfUser, answers={204: NO_CONTENT})
+async def end_other_sessions(call: Call) -> Response:
+    """End all sessions of a user but that of the request, and those that the user began as another one."""
+    user_id, own = _whose(call), call.caller.session
+    async with call.context.database.transaction() as transaction:
+        ended = await sessions.delete_of_user(transaction, user_id, keep=own.id if own else None)
+        attributes = {"userId": user_id, "sessions": len(ended)}
+        await record_action(call, transaction, "remove", "session", attributes=attributes)
+    await publish_changes(call.context.system, *map(SessionEnded, ended))
+    return no_content()
+
+
 @OPERATIONS.operation("DELETE", "/tokens/{id:text}", answers={204: NO_CONTENT}, errors=(400,))
 async def end_token_by_id(call: Call) -> Response:
     """Revoke a token of one's own, or as an administrator anybody's, with the sessions begun with it."""

@@ -81,14 +81,15 @@ async def delete_of_tokens(q: Queries) -> None:
     await q.execute("delete from sessions where token_expires is not null")
 
 
-async def delete_of_user(q: Queries, user_id: int, *, keep: str | None = None) -> None:
-    """Delete all sessions of a user, and those that they began as other users, except `keep`."""
-    await q.execute(
+async def delete_of_user(q: Queries, user_id: int, *, keep: str | None = None) -> list[str]:
+    """Delete all sessions of a user, and those that they began as other users, except `keep`; return ids."""
+    rows = await q.fetch(
         "delete from sessions where (user_id = $1 or impersonator_id = $1)"
-        " and ($2::text is null or id <> $2)",
+        " and ($2::text is null or id <> $2) returning id",
         user_id,
         keep,
     )
+    return [row[0] for row in rows]
 
 
 async def delete_expired(q: Queries, now: datetime) -> None:

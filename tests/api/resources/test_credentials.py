@@ -64,6 +64,37 @@ async def test_sessions_are_listed_and_ended_one_by_one(served, ana):
     assert await status(ana) == 401
 
 
+async def test_all_other_sessions_end_at_once(served, ana, database):
+    """What a user does who has changed a password or a one-time-code key, or lost a device."""
+    others = [await served.log_in("ana@example.org", "ana") for _ in range(3)]
+    ben = await served.user("ben")
+    by_token = await log_in_by(served, token := await bearer(served, ana))
+    acting = await served.log_in("admin@example.org", "admin")
+    assert (await acting.get(f"/session/{ana.id}")).status == 200
+    # A session that she began as somebody else ends too.
+    await served.admin.post("/permissions", json={"userId": ana.id, "managedUserId": ben.id})
+    user = (await served.admin.get(f"/users/{ana.id}")).json()
+    await served.admin.put(f"/users/{ana.id}", json={**user, "userLimit": 1})
+    assert (await others[0].get(f"/session/{ben.id}")).status == 200
+    assert (await ben.delete(f"/sessions?userId={ana.id}")).status == 400
+    assert (await ana.delete("/sessions")).status == 204
+    assert await status(ana) == 200
+    for client in (*others, by_token, acting):
+        assert await status(client) == 401
+    # Tokens and sessions of other users stay.
+    assert (await status(token), await status(ben), await status(served.admin)) == (200, 200, 200)
+    row = await database.fetch(
+        "select user_id, attributes from audit where action_type = 'remove' and object_type = 'session'"
+    )
+    assert [(each[0], each[1]) for each in row] == [(ana.id, {"userId": ana.id, "sessions": 5})]
+    # With a token none is one's own; an administrator ends those of anybody.
+    assert (await token.delete("/sessions")).status == 204
+    assert await status(ana) == 401
+    ana = await served.log_in("ana@example.org", "ana")
+    assert (await served.admin.delete(f"/sessions?userId={user['id']}")).status == 204
+    assert (await status(ana), await status(served.admin)) == (401, 200)
+
+
 async def test_one_token_ends_with_its_sessions_and_what_was_issued_with_it(served, ana):
     """Two tokens that expire in the same second are still two."""
     expires = {"expiration": UNTIL}

@@ -31,6 +31,7 @@ const PATHS = {
   deleteDevice: "DELETE /devices/{id}",
   deleteGeofence: "DELETE /geofences/{id}",
   deleteSession: "DELETE /session",
+  endOtherSessions: "DELETE /sessions",
   getDevice: "GET /devices/{id}",
   getDeviceBinding: "GET /devices/{id}/binding",
   getEvent: "GET /events/{id}",

@@ -49,6 +49,7 @@ export const account = {
   "account.sessionsText": "Where you are logged in.",
   "account.thisSession": "this one",
   "account.endSession": "End",
+  "account.endOthers": "End all others",
   "account.lastUsed": "used {time}",
   "account.from": "from {address}",
   "account.tokens": "Tokens",

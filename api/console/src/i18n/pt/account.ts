@@ -49,6 +49,7 @@ export const account = {
   "account.sessionsText": "Onde tem sessão iniciada.",
   "account.thisSession": "esta",
   "account.endSession": "Terminar",
+  "account.endOthers": "Terminar todas as outras",
   "account.lastUsed": "usada {time}",
   "account.from": "de {address}",
   "account.tokens": "Tokens",

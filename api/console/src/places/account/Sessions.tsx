@@ -47,6 +47,17 @@ export function Sessions() {
           </li>
         ))}
       </ul>
+      {sorted.some((each) => !each.current) && (
+        <div class="form-end">
+          <button
+            type="button"
+            disabled={busy}
+            onClick={() => void save(() => remove("/sessions")).then(sessions.reload)}
+          >
+            {t("account.endOthers")}
+          </button>
+        </div>
+      )}
     </Section>
   );
 }
