@@ -17,8 +17,8 @@ class LoginSettings:
     window_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 300.0
     """The window in which failures count."""
     password_min_length: Annotated[int, Meta(ge=0, le=128, extra={"unit": "characters"})] = 8
-    """Minimum length of a new password, which also must not be the user's own name or address; 0 accepts
-    any password."""
+    """Minimum length of a new password, which also must be neither the user's own name or address nor a common
+    password; 0 accepts any password."""
     fresh_minutes: Annotated[float, Meta(ge=0, le=1440, extra={"unit": "min"})] = 15.0
     """How long after a login users may change their password, one-time-code key or e-mail without giving the
     current password."""

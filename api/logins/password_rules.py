@@ -2,9 +2,12 @@
 
 from datetime import timedelta
 
+from motorpool.api.auth.common_passwords import is_common
 from motorpool.api.engine.call import Call
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.logins.password_logins import check_password
+
+PRODUCT = "motorpool"
 
 
 def password_fault(password: str, min_length: int, *names: str | None) -> str | None:
@@ -13,7 +16,11 @@ def password_fault(password: str, min_length: int, *names: str | None) -> str | 
         return None
     if len(password) < min_length:
         return f"password: needs at least {min_length} characters"
+    if is_common(password):
+        return "password: is one of the most common ones, which everybody tries first"
     letters = _letters(password)
+    if letters == PRODUCT:
+        return "password: is the name of this program"
     for name in names:
         own = {_letters(name or ""), _letters((name or "").partition("@")[0])}
         if letters and letters in own:

@@ -83,6 +83,7 @@ def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
             (("boss@example.org", "--administrator"), ""),
             (("boss@example.org", "--password"), "short"),
             (("boss@example.org", "--password"), "boss@example.org"),
+            (("boss@example.org", "--password"), "Password123"),
             (("boss@example.org", "--password", "--administrator"), "secret word"),
             (("BOSS@example.org", "--no-administrator"), ""),
             (("BOSS@example.org", "--administrator", "--unlink-openid"), ""),
@@ -97,12 +98,12 @@ def test_a_user_is_made_and_changed_from_the_shell(tmp_path, database_url):
         env=environ,
         cwd=tmp_path,
     )
-    missing, short, own, made, last, changed = json.loads(program.stdout)
+    missing, short, own, common, made, last, changed = json.loads(program.stdout)
     assert missing[0] == 1
     assert (
         missing[2].splitlines()[-1] == "motorpool: there is no user boss@example.org; --password creates one"
     )
-    for code, _, errors in (short, own):
+    for code, _, errors in (short, own, common):
         assert (code, errors.splitlines()[-1][:20]) == (1, "motorpool: password:")
     assert made[:2] == [0, "user boss@example.org created, administrator\n"], made
     assert (last[0], "last administrator" in last[2].splitlines()[-1]) == (1, True)

@@ -23,7 +23,10 @@ KEY = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
         ("ann-lee-2026", "password: is the user's own name or address"),
         ("Ann.Lee@Example.org", "password: is the user's own name or address"),
         ("annsmail2026", "password: is the user's own name or address"),
-        ("1234567890", None),
+        ("1234567890", "password: is one of the most common ones, which everybody tries first"),
+        ("Password123", "password: is one of the most common ones, which everybody tries first"),
+        ("motorpool-2026", "password: is the name of this program"),
+        ("1234567809", None),
         ("ann lee drives", None),
         ("пароль-дня", None),
     ],
@@ -39,7 +42,7 @@ async def test_new_passwords_follow_the_rules_wherever_they_are_set(starting):
     async with starting() as served:
         served.context.settings = replace(served.context.settings, login=RULES)
         user = {"name": "Ann", "email": "ann@example.org"}
-        for password in ("short", "", "ann@example.org", "ann-2026!"):
+        for password in ("short", "", "ann@example.org", "ann-2026!", "Qwertyuiop", "iloveyou1"):
             refused = await served.admin.post("/users", json={**user, "password": password})
             assert (refused.status, refused.text.startswith("password: ")) == (400, True)
         made = await served.admin.post("/users", json={**user, "password": "correct horse"})
@@ -47,11 +50,18 @@ async def test_new_passwords_follow_the_rules_wherever_they_are_set(starting):
         path = f"/users/{made.json()['id']}"
         refused = await served.admin.put(path, json={**made.json(), "password": "short"})
         assert (refused.status, refused.text) == (400, "password: needs at least 9 characters")
+        refused = await served.admin.put(path, json={**made.json(), "password": "football1"})
+        assert (refused.status, refused.text.startswith("password: is one of the most common")) == (400, True)
         now = served.clock.now()
         link, _ = issue(
             served.context.logins.token_keys, made.json()["id"], RESET, now + timedelta(1), now=now
         )
-        for password, status in (("short", 400), ("ann-2026!", 400), ("horse correct", 200)):
+        for password, status in (
+            ("short", 400),
+            ("ann-2026!", 400),
+            ("Football1", 400),
+            ("horse correct", 200),
+        ):
             form = {"token": link, "password": password}
             assert (await served.client().post("/password/update", form=form)).status == status
         # An update without a password, and a login with one of before the rules, are as ever.

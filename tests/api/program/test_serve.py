@@ -130,6 +130,14 @@ def test_the_first_user_registers_with_the_link_that_is_printed(serve):
     assert program.process.communicate(timeout=PATIENCE_SECONDS)[0] == ""
 
 
+def test_a_common_password_of_the_first_administrator_stops_the_start_with_one_line(serve):
+    program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="Password123")
+    _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    last = errors.splitlines()[-1]
+    assert program.process.returncode == 1
+    assert last.startswith("motorpool: admin.password: is one of the most common ones"), errors
+
+
 def test_a_client_that_stops_reading_does_not_delay_the_stop(serve):
     program = serve(MOTORPOOL_ADMIN_EMAIL="boss@example.org", MOTORPOOL_ADMIN_PASSWORD="secret word")
     program.wait_up()
