@@ -17,11 +17,11 @@ class LoginSettings:
     window_seconds: Annotated[float, Meta(ge=1, extra={"unit": "s"})] = 300.0
     """The window in which failures count."""
     password_min_length: Annotated[int, Meta(ge=0, le=128, extra={"unit": "characters"})] = 8
-    """Minimum length of a new password, which also must be neither the user's own name or address nor a common
-    password; 0 accepts any password."""
+    """Minimum length of a new password, which also must be neither the user's own name or address nor a
+    common password; 0 accepts any password."""
     fresh_minutes: Annotated[float, Meta(ge=0, le=1440, extra={"unit": "min"})] = 15.0
-    """How long after a login users may change their password, one-time-code key or e-mail without giving the
-    current password."""
+    """How long after a login users may change what guards their account, such as password, one-time-code key
+    and address, without giving the current password."""
     hash_memory_kib: Annotated[int, Meta(ge=8192, le=4194304, extra={"unit": "KiB"})] = 65536
     """Memory of one password hash (Argon2id)."""
     hash_rounds: Annotated[int, Meta(ge=1, le=100)] = 3

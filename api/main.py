@@ -111,6 +111,9 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     command.add_argument(
         "--unlink-openid", action="store_true", help="forget which login of the OpenID provider is the user's"
     )
+    command.add_argument(
+        "--remove-codes", action="store_true", help="switch off one-time codes, whose key the user has lost"
+    )
     command.set_defaults(run=_edit_user)
     command = commands.add_parser(
         "replay-rules", help="say what events the present configuration would make of stored positions"
@@ -256,7 +259,9 @@ def _edit_user(options: argparse.Namespace) -> int:
         if not entered:
             return _fail("the password is empty", 2)
         password = entered
-    edit = UserEdit(options.email, password, options.administrator, options.unlink_openid)
+    edit = UserEdit(
+        options.email, password, options.administrator, options.unlink_openid, options.remove_codes
+    )
     use_private_umask()
     print(trio.run(edit_user, settings, edit))
     return 0

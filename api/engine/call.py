@@ -54,7 +54,7 @@ class Call:
         self._body_memory = 0
         """Bytes of the body that are counted in `ServerContext.body_memory`."""
         self.after_commit: list[Callable[[], Awaitable[None]]] = []
-        """What follows the commit of a change of a resource, after it was published."""
+        """What follows the commit of a change, after it was published: `finish_change`."""
         self.warning = ""
         """The header X-Warning of the answer to such a change; empty: none."""
         self.was_denied = False
@@ -99,6 +99,11 @@ class Call:
         condition = self.context.system.conditions.find(MEMORY)
         if condition is not None:
             raise Unavailable(condition.text, MEMORY_SECONDS)
+
+    async def finish_change(self) -> None:
+        """Do what was added to `after_commit`."""
+        for follow in self.after_commit:
+            await follow()
 
     @contextmanager
     def until_disconnected(self) -> Iterator[None]:

@@ -151,8 +151,7 @@ class _ResourceOperations(Generic[R]):
             else:
                 fact = change(record_id, "updated", changed_fields(old, new))
             await publish_changes(call.context.system, fact)
-        for follow in call.after_commit:
-            await follow()
+        await call.finish_change()
 
     async def _answer(self, call: Call, stored: R, version: int) -> Response:
         """Return the stored record, with a warning if there is one."""

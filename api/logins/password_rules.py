@@ -1,5 +1,6 @@
 """What a new password must be, and when a change needs the current one (docs/authentication.md#passwords)."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from motorpool.api.auth.common_passwords import is_common
@@ -35,8 +36,10 @@ def require_acceptable(call: Call, password: str, *names: str | None) -> None:
         raise BadRequest(fault)
 
 
-async def require_proof(call: Call, current_password: str | None) -> None:
+async def require_proof(call: Call, current_password: str | None, changed: Sequence[str]) -> None:
     """Raise BadRequest unless the caller gives their current password, or has just logged in.
+
+    `changed` names the fields for which it is needed.
 
     A session or token that was stolen must not be enough to take the account. LoginLocked if too many wrong
     passwords were given.
@@ -48,7 +51,8 @@ async def require_proof(call: Call, current_password: str | None) -> None:
         if user is None or user.id != call.caller.id:
             raise BadRequest("currentPassword: is wrong")
     elif not _is_fresh(call):
-        raise BadRequest("currentPassword: needed; or log in again and try once more")
+        what = ", ".join(changed)
+        raise BadRequest(f"currentPassword: needed to change {what}; or log in again and try once more")
 
 
 def _is_fresh(call: Call) -> bool:

@@ -5,14 +5,17 @@ from typing import Any
 
 import msgspec
 
+from motorpool.actors.mailings.account_mails import account_changes, tell_owner
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, SHARED_FLAGS, with_server_values
 from motorpool.api.auth.passwords import PasswordHasher
 from motorpool.api.logins.password_rules import password_fault
 from motorpool.api.program.configured_database import open_running_database
 from motorpool.api.program.errors import StartFailed
+from motorpool.api.program.outgoing_services import build_outgoing_services
 from motorpool.api.settings import Settings
 from motorpool.runtime import SystemClock
 from motorpool.storage.accounts import audit, openid_identities, server, users
+from motorpool.storage.database.queries import Queries
 from motorpool.storage.records import AuditAction, User
 
 
@@ -25,6 +28,8 @@ class UserEdit:
     administrator: bool | None = None
     unlink_openid: bool = False
     """The next login through the OpenID provider finds the user by e-mail address again."""
+    remove_codes: bool = False
+    """For somebody who has lost what makes their one-time codes."""
 
 
 async def edit_user(settings: Settings, edit: UserEdit) -> str:
@@ -56,22 +61,7 @@ async def edit_user(settings: Settings, edit: UserEdit) -> str:
                 action, user_id = "create", made.id
                 done = f"user {made.email} created" + (", administrator" if made.administrator else "")
             else:
-                if edit.administrator is not None and edit.administrator != found.administrator:
-                    changed = msgspec.structs.replace(found, administrator=edit.administrator)
-                    if await users.is_last_administrator(transaction, found, changed, now):
-                        raise StartFailed(f"{found.email} is the last administrator: name another one first")
-                    await users.TABLE.update(transaction, changed)
-                    if edit.administrator:
-                        await users.end_management(transaction, found.id, now)
-                    changes["administrator"] = {
-                        "before": found.administrator,
-                        "after": edit.administrator,
-                    }
-                if hashed is not None:
-                    await users.change_password(transaction, found.id, hashed, now)
-                if edit.unlink_openid:
-                    await openid_identities.delete_of_user(transaction, found.id)
-                    changes["openid"] = "unlinked"
+                changes |= await _change(transaction, found, edit, hashed, settings, clock)
                 action, user_id, done = "edit", found.id, f"user {found.email} changed"
             await audit.record(
                 transaction,
@@ -84,3 +74,47 @@ async def edit_user(settings: Settings, edit: UserEdit) -> str:
                 ),
             )
             return done
+
+
+async def _change(
+    transaction: Queries,
+    old: User,
+    edit: UserEdit,
+    hashed: str | None,
+    settings: Settings,
+    clock: SystemClock,
+) -> dict[str, Any]:
+    """Change a user, whose row is locked; return what the audit row says of it. Raises StartFailed."""
+    now, changes = clock.now(), dict[str, Any]()
+    new = msgspec.structs.replace(
+        old,
+        administrator=old.administrator if edit.administrator is None else edit.administrator,
+        totp_key=None if edit.remove_codes else old.totp_key,
+    )
+    if await users.is_last_administrator(transaction, old, new, now):
+        raise StartFailed(f"{old.email} is the last administrator: name another one first")
+    if new != old:
+        await users.TABLE.update(transaction, new)
+    if new.administrator != old.administrator:
+        changes["administrator"] = {"before": old.administrator, "after": new.administrator}
+        if new.administrator:
+            await users.end_management(transaction, old.id, now)
+    if hashed is not None:
+        await users.change_password(transaction, old.id, hashed, now)
+    elif new.totp_key != old.totp_key:
+        await users.end_logins(transaction, old.id, now)
+    if new.totp_key != old.totp_key:
+        changes["totpKey"] = "removed"
+    if edit.unlink_openid:
+        await openid_identities.delete_of_user(transaction, old.id)
+        changes["openid"] = "unlinked"
+    await tell_owner(
+        transaction,
+        build_outgoing_services(settings, clock).mail,
+        old,
+        account_changes(old, new, password=hashed is not None),
+        settings=await server.fetch(transaction),
+        console_url=settings.public_url,
+        now=now,
+    )
+    return changes

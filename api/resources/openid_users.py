@@ -9,12 +9,14 @@ import msgspec
 
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.mailings.account_mails import AccountChange
 from motorpool.actors.messages.changes import Change, TokenRevoked, UserChanged, changed_fields
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defaults, with_server_values
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.text_rules import is_email
+from motorpool.api.logins.account_mails import tell_owner_of
 from motorpool.api.logins.setup import REFUSAL
 from motorpool.storage.accounts import openid_identities, server, tokens, users
 from motorpool.storage.database.queries import Queries
@@ -53,6 +55,7 @@ async def find_or_create_user(call: Call, identity: Identity, *, set_up: bool) -
             if fields := changed_fields(found, user):
                 facts.append(UserChanged(user.id, "updated", fields))
     await publish_changes(call.context.system, *facts)
+    await call.finish_change()
     return user
 
 
@@ -99,6 +102,9 @@ async def _link_existing(call: Call, transaction: Queries, identity: Identity, u
         # A parallel login of the same identity has linked it meanwhile.
         return []
     await _link(call, transaction, identity, user, existed=True)
+    account = (await users.accounts(transaction, [user.id]))[user.id]
+    if account.password_hash is not None:
+        await tell_owner_of(call, transaction, user, [AccountChange.PASSWORD])
     await users.change_password(transaction, user.id, None, call.now)
     shares = await tokens.revoke_shares(transaction, user.id)
     attributes = {**_audited(identity), "password": "removed"}

@@ -8,6 +8,7 @@ from quart import Response
 
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
+from motorpool.actors.mailings.account_mails import AccountChange
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.password_resets import PASSWORD_RESETS, PasswordResetRequested
@@ -17,6 +18,7 @@ from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_text
+from motorpool.api.logins.account_mails import tell_owner_of
 from motorpool.api.logins.authentication import remember_login
 from motorpool.api.logins.password_rules import require_acceptable
 from motorpool.api.request_limits import count
@@ -88,7 +90,9 @@ async def update_password(call: Call) -> Response:
             user=account.user,
             attributes={"password": "reset"},
         )
+        await tell_owner_of(call, transaction, account.user, [AccountChange.PASSWORD])
     await publish_changes(call.context.system, UserChanged(token.user_id, "updated"))
+    await call.finish_change()
     # Users who forgot their password have mostly reached the limit of failed logins.
     await call.context.logins.limits.reset_failures(account.user.id)
     response = as_text("the password is set")

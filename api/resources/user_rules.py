@@ -8,10 +8,11 @@ import pyotp
 from motorpool.actors.accounts.user_rights import is_restricted
 from motorpool.actors.deliveries.webhook import WEBHOOK_SECRET, WEBHOOK_URL, check_url, signing_key
 from motorpool.actors.http.errors import DeliveryRefused
-from motorpool.actors.words.masking import MASK
+from motorpool.actors.words.masking import MASK, restore_secrets
 from motorpool.actors.work.connection_limits import client_network
 from motorpool.api.auth.caller import Source
 from motorpool.api.auth.grants import require_grant, require_login_grant
+from motorpool.api.auth.guarded_fields import guarded_changes
 from motorpool.api.auth.new_users import with_registration_defaults
 from motorpool.api.auth.rights import (
     MANAGE_USERS,
@@ -39,8 +40,8 @@ class User(UserRow, frozen=True, rename="camel"):
     password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
     """Needed for a new user; left out or empty it is kept. Null in answers."""
     current_password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
-    """With a change of one's own password, one-time-code key or e-mail, unless the login is recent. Null in
-    answers. Not in the specification."""
+    """With a change of one's own password, one-time-code key, address, login name, telephone or where
+    notifications go, unless the login is recent. Null in answers. Not in the specification."""
 
 
 def show(user: UserRow) -> User:
@@ -70,10 +71,13 @@ async def check_secrets(call: Call, sent: User) -> None:
     caller = call.optional_caller
     if caller is None or call.request.method != "PUT" or call.id != caller.id:
         return
-    new_key = sent.totp_key is not None and (sent.totp_key or None) != caller.user.totp_key
-    new_email = bool(sent.email.strip()) and sent.email.strip().lower() != caller.user.email.lower()
-    if sent.password or new_key or new_email:
-        await require_proof(call, sent.current_password)
+    changed = guarded_changes(restore_secrets(sent, caller.user), caller.user)
+    if sent.totp_key is not None and (sent.totp_key or None) != caller.user.totp_key:
+        changed.insert(0, "totpKey")
+    if sent.password:
+        changed.insert(0, "password")
+    if changed:
+        await require_proof(call, sent.current_password, changed)
 
 
 def new_names(new: User, old: UserRow | None) -> dict[str, str]:

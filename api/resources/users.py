@@ -7,6 +7,7 @@ import msgspec
 import pyotp
 from quart import Response
 
+from motorpool.actors.mailings.account_mails import account_changes
 from motorpool.actors.messages.changes import UserChanged
 from motorpool.actors.work.stored_calendars import TIME_ZONE
 from motorpool.api.access import require_device_for_change
@@ -33,6 +34,7 @@ from motorpool.api.engine.time_zones import require_time_zone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.http.responses import as_text
 from motorpool.api.json import camel
+from motorpool.api.logins.account_mails import tell_owner_of
 from motorpool.api.logins.known_places import network_of
 from motorpool.api.logins.setup import HEADER
 from motorpool.api.resources.helpdesk.cleared_references import clear_references
@@ -163,9 +165,10 @@ class UserPolicy(ResourcePolicy[User]):
         return show(made)
 
     async def update(self, call: Call, transaction: Queries, new: User, old: User) -> User | None:
-        """Store; a new password ends the user's other sessions and all their tokens.
+        """Store; a new password or one-time-code key ends the user's other sessions and all their tokens.
 
-        So does the role of administrator, together with the links to managers (docs/users.md#managers).
+        So does the role of administrator, together with the links to managers (docs/users.md#managers). The
+        user is told by mail of changes of what they log in with.
         """
         if await users.is_last_administrator(transaction, old, new, call.now):
             raise BadRequest(LAST_ADMINISTRATOR)
@@ -174,15 +177,17 @@ class UserPolicy(ResourcePolicy[User]):
             return None
         if stored.administrator and not old.administrator:
             await users.end_management(transaction, stored.id, call.now)
+        own = call.caller.session
+        kept = own.id if own else None
         if new.password:
-            own = call.caller.session
-            await users.change_password(
-                transaction, stored.id, new.password, call.now, keep_session=own.id if own else None
-            )
+            await users.change_password(transaction, stored.id, new.password, call.now, keep_session=kept)
             if call.caller.id == stored.id:
                 # The password ends what was known of earlier logins, but here it was just set.
                 network = network_of(call.context, call.request)
                 await known_addresses.record_login(transaction, stored.id, network, call.now)
+        elif stored.totp_key != old.totp_key:
+            await users.end_logins(transaction, stored.id, call.now, keep_session=kept)
+        await tell_owner_of(call, transaction, old, account_changes(old, stored, password=bool(new.password)))
         return show(stored)
 
     def audited(self, old: User | None, new: User | None) -> Mapping[str, Any]:

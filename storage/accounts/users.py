@@ -143,10 +143,17 @@ async def change_password(
     """
     if not await set_password(transaction, user_id, stored):
         return False
-    await end_tokens(transaction, user_id, now)
-    await sessions.delete_of_user(transaction, user_id, keep=keep_session)
+    await end_logins(transaction, user_id, now, keep_session=keep_session)
     await known_addresses.delete_of_user(transaction, user_id)
     return True
+
+
+async def end_logins(
+    transaction: Queries, user_id: int, now: datetime, *, keep_session: str | None = None
+) -> None:
+    """End all tokens of a user and all sessions except `keep_session`: what they log in with has changed."""
+    await end_tokens(transaction, user_id, now)
+    await sessions.delete_of_user(transaction, user_id, keep=keep_session)
 
 
 async def lock_name(transaction: Queries, name: str) -> None:
@@ -193,8 +200,7 @@ async def end_management(transaction: Queries, user_id: int, now: datetime) -> N
     Managers can open sessions and issue tokens as their users, and nothing tells these from the user's own.
     """
     await transaction.execute("delete from user_user where managed_user_id = $1", user_id)
-    await end_tokens(transaction, user_id, now)
-    await sessions.delete_of_user(transaction, user_id)
+    await end_logins(transaction, user_id, now)
 
 
 async def is_last_administrator(transaction: Queries, old: User, new: User | None, now: datetime) -> bool:

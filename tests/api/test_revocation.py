@@ -200,6 +200,7 @@ REVOCATIONS: dict[str, tuple[str, set[str]]] = {
     "user demoted": ("role", ANN - {"acting", "socket"}),
     "reports taken away": ("device", {"playback.m3u8", "file"}),
     "password changed": ("device", EVERY_LOGIN),
+    "codes set up": ("device", EVERY_LOGIN),
     "token revoked": ("device", TOKEN),
     "session deleted": ("device", COOKIE),
     "logged out": ("device", COOKIE),
@@ -243,6 +244,8 @@ async def revoke(world: World, name: str) -> Any:
             return await edit("users", "ann", disableReports=True)
         case ["password", "changed"]:
             return await edit("users", "ann", password="something else")
+        case ["codes", *_]:
+            return await edit("users", "ann", totpKey="JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP")
         case ["token", "revoked"]:
             return await admin.post("/session/token/revoke", form={"token": world.token})
         case ["session", "deleted"]:

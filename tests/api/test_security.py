@@ -290,10 +290,13 @@ async def test_no_secret_is_in_any_answer_or_log(starting, caplog):
         await sent(served.client(), "POST", "/session", form={"email": "ann@example.org", "password": SECRET})
         await sent(ann, "PUT", f"/users/{body['id']}", json={**body, "totpKey": f"{SECRET}!"})
         await sent(ann, "POST", "/session/token/revoke", form={"token": SECRET})
+        await sent(admin, "PUT", f"/users/{body['id']}", json={**body, "totpKey": TOTP})
+        form = {"email": "ann@example.org", "password": f"{SECRET}-password"}
+        form["code"] = pyotp.TOTP(TOTP).at(served.clock.now())
+        await sent(ann := served.client(), "POST", "/session", form=form)
         token = (await ann.post("/session/token")).text
         await sent(served.client(), "GET", f"/session?token={token}x")
-        await sent(admin, "PUT", f"/users/{body['id']}", json={**body, "totpKey": TOTP})
-        # With a key of his own Ann comes by a token from here on.
+        # With a key of her own Ann comes by a token from here on.
         bearer = served.client({"Authorization": f"Bearer {token}"})
         (stored,) = await served.report(served.position(ids["devices"]))
         wide = f"{SPAN}&deviceId={ids['devices']}&latitude=1&longitude=2"

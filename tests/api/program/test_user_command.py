@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import pytest
 
+from motorpool.actors.deliveries.notificators.mail import MailSettings
 from motorpool.api.login_settings import LoginSettings
 from motorpool.api.program.errors import StartFailed
 from motorpool.api.program.user_command import UserEdit, edit_user
@@ -36,3 +39,16 @@ async def test_who_becomes_administrator_on_the_command_line_has_no_manager(sett
     await links.add(database, links.USER_USER, boss.id, ann.id)
     await edit_user(settings, UserEdit("ann@example.org", administrator=True))
     assert await links.find(database, links.USER_USER) == []
+
+
+async def test_one_time_codes_are_switched_off_on_the_command_line_for_who_has_lost_the_key(
+    settings, database
+):
+    ann = await users.TABLE.insert(database, User(email="ann@example.org", totp_key="JBSWY3DPEHPK3PXP"))
+    mail = MailSettings(host="mail.example.org", address="fleet@example.org")
+    await edit_user(replace(settings, mail=mail), UserEdit("ann@example.org", remove_codes=True))
+    account = (await users.accounts(database, [ann.id]))[ann.id]
+    assert (account.user.totp_key, account.tokens_since is not None) == (None, True)
+    assert await database.fetch_value("select attributes ->> 'totpKey' from audit") == "removed"
+    told = await database.fetch_value("select message ->> 'subject' from deliveries")
+    assert told == "Your one-time codes were switched off"

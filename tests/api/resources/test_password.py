@@ -161,6 +161,7 @@ async def test_a_link_ends_with_its_hour_and_with_any_change_of_the_password(ser
     served.clock.move_wall(1)
     me = (await ann.get("/session")).json()
     await ann.put(f"/users/{ann.id}", json={**me, "password": "other"})
+    assert (await letters.next())[1]["Subject"] == "Your password was changed"
     assert (await update(served, token)).status == 400
     await ask(served, "ann@example.org")
     _, _, token = await link(letters)
@@ -178,6 +179,8 @@ async def test_all_that_the_old_password_opened_is_shut_by_the_new_one(served, l
     await ask(served, "ann@example.org")
     _, _, token = await link(letters)
     assert (await update(served, token)).status == 200
+    envelope, told = await letters.next()
+    assert (envelope.rcpt_tos, told["Subject"]) == (["ann@example.org"], "Your password was changed")
     assert (await ann.get("/devices")).status == 401
     for header in (f"Bearer {bearer}", basic):
         assert (await served.client({"Authorization": header}).get("/devices")).status == 401
