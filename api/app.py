@@ -29,6 +29,7 @@ from motorpool.api.http.node_gate import sender_of
 from motorpool.api.http.responses import as_bytes, as_text
 from motorpool.api.logins.authentication import authenticate
 from motorpool.api.logins.pages import refuse_foreign_page
+from motorpool.api.logins.second_factor import require_codes_for
 from motorpool.api.resources import OPERATIONS
 from motorpool.api.server_context import ServerContext
 from motorpool.api.sockets import websocket
@@ -127,7 +128,12 @@ def _answer_with(context: ServerContext, operation: Operation, http_metrics: met
 
 
 async def _identify(call: Call, operation: Operation) -> None:
-    """Find out who the caller is; Unauthorized if the operation needs a credential and there is none."""
+    """Find out who the caller is.
+
+    Raises:
+        Unauthorized: the operation needs a credential, and there is none.
+        Forbidden: the caller has to set up one-time codes first.
+    """
     call.optional_caller = None
     try:
         call.optional_caller = await authenticate(call.context, call.request)
@@ -137,6 +143,7 @@ async def _identify(call: Call, operation: Operation) -> None:
             raise
     if call.optional_caller is None and not operation.public:
         raise Unauthorized("log in first")
+    require_codes_for(call.optional_caller, operation.method, operation.path, call.path.get("id"))
 
 
 async def _serve_change(call: Call, operation: Operation) -> Response:

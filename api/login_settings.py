@@ -5,6 +5,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
+OPTIONAL, ADMINISTRATORS, EVERYBODY = "optional", "administrators", "everybody"
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoginSettings:
@@ -22,6 +24,8 @@ class LoginSettings:
     fresh_minutes: Annotated[float, Meta(ge=0, le=1440, extra={"unit": "min"})] = 15.0
     """How long after a login users may change what guards their account, such as password, one-time-code key
     and address, without giving the current password."""
+    second_factor: Annotated[str, Meta(extra={"choices": (OPTIONAL, ADMINISTRATORS, EVERYBODY)})] = OPTIONAL
+    """Of whom one-time codes are demanded: who has none can log in with a password only to set them up."""
     hash_memory_kib: Annotated[int, Meta(ge=8192, le=4194304, extra={"unit": "KiB"})] = 65536
     """Memory of one password hash (Argon2id)."""
     hash_rounds: Annotated[int, Meta(ge=1, le=100)] = 3

@@ -36,6 +36,8 @@ class Caller:
     """Who acts as this user; None if it is the user."""
     sharer_id: int = 0
     """Who gave this temporary user access by sharing; 0 for other users."""
+    lacks_codes: bool = False
+    """Whether the user has to set up one-time codes before anything else."""
 
     @property
     def id(self) -> int:

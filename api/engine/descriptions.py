@@ -95,7 +95,7 @@ PATH_VALUES: Mapping[str, tuple[str, ...]] = {"type": ("xlsx", "mail")}
 ERROR_STATUSES: Mapping[int, str] = {
     400: "The input is wrong, or the caller may not do this. The text says why.",
     401: "No credential, or one that is not good; or this needs another role.",
-    403: "Not open to the caller, or sent by a page of another site.",
+    403: "Not open to the caller, or not without one-time codes; or sent by a page of another site.",
     404: "There is no such thing, or the caller may not see it.",
     413: "The body is too large.",
     429: "Too many failed logins or requests of this kind; `Retry-After` says when to come back.",

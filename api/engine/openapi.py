@@ -149,7 +149,8 @@ def _fields(shape: type[msgspec.Struct]) -> tuple[msgspec.inspect.Field, ...]:
 def _refusals(operation: Operation) -> set[int]:
     found = {*operation.errors, 503}
     if not operation.public:
-        found |= {401, 429}
+        # 403 while the caller has to set up one-time codes first.
+        found |= {401, 403, 429}
     if operation.query or operation.body is not None or operation.form or operation.raw_media_types:
         found.add(400)
     if operation.body is not None or operation.form or operation.raw_media_types:

@@ -24,6 +24,7 @@ from motorpool.api.logins.credentials import Credential, find_caller
 from motorpool.api.logins.known_places import remember_address, remember_device
 from motorpool.api.logins.pages import is_origin_of_session
 from motorpool.api.logins.password_logins import check_code, check_password, record_denied
+from motorpool.api.logins.second_factor import require_codes
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import sessions
 from motorpool.storage.records import Session, User
@@ -96,10 +97,17 @@ async def remember_login(call: Call, response: Response, user: User) -> None:
 
 
 async def identify_socket_caller(context: ServerContext, token: str | None) -> Caller | None:
-    """Return the user of a WebSocket: of `?token=`, or of the credentials of its request."""
+    """Return the user of a WebSocket: of `?token=`, or of the credentials of its request.
+
+    Raises:
+        Forbidden: the user has to set up one-time codes first.
+    """
     if token:
-        return await authenticate_token(context, token)
-    return await authenticate(context, websocket)
+        caller = await authenticate_token(context, token)
+    else:
+        caller = await authenticate(context, websocket)
+    require_codes(caller)
+    return caller
 
 
 async def authenticate_token(context: ServerContext, text: str) -> Caller | None:
@@ -267,7 +275,8 @@ async def _authenticate_basic(
     if user is None or user.totp_key or not may_log_in(user, context.clock.now()):
         return None
     await remember_address(context, request, user.id)
-    return await find_caller(context, Credential(user_id=user.id, begun=context.clock.now()))
+    caller = await find_caller(context, Credential(user_id=user.id, begun=context.clock.now()))
+    return None if caller is not None and caller.lacks_codes else caller
 
 
 async def _caller_elsewhere(context: ServerContext, sender: Sender) -> Caller | None:

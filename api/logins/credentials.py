@@ -9,6 +9,7 @@ import msgspec
 from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.messages.access import ACCESS, CoversGuest
 from motorpool.api.auth.caller import Caller
+from motorpool.api.logins.second_factor import lacks_codes
 from motorpool.api.server_context import ServerContext
 from motorpool.storage.accounts import links
 from motorpool.storage.accounts.users import Account
@@ -52,6 +53,7 @@ async def find_caller(context: ServerContext, credential: Credential) -> Caller 
         if (
             impersonator is None
             or _ended(impersonator, credential.begun)
+            or lacks_codes(context, impersonator)
             or not await may_act_as(context, impersonator, account.user, now)
         ):
             return None
@@ -65,6 +67,7 @@ async def find_caller(context: ServerContext, credential: Credential) -> Caller 
         expires=min((end for end in ends if end is not None), default=None),
         impersonator=impersonator.user if impersonator is not None else None,
         sharer_id=sharer_id,
+        lacks_codes=impersonator is None and lacks_codes(context, account),
     )
 
 

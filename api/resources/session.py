@@ -24,6 +24,7 @@ from motorpool.api.logins.authentication import (
     remember_login,
 )
 from motorpool.api.logins.credentials import may_act_as
+from motorpool.api.logins.second_factor import lacks_codes
 from motorpool.api.resources.credentials import end_token, issued_token
 from motorpool.api.resources.linked_policy import may_see_user
 from motorpool.api.resources.user_rules import User, show
@@ -82,7 +83,7 @@ async def get_session(call: Call) -> Response:
     if text is None:
         if call.optional_caller is None:
             raise ResourceNotFound("nobody is logged in")
-        return as_json(show(call.optional_caller.user))
+        return as_json(show(call.caller.user, totp_needed=call.caller.lacks_codes))
     return await _log_in_by_token(call, text)
 
 
@@ -96,7 +97,7 @@ async def _log_in_by_token(call: Call, text: str) -> Response:
     if caller is None:
         raise ResourceNotFound("the token's user may not log in")
     user, impersonator_id = caller.user, caller.impersonator_id
-    response = as_json(show(user))
+    response = as_json(show(user, totp_needed=caller.lacks_codes))
     await begin_session(call, response, user, token=caller, impersonator_id=impersonator_id)
     await record_action(
         call,
@@ -115,7 +116,9 @@ async def create_session(call: Call) -> Response:
     form = await call.form(LoginForm)
     with call.until_disconnected():
         user = await log_in(call.context, call.request, form.email, form.password, form.code)
-    response = as_json(show(user))
+    account = await call.context.logins.accounts.by_id(user.id)
+    totp_needed = account is not None and lacks_codes(call.context, account)
+    response = as_json(show(user, totp_needed=totp_needed))
     await begin_session(call, response, user)
     await remember_login(call, response, user)
     await record_action(call, call.context.database, "login", user=user, attributes={"method": "form"})

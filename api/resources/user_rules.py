@@ -25,6 +25,7 @@ from motorpool.api.engine.text_rules import is_email
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel, extended
 from motorpool.api.logins.password_rules import require_acceptable, require_proof
+from motorpool.api.logins.second_factor import is_demanded, require_codes
 from motorpool.api.logins.setup import REFUSAL, may_set_up
 from motorpool.api.request_limits import count
 from motorpool.storage.accounts import limits, server
@@ -42,11 +43,14 @@ class User(UserRow, frozen=True, rename="camel"):
     current_password: Annotated[str, msgspec.Meta(max_length=MAX_PASSWORD_LENGTH)] | None = None
     """With a change of one's own password, one-time-code key, address, login name, telephone or where
     notifications go, unless the login is recent. Null in answers. Not in the specification."""
+    totp_needed: bool = False
+    """In answers of /session: the user has to set up one-time codes before anything else. Ignored in a body.
+    Not in the specification."""
 
 
-def show(user: UserRow) -> User:
+def show(user: UserRow, *, totp_needed: bool = False) -> User:
     """Return the user without secrets; a PUT that leaves them out keeps them."""
-    return extended(User, user, totp_key=None, password=None, current_password=None)
+    return extended(User, user, totp_key=None, password=None, current_password=None, totp_needed=totp_needed)
 
 
 def check_webhook(sent: User) -> None:
@@ -71,6 +75,8 @@ async def check_secrets(call: Call, sent: User) -> None:
     caller = call.optional_caller
     if caller is None or call.request.method != "PUT" or call.id != caller.id:
         return
+    if not sent.totp_key:
+        require_codes(caller)
     changed = guarded_changes(restore_secrets(sent, caller.user), caller.user)
     if sent.totp_key is not None and (sent.totp_key or None) != caller.user.totp_key:
         changed.insert(0, "totpKey")
@@ -154,12 +160,16 @@ async def prepare_change(call: Call, transaction: Queries, new: User, old: UserR
         new = msgspec.structs.replace(new, totp_key=old.totp_key)
     elif not new.totp_key:
         new = msgspec.structs.replace(new, totp_key=None)
+    own = caller.id == old.id
+    if own and old.totp_key and not new.totp_key and is_demanded(call.context, old):
+        raise BadRequest("totpKey: needed on this server")
     if caller.administrator:
         return new
     if old.totp_key and not new.totp_key and call.context.server.attributes.get("totpForce") is True:
         raise BadRequest("totpKey: needed on this server")
-    own = caller.id == old.id
-    if not (own and _only_self_editable_attributes_differ(new, old)):
+    # Who is read-only has to set up what is demanded, too.
+    same_key = msgspec.structs.replace(new, totp_key=old.totp_key) if caller.lacks_codes else new
+    if not (own and _only_self_editable_attributes_differ(same_key, old)):
         MANAGE_USERS.require(caller)
     if own:
         for name in RESTRICTION_FIELDS:

@@ -157,8 +157,8 @@ def test_statuses_beyond_the_specifications_are_named_where_they_are_served(oper
 
     assert {"200", "206", "304", "404", "416"} <= statuses("getMedia")
     assert {"200", "202", "400"} <= statuses("sendCommand")
-    assert {"200", "400", "401", "404", "429", "503"} == statuses("getScheduledCommand")
-    assert {"200", "401", "404", "429", "503"} == statuses("getDriver")
+    assert {"200", "400", "401", "403", "404", "429", "503"} == statuses("getScheduledCommand")
+    assert {"200", "401", "403", "404", "429", "503"} == statuses("getDriver")
     assert {"303", "400", "403"} <= statuses("beginOpenid")
     assert {"200", "403"} <= statuses("shareDevice")
     assert {"200", "403", "404"} <= statuses("getSession")

@@ -53,6 +53,7 @@ const events: Chunk = () => import("./places/events/Events");
 const eventProof: Chunk = () => import("./places/events/EventProof");
 const vehicleEvents: Chunk = () => import("./places/events/VehicleEvents");
 const login: Chunk = () => import("./places/login/Login");
+const codes: Chunk = () => import("./places/login/SetUpCodes");
 const account: Chunk = () => import("./places/account/Account");
 const connect: Chunk = async () =>
   (await Promise.all([import("./places/connect/Connect"), loadTexts("connect")]))[0];
@@ -78,6 +79,9 @@ export const routes: readonly Route[] = [
   { pattern: "/login", load: login, open: true },
   { pattern: "/reset-password", load: login, open: true },
 ];
+
+/** What is shown at any address while one-time codes have to be set up. */
+export const codesRoute: Route = { pattern: "/login", load: codes, open: true };
 
 const entries: readonly RailEntry[] = [
   { to: "/fleet", icon: "map", label: "frame.fleet", under: ["/fleet", "/vehicles", "/connect"] },

@@ -98,7 +98,7 @@ def test_a_list_describes_its_parameters_and_answers(document):
     assert parameters["limit"]["schema"]["type"] == "integer"
     assert parameters["id"]["schema"]["type"] == "array"
     assert not any(item["required"] for item in listing["parameters"])
-    assert set(listing["responses"]) == {"200", "400", "401", "429", "503"}
+    assert set(listing["responses"]) == {"200", "400", "401", "403", "429", "503"}
     answer = listing["responses"]["200"]["content"]["application/json"]["schema"]
     assert answer == {"type": "array", "items": {"$ref": "#/components/schemas/Device"}}
 

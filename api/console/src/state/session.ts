@@ -15,6 +15,9 @@ export const server = signal<Server | undefined>(undefined);
 /** The session ended under an open page: what is shown stays, and a dialog asks to log in again. */
 export const expired = signal(false);
 
+/** Who is logged in only to set up one-time codes, which the server demands; `session` is null then. */
+export const limited = signal<User | null>(null);
+
 /** The token of a share link that was opened while somebody is logged in here: following it would log them out. */
 export const invitation = signal<string | null>(null);
 
@@ -169,6 +172,16 @@ export async function saveUser(changes: Partial<User>): Promise<void> {
   await show(saved, server.value);
 }
 
+/** Set up the one-time codes that the server demands, and begin. */
+export async function setUpCodes(totpKey: string, currentPassword: string): Promise<void> {
+  const user = limited.value;
+  if (!user) return;
+  const current = await get<User>(`/users/${user.id}`);
+  const saved = await put<User>(`/users/${user.id}`, { ...current, totpKey, currentPassword });
+  // Some settings are shown to users only.
+  await show(saved, await get<Server>("/server"));
+}
+
 /** Save attributes of the user; null removes one. */
 export async function saveAttributes(changes: Record<string, unknown>): Promise<void> {
   const user = session.value;
@@ -184,7 +197,8 @@ async function show(user: User | null, found: Server | undefined): Promise<void>
   await setLanguage(chooseLanguage(...wished, ...navigator.languages));
   batch(() => {
     server.value = found;
-    session.value = user;
+    session.value = user?.totpNeeded ? null : user;
+    limited.value = user?.totpNeeded ? user : null;
     expired.value = false;
   });
 }

@@ -30,6 +30,7 @@ export function userOf(fields: Partial<User> = {}): User {
     attributes: {},
     password: null,
     currentPassword: null,
+    totpNeeded: false,
     ...fields,
   };
 }

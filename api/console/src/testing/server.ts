@@ -27,6 +27,7 @@ const PATHS = {
   createGeofence: "POST /geofences",
   createSession: "POST /session",
   createTicket: "POST /tickets",
+  createTotpSecret: "POST /users/totp",
   createUser: "POST /users",
   deleteDevice: "DELETE /devices/{id}",
   deleteGeofence: "DELETE /geofences/{id}",

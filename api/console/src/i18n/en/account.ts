@@ -4,6 +4,7 @@ export const account = {
   "account.name": "Name",
   "account.email": "E-mail",
   "account.phone": "Phone",
+  "account.phoneGuarded": "Not needed soon after a login.",
   "account.preferences": "Language and units",
   "account.forced": "The server sets these for everybody.",
   "account.language": "Language",

@@ -28,5 +28,7 @@ export const login = {
   "login.different": "The two passwords are not the same.",
   "login.setPassword": "Set the password",
   "login.passwordSet": "The new password is set. Log in with it.",
+  "login.codesNeeded":
+    "This server asks for a code of an authenticator app at each login. Set it up to go on.",
   "login.back": "Back to the login",
 } as const;

@@ -4,6 +4,7 @@ export const account = {
   "account.name": "Nome",
   "account.email": "E-mail",
   "account.phone": "Telefone",
+  "account.phoneGuarded": "Não é precisa logo depois de entrar.",
   "account.preferences": "Língua e unidades",
   "account.forced": "O servidor define-as para todos.",
   "account.language": "Língua",

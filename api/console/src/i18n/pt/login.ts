@@ -28,5 +28,7 @@ export const login = {
   "login.different": "As duas palavras-passe não são iguais.",
   "login.setPassword": "Definir a palavra-passe",
   "login.passwordSet": "A nova palavra-passe está definida. Entre com ela.",
+  "login.codesNeeded":
+    "Este servidor pede em cada entrada um código de uma aplicação de autenticação. Configure-a para continuar.",
   "login.back": "Voltar à entrada",
 } as const;

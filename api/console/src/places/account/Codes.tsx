@@ -1,17 +1,10 @@
 import { useState } from "preact/hooks";
 import { post } from "../../api/call";
 import { t } from "../../i18n/translate";
-import { QrCode } from "../../parts/QrCode";
 import { may, saveUser, session } from "../../state/session";
-import { PasswordField } from "../login/PasswordField";
+import { CodesForm } from "./CodesForm";
 import { Section } from "./Section";
 import { useSaving } from "./useSaving";
-
-/** The address of a key for authenticator apps (https://github.com/google/google-authenticator/wiki/Key-Uri-Format). */
-export function keyAddress(secret: string, email: string, issuer: string): string {
-  const query = new URLSearchParams({ secret, issuer });
-  return `otpauth://totp/${encodeURIComponent(issuer)}:${encodeURIComponent(email)}?${query.toString().replace(/\+/g, "%20")}`;
-}
 
 /** One-time codes at the login. */
 export function Codes() {
@@ -24,10 +17,7 @@ export function Codes() {
     await save(async () => setSecret(await post<string>("/users/totp")), t("account.totpReady"));
   }
 
-  async function set(event: SubmitEvent, key: string) {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const currentPassword = String(new FormData(form).get("currentPassword"));
+  async function set(key: string, currentPassword: string) {
     const done = t(key ? "account.totpIsOn" : "account.totpIsOff");
     if (await save(() => saveUser({ totpKey: key, currentPassword }), done)) setSecret(null);
   }
@@ -44,30 +34,14 @@ export function Codes() {
           </button>
         </div>
       ) : (
-        <form class="totp" onSubmit={(event) => void set(event, secret)}>
-          {secret && (
-            <>
-              <p>{t("account.totpScan")}</p>
-              <QrCode text={keyAddress(secret, user.email, "Motorpool")} label={t("account.totpPicture")} />
-              <p>
-                {t("account.totpKey")}: <code>{secret.replace(/(.{4})(?=.)/g, "$1 ")}</code>
-              </p>
-            </>
-          )}
-          <PasswordField
-            label={t("account.currentPassword")}
-            name="currentPassword"
-            autocomplete="current-password"
-          />
-          <div class="button-row">
-            <button type="submit" class="primary" disabled={busy}>
-              {t(secret ? "account.totpOn" : "account.totpOff")}
-            </button>
-            <button type="button" class="quiet" onClick={() => setSecret(null)}>
-              {t("common.cancel")}
-            </button>
-          </div>
-        </form>
+        <CodesForm
+          secret={secret}
+          email={user.email}
+          busy={busy}
+          onSubmit={(currentPassword) => void set(secret, currentPassword)}
+          onCancel={() => setSecret(null)}
+          cancel={t("common.cancel")}
+        />
       )}
     </Section>
   );

@@ -1,6 +1,8 @@
+import { useState } from "preact/hooks";
 import { t } from "../../i18n/translate";
 import { Field } from "../../parts/Field";
 import { may, saveUser, session } from "../../state/session";
+import { PasswordField } from "../login/PasswordField";
 import { Section } from "./Section";
 import { useSaving } from "./useSaving";
 
@@ -8,6 +10,8 @@ import { useSaving } from "./useSaving";
 export function Profile() {
   const { busy, said, save } = useSaving();
   const user = session.value;
+  const known = user?.phone ?? "";
+  const [phone, setPhone] = useState(known);
   if (!user) return null;
   const fixed = !may("edit");
 
@@ -15,7 +19,11 @@ export function Profile() {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
     void save(() =>
-      saveUser({ name: String(fields.get("name")), phone: String(fields.get("phone")) || null }),
+      saveUser({
+        name: String(fields.get("name")),
+        phone: phone || null,
+        currentPassword: String(fields.get("currentPassword") ?? "") || null,
+      }),
     );
   }
 
@@ -35,11 +43,21 @@ export function Profile() {
           label={t("account.phone")}
           name="phone"
           type="tel"
-          defaultValue={user.phone ?? ""}
+          value={phone}
+          onInput={(event: InputEvent) => setPhone((event.currentTarget as HTMLInputElement).value)}
           maxLength={128}
           disabled={fixed}
           autocomplete="tel"
         />
+        {phone !== known && (
+          <PasswordField
+            label={t("account.currentPassword")}
+            name="currentPassword"
+            autocomplete="current-password"
+            hint={t("account.phoneGuarded")}
+            optional
+          />
+        )}
         <div class="form-end">
           <button type="submit" class="primary" disabled={busy || fixed}>
             {t("common.save")}

@@ -3,8 +3,8 @@ import { Late, Skeleton } from "../../parts/Late";
 import { Problem } from "../../parts/Problem";
 import { Toasts } from "../../parts/Toast";
 import { location, match } from "../../router";
-import { routes } from "../../routes";
-import { expired, session } from "../../state/session";
+import { codesRoute, routes } from "../../routes";
+import { expired, limited, session } from "../../state/session";
 import { GuestFrame } from "../share/GuestFrame";
 import { Frame } from "./Frame";
 import { Outlet } from "./Outlet";
@@ -17,6 +17,14 @@ export function App() {
   const route = routes.find((each) => match(each.pattern, path));
   if (session.value === undefined) return <Starting />;
   if (session.value?.temporary) return <GuestFrame route={route} />;
+  if (limited.value) {
+    return (
+      <>
+        <Outlet route={codesRoute} />
+        <Toasts />
+      </>
+    );
+  }
   // Whoever is not logged in sees the login at any address, and goes on from there.
   const bare = session.value === null || route?.open;
   const shown =

@@ -6,6 +6,7 @@ import { FakeServer, refusal } from "../../testing/server";
 
 const CLERK = userOf({ id: 2, name: "Clerk", email: "clerk@example.org" });
 const PASSWORD = "parking garage 7";
+const TEXT = { headers: { "Content-Type": "text/plain" } };
 
 /** A server that lets the clerk in. */
 function closed(): FakeServer {
@@ -29,6 +30,40 @@ test("a wrong password is refused, and the right one leads to the address that w
   await page.expectAccessible();
   await page.fill("Password", PASSWORD);
   await page.click("button", "Log in");
+  await screen.findByRole("heading", { name: "Account" });
+  expect(page.address).toBe("/account");
+});
+
+test("who has no one-time codes where they are demanded sets them up first, and then goes on", async () => {
+  const server = closed();
+  const limited = { ...CLERK, totpNeeded: true };
+  server.answer("createSession", () => {
+    server.user = limited;
+    return limited;
+  });
+  server.answer("createTotpSecret", () => new Response("JBSWY3DPEHPK3PXP", TEXT));
+  server.answer("getUser", () => CLERK);
+  server.answer("updateUser", ({ body }) => {
+    const { totpKey, currentPassword } = body as Record<string, string>;
+    if (currentPassword !== PASSWORD) return refusal(400, "currentPassword: is wrong");
+    expect(totpKey).toBe("JBSWY3DPEHPK3PXP");
+    server.user = CLERK;
+    return CLERK;
+  });
+  const page = await openPage("/account", server);
+  await page.fill("E-mail", CLERK.email);
+  await page.fill("Password", PASSWORD);
+  await page.click("button", "Log in");
+  await screen.findByRole("heading", { name: "One-time codes" });
+  await screen.findByText("JBSW Y3DP EHPK 3PXP");
+  await page.expectAccessible();
+  // Nothing else is asked of the server until then.
+  expect(server.asked("listDevices")).toEqual([]);
+  await page.fill("Current password", "wrong");
+  await page.click("button", "Switch on");
+  await screen.findByText(/is wrong/);
+  await page.fill("Current password", PASSWORD);
+  await page.click("button", "Switch on");
   await screen.findByRole("heading", { name: "Account" });
   expect(page.address).toBe("/account");
 });

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../../api/call";
 import { t } from "../../i18n/translate";
@@ -7,7 +6,7 @@ import { Field } from "../../parts/Field";
 import { sentenceOf } from "../../parts/Problem";
 import { go, location } from "../../router";
 import { server, session } from "../../state/session";
-import "./login.css";
+import { Card } from "./Card";
 import { LoginForm } from "./LoginForm";
 import { ProviderLink } from "./ProviderLink";
 import { RegisterForm } from "./RegisterForm";
@@ -84,19 +83,6 @@ export default function Login() {
         <Other onClick={() => setView("register")} label={t("login.register")} />
       )}
     </Card>
-  );
-}
-
-function Card({ title, text, children }: { title: string; text?: string; children: ComponentChildren }) {
-  return (
-    <main class="login">
-      <div class="login-card">
-        <img src="/console/icon.svg" alt="" width={48} height={48} />
-        <h1>{title}</h1>
-        {text && <p class="login-text">{text}</p>}
-        {children}
-      </div>
-    </main>
   );
 }
 

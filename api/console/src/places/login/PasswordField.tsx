@@ -9,10 +9,12 @@ interface PasswordFieldProps {
   autocomplete: "current-password" | "new-password";
   hint?: string;
   error?: string | undefined;
+  /** Whether it may be left empty. */
+  optional?: boolean;
 }
 
 /** A password that can be shown while it is typed. */
-export function PasswordField({ label, name, autocomplete, hint, error }: PasswordFieldProps) {
+export function PasswordField({ label, name, autocomplete, hint, error, optional }: PasswordFieldProps) {
   const [shown, setShown] = useState(false);
   return (
     <Field
@@ -21,7 +23,7 @@ export function PasswordField({ label, name, autocomplete, hint, error }: Passwo
       type={shown ? "text" : "password"}
       autocomplete={autocomplete}
       maxLength={1024}
-      required
+      required={!optional}
       hint={hint}
       error={error}
       trailing={
