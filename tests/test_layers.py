@@ -81,7 +81,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "devices": {"cluster", "files", "messages", "rules", "video", "words", "work"},
         "schedules": {"cluster", "messages", "work"},
         "events": {"deliveries", "messages", "words", "work"},
-        "gateway": {"devices", "files", "messages", "video", "work"},
+        "gateway": {"devices", "files", "messages", "video", "words", "work"},
         "mailings": {"accounts", "deliveries", "messages", "words"},
         "reports": {"accounts", "deliveries", "geocoding", "messages", "rules", "words", "work"},
         "helpdesk": {

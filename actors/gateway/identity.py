@@ -13,6 +13,7 @@ import trio
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.gateway.settings import RegisterSettings
 from motorpool.actors.messages.changes import DeviceChanged
+from motorpool.actors.words.printable import unfit
 from motorpool.actors.work.batching import BatchingActor
 from motorpool.runtime import Kind, Request
 from motorpool.storage.accounts import users
@@ -53,7 +54,11 @@ class Identification(BatchingActor[Identify, Device | None]):
         known = await devices.all_by_unique_ids(self._database, list(itertools.chain(*logins)))
         if not self._settings.unknown:
             return known
-        unknown = [unique_ids for unique_ids in logins if devices.first_known(known, unique_ids) is None]
+        unknown = [
+            unique_ids
+            for unique_ids in logins
+            if devices.first_known(known, unique_ids) is None and not unfit(unique_ids[-1], one_line=True)
+        ]
         if unknown:
             known |= await self._register(unknown)
         return known

@@ -12,6 +12,7 @@ from xlsxwriter.format import Format  # type: ignore[import-untyped]  # as above
 from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # as above
 
 from motorpool.actors.reports.columns import Column, Form
+from motorpool.actors.words.cells import is_like_formula
 from motorpool.actors.words.preferences import Preferences
 
 SHEET_ROWS: Final = 1_048_576
@@ -55,7 +56,8 @@ class WorkbookWriter:
         created: datetime,
         most_rows: int = 0,
     ) -> None:
-        # No cell is ever read as a formula, a number or a link: texts may come from devices.
+        # No cell is ever read as a formula, a number or a link: texts may come from devices. Those that look
+        # like a formula stay texts also when somebody edits them (`_quoted`).
         options = {
             "constant_memory": True,
             "tmpdir": folder,
@@ -71,6 +73,7 @@ class WorkbookWriter:
         self._zone: tzinfo = preferences.zone
         self._bold = self._workbook.add_format({"bold": True})
         self._link = self._workbook.get_default_url_format()
+        self._quoted = self._workbook.add_format({"quote_prefix": True})
         self._writers: dict[Form, Writer] = {}
         self._names: set[str] = set()
         self._sheet: Worksheet | None = None
@@ -97,7 +100,7 @@ class WorkbookWriter:
             sheet.set_column(index, index, column.width)
         for row, (label, text) in enumerate(header):
             sheet.write_string(row, 0, label, self._bold)
-            sheet.write_string(row, 1, text[:CELL_LENGTH])
+            self._write_text(row, 1, text)
         self._row = len(header) + 1
         for index, column in enumerate(columns):
             sheet.write_string(self._row, index, column.title, self._bold)
@@ -175,7 +178,8 @@ class WorkbookWriter:
         return lambda row, column, value: self._present.write_number(row, column, value * factor, shown)
 
     def _write_text(self, row: int, column: int, value: object) -> None:
-        self._present.write_string(row, column, str(value)[:CELL_LENGTH])
+        text = str(value)[:CELL_LENGTH]
+        self._present.write_string(row, column, text, self._quoted if is_like_formula(text) else None)
 
     def _write_time(self, row: int, column: int, value: datetime) -> None:
         if value < OLDEST or value.year == 9999:
@@ -188,7 +192,7 @@ class WorkbookWriter:
         latitude, longitude, address = value
         text = (address or f"{latitude:.6f}, {longitude:.6f}")[:CELL_LENGTH]
         if self._links >= SHEET_LINKS:
-            self._present.write_string(row, column, text)
+            self._write_text(row, column, text)
             return
         self._links += 1
         self._present.write_url(row, column, MAP.format(latitude, longitude), self._link, text)

@@ -14,6 +14,7 @@ from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import NO_CONTENT, Content, Operation, Operations
 from motorpool.api.engine.resource import Resource, id_of, spaced
+from motorpool.api.engine.text_rules import require_plain_texts
 from motorpool.api.engine.versions import (
     FIRST_VERSION,
     IF_MATCH,
@@ -111,6 +112,7 @@ class _ResourceOperations(Generic[R]):
         sent = await self._policy.read(call, self._resource.shape)
         async with call.context.database.transaction() as transaction:
             new = await self._policy.prepare(call, transaction, self._as_new(sent), None)
+            require_plain_texts(new, None)
             stored = await self._policy.insert(call, transaction, new)
             number = id_of(stored)
             await self._record(call, transaction, "create", number, None, new)
@@ -127,6 +129,7 @@ class _ResourceOperations(Generic[R]):
             old = locked.record
             require_unchanged(self._policy.table.immutable, sent, old)
             new = await self._policy.prepare(call, transaction, self._with_server_fields(sent, old), old)
+            require_plain_texts(new, old)
             stored = await self._policy.update(call, transaction, new, old)
             if stored is None:
                 raise ResourceNotFound(f"no such {self._resource.words}")

@@ -1,4 +1,4 @@
-"""Rules for the texts that users enter: trimmed, limited in length, some are required."""
+"""Rules for the texts that users enter: trimmed, limited in length and characters, some are needed."""
 
 import re
 import typing
@@ -8,11 +8,16 @@ from typing import TypeVar
 
 import msgspec
 
+from motorpool.actors.words.printable import unfit
 from motorpool.api.http.errors import BadRequest
 
 R = TypeVar("R", bound=msgspec.Struct)
 
 NAMES = frozenset({"name", "unique_id", "type"})
+LINES = NAMES | {"login", "email", "phone", "model", "contact", "category", "subject", "attribute"}
+"""Texts in one line; others may have line breaks and tabs."""
+VERBATIM = frozenset({"password", "current_password", "totp_key"})
+"""Secrets, which may hold anything."""
 MAX_NAME_LENGTH = 128
 MAX_TEXT_LENGTH = 4000
 _EMAIL = re.compile(r"[^\s@<>()\[\],;:\\\"]+@[\w-]+(\.[\w-]+)*")
@@ -69,3 +74,24 @@ def rules_for_all(
         },
         required,
     )
+
+
+def require_plain_texts(new: msgspec.Struct, old: msgspec.Struct | None) -> None:
+    """Check the characters of the texts of a record that are new or changed; stored ones stay as they are.
+
+    Raises:
+        BadRequest: one has control characters, turns the direction of text, or has line breaks in a name.
+    """
+    for item in msgspec.structs.fields(new):
+        text = getattr(new, item.name)
+        if not isinstance(text, str) or item.name in VERBATIM:
+            continue
+        if old is None or text != getattr(old, item.name, None):
+            require_plain_text(item.encode_name, text, one_line=item.name in LINES)
+
+
+def require_plain_text(name: str, text: str, *, one_line: bool) -> None:
+    """Raise BadRequest for a character that a text of this name must not hold."""
+    letter = unfit(text, one_line=one_line)
+    if letter:
+        raise BadRequest(f"{name}: holds the character U+{ord(letter):04X}, which is not allowed here")

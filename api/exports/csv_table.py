@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
+from motorpool.actors.words.cells import harmless
 from motorpool.api.exports.formats import clock_time
 from motorpool.storage.records import Position
 
@@ -26,8 +27,6 @@ FIELDS = (
     "address",
     "accuracy",
 )
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""A spreadsheet takes text that begins so for a formula or a command."""
 
 
 class CsvTable:
@@ -42,7 +41,7 @@ class CsvTable:
         """Return the header."""
         del positions
         names = (f"attributes.{key}" if key in FIELDS else key for key in self._keys)
-        return _csv([[*FIELDS, *map(_safe, names)]])
+        return _csv([[*FIELDS, *map(harmless, names)]])
 
     def write(self, positions: Sequence[Position]) -> bytes:
         """Return the rows.
@@ -63,7 +62,7 @@ class CsvTable:
         return [
             position.id,
             position.device_id,
-            _safe(position.protocol),
+            harmless(position.protocol),
             self._time(position.server_time),
             self._time(position.device_time),
             self._time(position.fix_time),
@@ -73,7 +72,7 @@ class CsvTable:
             position.altitude,
             position.speed,
             position.course,
-            "" if position.address is None else _safe(position.address),
+            "" if position.address is None else harmless(position.address),
             position.accuracy,
             *[_cell(attributes.get(key)) for key in self._keys],
         ]
@@ -91,16 +90,11 @@ def _cell(value: Any) -> object:  # noqa: ANN401 - any JSON value
         case False:
             return "false"
         case str():
-            return _safe(value)
+            return harmless(value)
         case int() | float():
             return value
         case _:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _safe(text: str) -> str:
-    """Return text that a spreadsheet shows and does not execute: behind an apostrophe if need be."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _csv(rows: Sequence[Sequence[object]]) -> bytes:

@@ -11,6 +11,7 @@ from motorpool.actors.accounts.user_rights import may_log_in
 from motorpool.actors.change_feed import publish_changes
 from motorpool.actors.mailings.account_mails import AccountChange
 from motorpool.actors.messages.changes import Change, TokenRevoked, UserChanged, changed_fields
+from motorpool.actors.words.printable import printable_line
 from motorpool.api.auth.new_users import DISPLAY_FIELDS, with_registration_defaults, with_server_values
 from motorpool.api.auth.openid import Identity, LoginRefused
 from motorpool.api.engine.audit import record_action
@@ -135,7 +136,8 @@ async def _create(
     if not allowed:
         raise LoginRefused("you have no account here, and registration is not open")
     values = call.context.server
-    new = with_server_values(User(name=identity.name, email=identity.email), values, DISPLAY_FIELDS)
+    user = User(name=printable_line(identity.name), email=identity.email)
+    new = with_server_values(user, values, DISPLAY_FIELDS)
     if not administrator:
         new = with_registration_defaults(new, values, call.context.settings.users, call.now)
     made = await users.TABLE.insert(

@@ -20,7 +20,7 @@ from motorpool.api.engine.audit import changed_attributes, privileged_values, re
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.identity_attributes import SHOWN_KEYS, require_identity_attributes
 from motorpool.api.engine.operations import BodyRules, Content, Operations
-from motorpool.api.engine.text_rules import TextRules
+from motorpool.api.engine.text_rules import TextRules, require_plain_texts
 from motorpool.api.engine.time_zones import DECODER_ZONE, require_time_zone
 from motorpool.api.engine.versions import IF_MATCH, VERSION_HEADER, require_version, with_version
 from motorpool.api.http.errors import BadRequest, HttpError
@@ -112,6 +112,7 @@ async def update_server(call: Call) -> Response:
         for key in ZONE_KEYS:
             require_time_zone(key, sent.attributes, known.attributes)
         wanted = restore_secrets(sent, known)
+        require_plain_texts(wanted, known)
         require_identity_attributes(wanted.attributes, known.attributes)
         stored = await server.save(transaction, wanted)
         fields = changed_fields(known, stored)

@@ -10,6 +10,7 @@ from motorpool.actors.helpdesk.edit import json_name
 from motorpool.actors.words.masking import without_secrets
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id
+from motorpool.api.engine.text_rules import LINES, require_plain_text
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.resources.linked_policy import check_size
 from motorpool.storage.database.queries import Queries
@@ -108,6 +109,13 @@ def checked(body: TicketFields, names: Sequence[str]) -> dict[str, Any]:
         # What is never shown is not stored either: attributes are copied into the history and to webhooks.
         values["attributes"] = without_secrets(body.attributes)
     return values
+
+
+def require_plain(fields: Mapping[str, Any], old: Ticket | None) -> None:
+    """Check the characters of texts that differ from those of the ticket, as `require_plain_texts`."""
+    for name in LENGTHS:
+        if name in fields and (old is None or fields[name] != getattr(old, name)):
+            require_plain_text(json_name(name), fields[name], one_line=name in LINES)
 
 
 def _check_attributes(attributes: Mapping[str, Any]) -> None:

@@ -46,6 +46,7 @@ from motorpool.api.resources.helpdesk.ticket_fields import (
     check_references,
     checked,
     require_excuser,
+    require_plain,
 )
 from motorpool.api.resources.helpdesk.ticket_json import json_of
 from motorpool.storage.database.queries import Queries
@@ -88,6 +89,7 @@ async def create_ticket(call: Call) -> Response:
     body = await call.body(NewTicket)
     sent = await call.body_fields()
     values = checked(body, NewTicket.__struct_fields__)
+    require_plain(values, None)
     if not body.company_id:
         raise BadRequest("companyId: needed")
     if not values["subject"]:
@@ -195,6 +197,7 @@ async def update_ticket(call: Call) -> Response:
         require_agent(context.membership)
         ticket = context.ticket
         require_unchanged(FIXED, body, ticket)
+        require_plain(fields, ticket)
         if "attributes" in fields:
             require_excuser(context.membership, ticket.attributes, fields["attributes"])
         found = await check_references(call, context.transaction, ticket.company_id, fields, ticket)

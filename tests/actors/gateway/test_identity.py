@@ -188,6 +188,16 @@ async def test_no_more_are_registered_than_the_limit_allows(database, identify, 
     assert caplog.text.count("register.max_devices is 3") == 1
 
 
+async def test_what_could_be_no_name_is_not_registered(database, identify, administrator, make_device):
+    async with identify(REGISTER) as ask:
+        for text in ("1\n2", "1\x1b[2J", "\u202e21"):
+            assert await ask(text) is None
+        # One that was made before is known.
+        old = await make_device("3\n4")
+        assert await ask("3\n4") == old
+    assert await devices.TABLE.count(database) == 1
+
+
 async def test_an_outage_fails_the_login_and_ends_with_it(identify, administrator, outage):
     async with identify() as ask:
         assert (await ask("1")).unique_id == "1"
