@@ -132,12 +132,18 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     _add_config(command)
     command.add_argument("file", type=Path)
     command.add_argument("--demo", action="store_true", help="use the data of the demonstration")
+    command.add_argument(
+        "--without-key", action="store_true", help="leave out encryption.key, the key of the secrets in it"
+    )
     command.set_defaults(run=_back_up)
     command = commands.add_parser("restore", help="restore a backup")
     _add_config(command)
     command.add_argument("file", type=Path)
     command.add_argument("--demo", action="store_true", help="use the data of the demonstration")
     command.add_argument("--force", action="store_true", help="replace existing data")
+    command.add_argument(
+        "--without-key", action="store_true", help="although the key of its secrets is not here"
+    )
     command.set_defaults(run=_restore)
     command = commands.add_parser(
         "move-database",
@@ -154,6 +160,13 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         " machine see arguments",
     )
     command.set_defaults(run=_move_database, demo=False)
+    command = commands.add_parser(
+        "forget-secrets", help="remove secrets whose key is lost from the database, so that the server starts"
+    )
+    _add_config(command)
+    command.add_argument("--demo", action="store_true", help="use the data of the demonstration")
+    command.add_argument("--confirm", action="store_true", help="without it only say which those are")
+    command.set_defaults(run=_forget_secrets)
     return parser
 
 
@@ -296,7 +309,7 @@ def _back_up(options: argparse.Namespace) -> int:
     from motorpool.api.program.backup import back_up
 
     use_private_umask()
-    print(trio.run(back_up, _settings(options), options.file))
+    print(trio.run(partial(back_up, _settings(options), options.file, with_key=not options.without_key)))
     return 0
 
 
@@ -306,7 +319,18 @@ def _restore(options: argparse.Namespace) -> int:
     from motorpool.api.program.backup import restore
 
     use_private_umask()
-    print(trio.run(partial(restore, _settings(options), options.file, force=options.force)))
+    work = partial(restore, force=options.force, without_key=options.without_key)
+    print(trio.run(work, _settings(options), options.file))
+    return 0
+
+
+def _forget_secrets(options: argparse.Namespace) -> int:
+    import trio
+
+    from motorpool.api.program.lost_keys import forget_secrets
+
+    use_private_umask()
+    print(trio.run(partial(forget_secrets, _settings(options), confirmed=options.confirm)))
     return 0
 
 

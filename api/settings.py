@@ -24,7 +24,7 @@ from motorpool.actors.deliveries.notificators import NOTIFICATORS
 from motorpool.actors.geocoding.settings import GeocoderSettings
 from motorpool.actors.settings import FleetSettings
 from motorpool.api.login_settings import LoginSettings, OpenIdSettings, ShareSettings, UserSettings
-from motorpool.storage.settings import DatabaseSettings, PostgresSettings
+from motorpool.storage.settings import DatabaseSettings, EncryptionSettings, PostgresSettings
 
 ORDER = (
     *("data", "bind", "database", "protocols"),
@@ -32,7 +32,7 @@ ORDER = (
     *("device", "public", "port", "cluster", "node", "admin", "register", "webhook", "http", "login"),
     *("users", "share", "openid", "geocoder", "map", "outbox", "notifications", "expirations"),
     *("forward", "video", "files", "captures", "positions", "events", "audit", "statistics"),
-    *("schedules", "rules", "reports", "tickets", "quotas", "log", "postgres"),
+    *("schedules", "rules", "reports", "tickets", "quotas", "log", "postgres", "encryption"),
 )
 """The fields of `Settings`, inherited ones too, in the order in which users read them."""
 
@@ -236,6 +236,7 @@ class Settings(NotificatorSections, FleetSettings):
     quotas: QuotaSettings = field(default_factory=QuotaSettings)
     log: LogSettings = field(default_factory=LogSettings)
     postgres: PostgresSettings = field(default_factory=PostgresSettings)
+    encryption: EncryptionSettings = field(default_factory=EncryptionSettings)
 
     @property
     def address(self) -> tuple[str, int]:

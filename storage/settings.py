@@ -25,11 +25,23 @@ class PostgresSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EncryptionSettings:
+    """Keys of the secrets that the database holds, such as those of one-time codes."""
+
+    keys: Annotated[tuple[str, ...], Meta(extra={"form": "key", "secret": True})] = ()
+    """Keys of 32 bytes in base64: the first encrypts, all decrypt; after them those of the file
+    encryption.key in the data folder, which is made for the embedded database. Without one nothing is
+    encrypted."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class DatabaseSettings(PostgresSettings):
     """The location of the database, and the settings of the section [postgres]."""
 
     data: Path = Path("data")
     """Data folder of the embedded server; default `data`."""
+    keys: tuple[str, ...] = ()
+    """Those of `EncryptionSettings`."""
     url: str = "embedded"
     """`embedded` (the default), or a postgresql:// URL of PostgreSQL 15 or later."""
     connect_seconds: float = 5.0

@@ -43,6 +43,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "durable_files.py": set(),
         "errors.py": set(),
         "exception_groups.py": set(),
+        "encryption.py": set(),
+        "secret_attributes.py": set(),
         "records.py": set(),
         "settings.py": set(),
         "postgres": set(),
@@ -58,7 +60,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "rules": {"accounts", "database", "devices", "events"},
         "schedules": {"accounts", "database", "devices"},
         "reports": {"accounts", "database", "devices", "events", "schedules"},
-        "upkeep": {"database", "devices", "schedules"},
+        "upkeep": {"accounts", "database", "devices", "helpdesk", "schedules"},
         "migrations": set(),
     },
     "actors": {

@@ -10,27 +10,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from motorpool.storage.secret_attributes import HIDDEN
+
 R = TypeVar("R", bound=msgspec.Struct)
 
 MASK = "********"
 
-SECRETS: tuple[tuple[str, ...], ...] = (
-    # What a device has to know (docs/devices.md#who-a-device-is).
-    ("device.secret",),
-    # A user's own mail server (docs/events.md#notificators).
-    ("mail.smtp.password",),
-    # The key that a user's own webhook is signed with.
-    ("webhook.secret",),
-    # The key that ticket events are signed with (docs/http-api.md#secrets).
-    ("ticketWebhook", "secret"),
-    ("ticketWebhook", "previousSecret"),
-)
-"""Paths of secrets: keys from the outermost to the innermost object."""
-
 HOST_KEYS = {"mail.smtp.password": "mail.smtp.host", "webhook.secret": "webhook.url"}
 """Secret -> the key beside it that names the host it is sent to."""
 
-_OUTERMOST = frozenset(path[0] for path in SECRETS)
+_OUTERMOST = frozenset(path[0] for path in HIDDEN)
 
 
 def mask_secrets(record: R) -> R:
@@ -50,7 +39,7 @@ def without_secrets(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 
     For records in which the server finds no secrets, but whose attributes are copied elsewhere.
     """
-    for path in SECRETS:
+    for path in HIDDEN:
         attributes = _hidden(attributes, path)
     return attributes
 
@@ -61,7 +50,7 @@ def restore_secrets(sent: R, stored: R | None) -> R:
     known = {} if stored is None else _attributes(stored)
     if _OUTERMOST.isdisjoint(attributes) and _OUTERMOST.isdisjoint(known):
         return sent
-    for path in SECRETS:
+    for path in HIDDEN:
         attributes = _kept(attributes, known, path)
     return msgspec.structs.replace(sent, attributes=attributes)
 

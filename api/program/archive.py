@@ -14,13 +14,14 @@ from typing import BinaryIO
 import msgspec
 
 from motorpool.actors.files.media_store import MEDIA
+from motorpool.storage.database.encryption_keys import FILE as KEY_FILE
 
 FORMAT = 1
 DUMP = "database.dump"
 MANIFEST = "manifest.json"
 FOLDERS = (MEDIA, "override")
 """Folders of the data folder that a backup contains; the database is dumped."""
-FILES = ("login.json",)
+FILES = ("login.json", KEY_FILE)
 
 _CHUNK_BYTES = 256 * 1024
 _MANIFEST_BYTES = 1 << 30
@@ -48,6 +49,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     postgres: str
     """Version of the database server that was dumped."""
     made: str
+    encryption_keys: tuple[str, ...] = ()
+    """Ids of the keys that secrets in the database are encrypted with."""
     files: dict[str, Entry] = {}
 
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,8 @@ from motorpool.api.program.errors import StartFailed, error_line
 from motorpool.api.settings import Settings
 from motorpool.api.version import program_version
 from motorpool.runtime import SystemClock
-from motorpool.storage.database import migrations
+from motorpool.storage.database import encryption_keys, migrations
+from motorpool.storage.database.encryption_keys import FILE as KEY_FILE
 from motorpool.storage.durable_files import move_into_place, sync_folder
 from motorpool.storage.errors import AlreadyRunning, SetupFailed, StorageError
 from motorpool.storage.postgres import dumps
@@ -40,31 +41,39 @@ HAS_TABLES = "select exists (select from pg_tables where schemaname = 'public')"
 HAS_OUR_TABLES = "select to_regclass('public.schema_migrations') is not null"
 SCHEMA = "select max(number) from public.schema_migrations"
 HAS_ROWS = "select exists (select from public.users) or exists (select from public.devices)"
+ENCRYPTION_KEYS = "select coalesce(string_agg(id, ',' order by id), '') from public.encryption_keys"
+HAS_ENCRYPTION_KEYS = "select to_regclass('public.encryption_keys') is not null"
 SERVERS = (
     "select count(*) from pg_stat_activity"
     " where datname = current_database() and application_name = 'motorpool'"
 )
 
 
-async def back_up(settings: Settings, file: Path) -> str:
-    """Write a backup, whether or not the server runs; return a summary. Raises StartFailed."""
+async def back_up(settings: Settings, file: Path, *, with_key: bool = True) -> str:
+    """Write a backup, whether or not the server runs; return a summary.
+
+    `with_key` includes the file of keys in the data folder, without which the secrets in it cannot be read.
+    Raises StartFailed.
+    """
     try:
         if settings.database == "embedded" and not (settings.data / "postgres").exists():
             raise SetupFailed(f"there is no database in {settings.data}")
         async with _database_to_read(settings) as url:
-            return await trio.to_thread.run_sync(_write, settings, url, file)
+            return await trio.to_thread.run_sync(partial(_write, settings, url, file, with_key=with_key))
     except (StorageError, OSError) as error:
         raise StartFailed(error_line(error)) from error
 
 
-async def restore(settings: Settings, file: Path, *, force: bool) -> str:
+async def restore(settings: Settings, file: Path, *, force: bool, without_key: bool = False) -> str:
     """Restore a backup and return a summary.
 
-    Without `force` the database must be empty. Nothing is changed before the database has taken everything.
-    Raises StartFailed.
+    Without `force` the database must be empty, and without `without_key` the keys of its secrets must be
+    there. Nothing is changed before the database has taken everything. Raises StartFailed.
     """
     try:
         archive = await trio.to_thread.run_sync(_verify, file)
+        if not without_key:
+            await trio.to_thread.run_sync(_require_keys, settings, archive)
         kept = []
         if settings.database == "embedded":
             older = await dumps.move_incompatible_cluster(settings.data)
@@ -115,7 +124,7 @@ def _create_database(url: str) -> None:
         dumps.query(url, f"create database {dumps.DATABASE}")
 
 
-def _write(settings: Settings, url: str, file: Path) -> str:
+def _write(settings: Settings, url: str, file: Path, *, with_key: bool) -> str:
     version = dumps.server_version(url)
     if major_version(version) > major_version(dumps.program_version()):
         raise SetupFailed(
@@ -129,6 +138,7 @@ def _write(settings: Settings, url: str, file: Path) -> str:
         schema=int(dumps.query(url, SCHEMA)),
         postgres=version,
         made=format_time(SystemClock().now()),
+        encryption_keys=_encryption_keys(url),
     )
     part = file.with_name(f".{file.name}.part")
     try:
@@ -138,14 +148,48 @@ def _write(settings: Settings, url: str, file: Path) -> str:
                 dumps.dump(url, member.write)
             # After the dump, so that every file named in it is included.
             for name, path in _files(settings.data):
-                _add(archive, name, path)
+                if with_key or name != KEY_FILE:
+                    _add(archive, name, path)
             manifest = archive.finish(manifest)
             opened.flush()
             os.fsync(opened.fileno())
         move_into_place(part, file)
     finally:
         part.unlink(missing_ok=True)
-    return f"wrote {file}: {_summary(manifest)}"
+    return f"wrote {file}: {_summary(manifest)}{_about_keys(manifest, settings.data)}"
+
+
+def _encryption_keys(url: str) -> tuple[str, ...]:
+    """Return the ids of the keys of the secrets in a database; earlier releases had none."""
+    if dumps.query(url, HAS_ENCRYPTION_KEYS) != "t":
+        return ()
+    return tuple(filter(None, dumps.query(url, ENCRYPTION_KEYS).split(",")))
+
+
+def _about_keys(manifest: Manifest, data: Path) -> str:
+    found = {key.id for key in encryption_keys.read_keys((), data)} if KEY_FILE in manifest.files else set()
+    missing = set(manifest.encryption_keys) - found
+    if missing:
+        return f"; the key of its secrets, {_names(missing)}, is not in it: keep that too"
+    return f"; it has the key of its secrets, {KEY_FILE}: guard it as the server itself" if found else ""
+
+
+def _names(key_ids: Iterable[str]) -> str:
+    return " and ".join(sorted(key_ids))
+
+
+def _require_keys(settings: Settings, archive: VerifiedArchive) -> None:
+    """Raise SetupFailed unless the keys of the secrets in the database will be there once it is restored."""
+    keys = encryption_keys.read_keys(settings.encryption.keys, settings.data)
+    if KEY_FILE in archive.names:
+        content = b"".join(archive.chunks(KEY_FILE)).decode("utf-8", "replace")
+        keys += encryption_keys.parse_file(content, KEY_FILE)
+    missing = set(archive.manifest.encryption_keys).difference(key.id for key in keys)
+    if missing:
+        raise SetupFailed(
+            f"secrets in the backup are encrypted with the key {_names(missing)}, which is not here: put it"
+            f" into {encryption_keys.WHERE}, or restore with --without-key, then `motorpool forget-secrets`"
+        )
 
 
 def _create_private(path: Path) -> BinaryIO:
@@ -226,6 +270,9 @@ def _swap(data: Path, work: Path, *, force: bool) -> list[str]:
     kept = []
     for name in (*FOLDERS, *FILES):
         target = data / name
+        if name == KEY_FILE and not (work / name).exists():
+            # The key of a backup without one may have been put there.
+            continue
         if target.exists() and (target.is_file() or any(target.iterdir())):
             if force:
                 work.mkdir(exist_ok=True)

@@ -250,7 +250,8 @@ def _problem(key: Key, value: Value) -> str:
     if key.choices and value not in key.choices:
         return f"is none of {', '.join(key.choices)}"
     if key.form:
-        return forms.problem(key.form, value if isinstance(value, tuple) else str(value))
+        text = value if isinstance(value, tuple) else str(value)
+        return forms.problem(key.form, text, secret=key.secret)
     return ""
 
 

@@ -19,17 +19,26 @@ from motorpool.storage.settings import DatabaseSettings
 
 @asynccontextmanager
 async def open_configured_database(
-    settings: Settings, clock: Clock, on_outage: Tell | None = None
+    settings: Settings, clock: Clock, on_outage: Tell | None = None, *, without_keys: bool = False
 ) -> AsyncIterator[Database]:
-    """Open the database that the settings name; `on_outage` is that of `open_database`."""
-    chosen = DatabaseSettings(url=settings.database, data=settings.data, **vars(settings.postgres))
-    async with open_database(chosen, clock_now=clock.now, on_outage=on_outage) as database:
+    """Open the database that the settings name; the other arguments are those of `open_database`."""
+    chosen = DatabaseSettings(
+        url=settings.database,
+        data=settings.data,
+        keys=settings.encryption.keys,
+        **vars(settings.postgres),
+    )
+    async with open_database(
+        chosen, clock_now=clock.now, on_outage=on_outage, without_keys=without_keys
+    ) as database:
         yield database
 
 
 @asynccontextmanager
-async def open_running_database(settings: Settings, clock: Clock) -> AsyncIterator[Database]:
-    """Open the database for a command, whether or not a server runs.
+async def open_running_database(
+    settings: Settings, clock: Clock, *, without_keys: bool = False
+) -> AsyncIterator[Database]:
+    """Open the database for a command, whether or not a server runs; `without_keys` as in `open_database`.
 
     Raises:
         StartFailed: the database cannot be opened, or fails in the block.
@@ -37,10 +46,14 @@ async def open_running_database(settings: Settings, clock: Clock) -> AsyncIterat
     async with AsyncExitStack() as stack:
         try:
             try:
-                opened = await stack.enter_async_context(open_configured_database(settings, clock))
+                opened = await stack.enter_async_context(
+                    open_configured_database(settings, clock, without_keys=without_keys)
+                )
             except AlreadyRunning:
                 settings = replace(settings, database=dumps.running_url(settings.data))
-                opened = await stack.enter_async_context(open_configured_database(settings, clock))
+                opened = await stack.enter_async_context(
+                    open_configured_database(settings, clock, without_keys=without_keys)
+                )
             yield opened
         except StorageError as error:
             raise StartFailed(error_line(error)) from error

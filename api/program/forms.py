@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from motorpool.actors.deliveries.notificators.mail import Mail
 from motorpool.actors.devices.protocol_attributes import is_of_a_protocol
 from motorpool.codecs.calendars.time_zones import find_zone
+from motorpool.storage.encryption import parse_key
 
 TILES = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?/[!-~]*(\{[zxy]\}[!-~]*|\.json(\?[!-~]*)?)")
 """The host becomes part of a Content-Security-Policy; a query may hold a key."""
@@ -74,6 +75,11 @@ def is_database(text: str) -> bool:
     return text == "embedded" or text.startswith(("postgresql://", "postgres://"))
 
 
+def is_key(text: str) -> bool:
+    """Whether it is a key that encrypts."""
+    return parse_key(text) is not None
+
+
 FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "networks": (partial(ip_network, strict=False), "is no network such as 10.0.0.0/8"),
     "protocolAttributes": (is_protocol_attribute, "is no attribute of a protocol such as h02.ack=true"),
@@ -92,14 +98,18 @@ FORMS: Mapping[str, tuple[Callable[[str], object], str]] = {
     "mailbox": (Mail.can_reach, "is no mail address"),
     "zone": (find_zone, "is no time zone such as Europe/Lisbon"),
     "address": (is_address, "is no address such as 127.0.0.1:8082"),
+    "key": (is_key, "is not the base64 of 32 bytes, such as `openssl rand -base64 32` prints"),
     "database": (is_database, "is neither `embedded` nor a postgresql:// URL"),
 }
 """By the names of forms: a check of a text, or of each in a list, and what is said of one that fails it. It
 fails by a result that counts as false, or by ValueError."""
 
 
-def problem(form: str, value: str | tuple[str, ...]) -> str:
-    """Return what is wrong with a value that must have a form; empty if nothing is."""
+def problem(form: str, value: str | tuple[str, ...], *, secret: bool = False) -> str:
+    """Return what is wrong with a value that must have a form; empty if nothing is.
+
+    Of a `secret` list nothing is repeated.
+    """
     check, otherwise = FORMS[form]
     for text in (value,) if isinstance(value, str) else value:
         try:
@@ -107,5 +117,7 @@ def problem(form: str, value: str | tuple[str, ...]) -> str:
                 continue
         except ValueError:
             pass
-        return otherwise if isinstance(value, str) else f"has {text!r}, which {otherwise}"
+        if isinstance(value, str):
+            return otherwise
+        return f"has {'an entry that' if secret else f'{text!r}, which'} {otherwise}"
     return ""

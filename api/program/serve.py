@@ -49,6 +49,7 @@ from motorpool.storage.database import installation
 from motorpool.storage.database.database import Database
 from motorpool.storage.errors import StorageUnavailable
 from motorpool.storage.records import User
+from motorpool.storage.upkeep.stored_secrets import encrypt_stored
 
 STOP_SECONDS = 9.5
 """Seconds after which a shutdown ends the process; the specification allows ten."""
@@ -110,6 +111,7 @@ async def _run_server(settings: Settings, state: ServerState, *, demo: bool, rec
                 key=None if nodes is None else nodes.key,
             ) as node,
         ):
+            await _look_after_secrets(database)
             passwords = PasswordHasher(settings.login)
             login = load_or_create_credentials(settings.data) if demo else None
             email = login.email if login else settings.admin.email
@@ -266,6 +268,16 @@ async def with_retention(database: Database, settings: FleetSettings) -> FleetSe
             ", ".join(unset),
         )
     return settings
+
+
+async def _look_after_secrets(database: Database) -> None:
+    """Encrypt secrets of before there was the key, and warn where there is none."""
+    if not database.keyring.ids:
+        _log.warning(
+            "secrets in the database, such as keys of one-time codes, are not encrypted: set encryption.keys"
+            " (docs/server.md#secrets-at-rest)"
+        )
+    await encrypt_stored(database)
 
 
 async def warn_of_shared_names(database: Database) -> None:

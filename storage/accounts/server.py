@@ -8,7 +8,7 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table, Versioned
 from motorpool.storage.records import ServerSettings
 
-_TABLE = Table("server", ServerSettings, sort="id", keywords=())
+TABLE = Table("server", ServerSettings, sort="id", keywords=(), secrets=frozenset({"attributes"}))
 
 
 async def fetch(q: Queries) -> ServerSettings:
@@ -18,14 +18,14 @@ async def fetch(q: Queries) -> ServerSettings:
 
 async def fetch_versioned(q: Queries, *, lock: bool = False) -> Versioned[ServerSettings]:
     """Return the settings and the version of their row; `lock` as in `Table.fetch`."""
-    found = await _TABLE.fetch_versioned(q, 1, lock=lock)
+    found = await TABLE.fetch_versioned(q, 1, lock=lock)
     assert found is not None
     return found
 
 
 async def save(q: Queries, settings: ServerSettings) -> ServerSettings:
     """Replace the settings; return them as stored."""
-    stored = await _TABLE.update(q, msgspec.structs.replace(settings, id=1))
+    stored = await TABLE.update(q, msgspec.structs.replace(settings, id=1))
     assert stored is not None
     return stored
 

@@ -7,6 +7,8 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries
 
+VALUE = "signing_keys.value"
+"""The column that is encrypted, as the context of `Keyring.encrypt_bytes`."""
 MAX_KEYS = 8
 """Keys that are kept; past it the oldest is deleted, and with it its tokens end."""
 
@@ -29,10 +31,13 @@ async def load(q: Queries, make: Callable[[], bytes], now: datetime) -> list[Sig
     await q.execute(
         "insert into signing_keys (id, value, created) select 1, $1, $2"
         " where not exists (select from signing_keys) on conflict do nothing",
-        make(),
+        q.keyring.encrypt_bytes(make(), VALUE),
         now,
     )
-    return [SigningKey(*row.values()) for row in await q.fetch(_LOAD)]
+    return [
+        SigningKey(row["id"], q.keyring.decrypt_bytes(row["value"], VALUE), *list(row.values())[2:])
+        for row in await q.fetch(_LOAD)
+    ]
 
 
 async def rotate(transaction: Queries, value: bytes, now: datetime, accepted_until: datetime) -> None:
@@ -44,7 +49,7 @@ async def rotate(transaction: Queries, value: bytes, now: datetime, accepted_unt
     await transaction.execute(
         "insert into signing_keys (id, value, created) select coalesce(max(id), 0) + 1, $1, $2"
         " from signing_keys",
-        value,
+        transaction.keyring.encrypt_bytes(value, VALUE),
         now,
     )
     await transaction.execute(

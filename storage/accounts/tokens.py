@@ -9,6 +9,8 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
 from motorpool.storage.errors import StatementRejected
 
+KEY_VALUE = "keys.value"
+"""The column that is encrypted, as the context of `Keyring.encrypt_bytes`."""
 MAX_TOKENS = 1000
 """Tokens that one user may have issued for a purpose and that have not expired."""
 
@@ -152,6 +154,10 @@ async def delete_expired(q: Queries, now: datetime) -> None:
 
 async def signing_key(q: Queries, name: str, make: Callable[[], bytes]) -> bytes:
     """Return the key of this name; the first call stores the result of `make`."""
-    await q.execute("insert into keys (name, value) values ($1, $2) on conflict do nothing", name, make())
+    await q.execute(
+        "insert into keys (name, value) values ($1, $2) on conflict do nothing",
+        name,
+        q.keyring.encrypt_bytes(make(), KEY_VALUE),
+    )
     key: bytes = await q.fetch_value("select value from keys where name = $1", name)
-    return key
+    return q.keyring.decrypt_bytes(key, KEY_VALUE)

@@ -18,7 +18,13 @@ def _users_of_manager(manager_id: int) -> Condition:
     return all_of(links.linked_to(links.USER_USER, manager_id), Condition("not administrator"))
 
 
-TABLE = Table("users", User, keywords=("name", "email"), access=_users_of_manager)
+TABLE = Table(
+    "users",
+    User,
+    keywords=("name", "email"),
+    access=_users_of_manager,
+    secrets=frozenset({"totp_key", "attributes"}),
+)
 
 
 _NAMES = 0x6D70_656D
@@ -83,7 +89,7 @@ async def accounts(q: Queries, user_ids: Sequence[int]) -> dict[int, Account]:
         values = dict(row.items())
         stored, since = values.pop("password_hash"), values.pop("tokens_since")
         sharer_id = values.pop("shared_by")
-        found[values["id"]] = Account(User(**values), stored, since, sharer_id)
+        found[values["id"]] = Account(TABLE.from_row(values, q.keyring), stored, since, sharer_id)
     return found
 
 

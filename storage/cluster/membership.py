@@ -9,7 +9,7 @@ from datetime import datetime
 
 import trio
 
-from motorpool.storage.database import nodes
+from motorpool.storage.database import encryption_keys, nodes
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.errors import SetupFailed, StorageError
@@ -52,7 +52,8 @@ async def open_membership(
     many seconds ago. At `address` this server answers others that show it `key`.
 
     Raises:
-        SetupFailed: another server uses the database, and the two are not of one cluster.
+        SetupFailed: another server uses the database, and the two are not of one cluster, or it encrypts
+            with a key that this one lacks.
         StorageUnavailable: the database does not answer.
     """
     membership = _Membership(database, cluster, release, on_dead, on_time, address, key)
@@ -89,6 +90,8 @@ class _Membership:
                         await self._renew_once(session)
                     else:
                         self.node = await self._join(session)
+                        # Another server may have begun to encrypt with one since this one looked.
+                        await encryption_keys.require_all(session, session.keyring)
                         if self.cluster is not None:
                             await self._renew_once(session)
                         task_status.started(self.node)

@@ -14,7 +14,7 @@ from datetime import datetime
 
 import trio
 
-from motorpool.storage.database import migrations, partitions
+from motorpool.storage.database import encryption_keys, migrations, partitions
 from motorpool.storage.database.availability import Availability, Tell
 from motorpool.storage.database.connections import Connection, first_connection, open_connection
 from motorpool.storage.database.driver import (
@@ -128,7 +128,7 @@ class Database(Queries):
         Raises StorageUnavailable.
         """
         async with self.connection() as connection:
-            yield Session(connection, self.statement_seconds)
+            yield Session(connection, self.statement_seconds, keyring=self.keyring)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -153,9 +153,8 @@ class Database(Queries):
         """Commit at the end of the block, undo all where it ends by an exception."""
         connection = await self._take()
         try:
-            async with Session(connection, self._settings.statement_seconds).transaction(
-                seconds=seconds
-            ) as transaction:
+            session = Session(connection, self._settings.statement_seconds, keyring=self.keyring)
+            async with session.transaction(seconds=seconds) as transaction:
                 if self._fence is None:
                     yield transaction
                 else:
@@ -174,7 +173,7 @@ class Database(Queries):
         """Return the rows by a cursor; holds a connection until exhausted or closed."""
         connection = await self._take()
         try:
-            session = Session(connection, self._settings.statement_seconds)
+            session = Session(connection, self._settings.statement_seconds, keyring=self.keyring)
             async with (
                 session.transaction() as transaction,
                 aclosing(transaction.stream(sql, *args, batch=batch)) as batches,
@@ -247,12 +246,17 @@ class Database(Queries):
 
 @asynccontextmanager
 async def open_database(
-    settings: DatabaseSettings, *, clock_now: Callable[[], datetime], on_outage: Tell | None = None
+    settings: DatabaseSettings,
+    *,
+    clock_now: Callable[[], datetime],
+    on_outage: Tell | None = None,
+    without_keys: bool = False,
 ) -> AsyncIterator[Database]:
     """Open the database for the body: starts the embedded server, brings the tables up to date.
 
     `clock_now` is the wall clock, aware. The embedded server is watched and started again meanwhile; at
-    the end it is stopped, within some seconds. `on_outage` is that of `Availability`.
+    the end it is stopped, within some seconds. `on_outage` is that of `Availability`. With `without_keys` it
+    is opened also if keys of its secrets are missing, and nothing is encrypted.
 
     Raises:
         SetupFailed: a person must see to something; one line says what. AlreadyRunning is one of these.
@@ -269,6 +273,14 @@ async def open_database(
                     with unwrapper.record():
                         connection = await _set_up(loop, settings, server, clock_now)
                         database.pool.adopt(connection)
+                        if not without_keys:
+                            database.keyring = await encryption_keys.open_keyring(
+                                database,
+                                settings.keys,
+                                settings.data,
+                                is_embedded=server is not None,
+                                clock_now=clock_now,
+                            )
                         await _look_after_partitions(database, clock_now())
                         await _tell_durability(database)
                         if on_outage is not None:

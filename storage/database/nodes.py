@@ -26,8 +26,8 @@ _NEIGHBOURS = f"""
 """  # noqa: S608 - constants
 _ALONE = f"select host, coalesce(cluster, '') from nodes where {_LIVE} limit 1"  # noqa: S608 - constants
 _INSERT = f"""
-    insert into nodes (cluster, host, release, address, key, state, started, seen_until)
-    values ($1, $2, $3, $4, $5,
+    insert into nodes (cluster, host, release, address, key, encryption_keys, state, started, seen_until)
+    values ($1, $2, $3, $4, $5, $6,
         'live', clock_timestamp(), clock_timestamp() + interval '{LIFE_SECONDS} seconds')
     returning id
 """  # noqa: S608 - constants
@@ -85,6 +85,23 @@ async def lock(session: Queries, cluster: str | None) -> bool:
     return await session.fetch_value(f"select {function}({_SESSION_LOCK})") is True
 
 
+async def block_joining(transaction: Queries) -> None:
+    """Block servers that join until the transaction ends."""
+    await transaction.execute(f"select pg_advisory_xact_lock({_JOIN_LOCK})")
+
+
+async def lacking_key(q: Queries, key_id: str) -> str | None:
+    """Return the host of a live server that has no encryption key of this id; None if there is none."""
+    sql = f"select host from nodes where {_LIVE} and $1 <> all(encryption_keys) limit 1"  # noqa: S608 - constants
+    host: str | None = await q.fetch_value(sql, key_id)
+    return host
+
+
+def encrypts(key_id: str) -> str:
+    """Return the SQL condition that a live server encrypts with the key of this id."""
+    return f"exists (select from nodes where {_LIVE} and nodes.encryption_keys[1] = {key_id})"
+
+
 async def join(
     session: Queries,
     cluster: str | None,
@@ -106,7 +123,7 @@ async def join(
     """
     async with session.transaction() as transaction:
         # A server that holds the servers' lock has a row that is visible here.
-        await transaction.execute(f"select pg_advisory_xact_lock({_JOIN_LOCK})")
+        await block_joining(transaction)
         locked = await lock(transaction, cluster)
         if cluster is not None:
             other = await transaction.fetch_row(_NEIGHBOURS, cluster)
@@ -128,7 +145,9 @@ async def join(
                 "delete from nodes"
                 " where state = 'dead' and seen_until < clock_timestamp() - interval '30 days'"
             )
-            node: int = await transaction.fetch_value(_INSERT, cluster, host, release, address, key)
+            node: int = await transaction.fetch_value(
+                _INSERT, cluster, host, release, address, key, list(session.keyring.ids)
+            )
             return node
         if locked:
             await transaction.execute(f"select pg_advisory_unlock_shared({_SESSION_LOCK})")

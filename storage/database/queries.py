@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator, ItemsView, Iterable, Iterator, KeysV
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
+from motorpool.storage.encryption import NO_KEYS, Keyring
+
 Value = Any
 """The value of a column; the caller knows its type."""
 
@@ -35,6 +37,9 @@ class Queries(ABC):
     jsonb maps to Python values, timestamptz to aware UTC datetimes. A cancelled call leaves the database
     usable, but it is not known whether its statement took effect.
     """
+
+    keyring: Keyring = NO_KEYS
+    """What secrets are encrypted with where they are stored, and decrypted where they are read."""
 
     @abstractmethod
     async def _call(self, method: str, *args: object, **more: object) -> Value:

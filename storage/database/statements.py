@@ -9,6 +9,7 @@ from typing import Any
 
 from motorpool.storage.database.connections import Connection
 from motorpool.storage.database.queries import Queries, Row, Value, copy_options
+from motorpool.storage.encryption import NO_KEYS, Keyring
 from motorpool.storage.errors import StorageError
 
 _cursors = itertools.count(1)
@@ -17,7 +18,16 @@ _cursors = itertools.count(1)
 class Session(Queries):
     """Statements on one connection that is used exclusively."""
 
-    def __init__(self, connection: Connection, seconds: float, depth: int = 0, *, opening: str = "") -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        seconds: float,
+        depth: int = 0,
+        *,
+        opening: str = "",
+        keyring: Keyring = NO_KEYS,
+    ) -> None:
+        self.keyring = keyring
         self._connection = connection
         self._seconds = seconds
         self._depth = depth
@@ -66,7 +76,13 @@ class Session(Queries):
         commit, rollback = "commit", "rollback"
         # Sent with the first statement: a call into the loop of the driver costs more than `begin` itself.
         opening = "" if self._depth else "begin"
-        inner = Session(self._connection, seconds or self._seconds, self._depth + 1, opening=opening)
+        inner = Session(
+            self._connection,
+            seconds or self._seconds,
+            self._depth + 1,
+            opening=opening,
+            keyring=self.keyring,
+        )
         if self._depth:
             await self.execute(f"savepoint {point}")
             commit, rollback = f"release savepoint {point}", f"rollback to savepoint {point}"

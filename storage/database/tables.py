@@ -14,8 +14,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from motorpool.storage import secret_attributes
 from motorpool.storage.database.conditions import Condition, all_of, contains_keyword
 from motorpool.storage.database.queries import Queries, Row, Value
+from motorpool.storage.encryption import Keyring
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -80,6 +82,8 @@ class Table(Generic[R]):
     """Columns that are set on insert and never updated."""
     non_references: frozenset[str] = frozenset()
     """Fields named `…_id` that are not references and are stored unchanged."""
+    secrets: frozenset[str] = frozenset()
+    """Columns that are encrypted; of `attributes` those that storage/secret_attributes.py names."""
 
     async def insert(self, q: Queries, record: R) -> R:
         """Store a new row; its id is ignored. Return the record with its id.
@@ -99,7 +103,7 @@ class Table(Generic[R]):
         names = ", ".join(f'"{column}"' for column in columns)
         places = ", ".join(f"${number}" for number in range(1, len(columns) + 1))
         sql = f'insert into "{self.name}" ({names}) values ({places}) returning id'  # noqa: S608 - constant names
-        return await q.fetch_value(sql, *(self._to_column(record, column) for column in columns))
+        return await q.fetch_value(sql, *(self._to_column(q, record, column) for column in columns))
 
     async def fetch(self, q: Queries, row_id: int, *, lock: bool = False) -> R | None:
         """Return the record with this id, or None.
@@ -109,7 +113,7 @@ class Table(Generic[R]):
         if not 0 < row_id < 1 << 63:
             return None
         row = await q.fetch_row(f"{self._select()} where id = $1{LOCK if lock else ''}", row_id)
-        return None if row is None else self.from_row(row)
+        return None if row is None else self.from_row(row, q.keyring)
 
     async def fetch_versioned(self, q: Queries, row_id: int, *, lock: bool = False) -> Versioned[R] | None:
         """Return the record with this id and the version of its row, or None; `lock` as in `fetch`."""
@@ -117,7 +121,7 @@ class Table(Generic[R]):
             return None
         sql = f"{self._select(versioned=True)} where id = $1{LOCK if lock else ''}"
         row = await q.fetch_row(sql, row_id)
-        return None if row is None else self._versioned(row)
+        return None if row is None else self._versioned(row, q.keyring)
 
     async def fetch_many(
         self, q: Queries, ids: Iterable[int], *, exclude_attributes: bool = False
@@ -128,13 +132,13 @@ class Table(Generic[R]):
             self._select(exclude_attributes=exclude_attributes) + " where id = any($1::bigint[])", valid_ids
         )
         found = {row["id"]: row for row in rows}
-        return [self.from_row(found[row_id]) for row_id in valid_ids if row_id in found]
+        return [self.from_row(found[row_id], q.keyring) for row_id in valid_ids if row_id in found]
 
     async def fetch_many_versioned(self, q: Queries, ids: Iterable[int]) -> dict[int, Versioned[R]]:
         """Return records with the versions of their rows, by id; unknown ids are left out."""
         valid_ids = [row_id for row_id in ids if 0 < row_id < 1 << 63]
         rows = await q.fetch(f"{self._select(versioned=True)} where id = any($1::bigint[])", valid_ids)
-        return {row["id"]: self._versioned(row) for row in rows}
+        return {row["id"]: self._versioned(row, q.keyring) for row in rows}
 
     async def update(self, q: Queries, record: R) -> R | None:
         """Replace the values of a row; return the record as stored, or None if there is no such row.
@@ -144,9 +148,9 @@ class Table(Generic[R]):
             StatementRejected: A reference does not exist, or a value is out of range.
         """
         changed = [column for column in self._stored_columns if column not in self.immutable]
-        values = [self._to_column(record, column) for column in changed]
+        values = [self._to_column(q, record, column) for column in changed]
         row = await q.fetch_row(self._update_sql(changed), getattr(record, "id"), *values)  # noqa: B009 - R has an id
-        return None if row is None else self.from_row(row)
+        return None if row is None else self.from_row(row, q.keyring)
 
     async def delete(self, q: Queries, row_id: int) -> bool:
         """Delete a row; return whether it existed."""
@@ -165,11 +169,12 @@ class Table(Generic[R]):
         """Return the records that a query selects, in order."""
         where, args = self._where(query)
         sql = self._select(exclude_attributes=query.exclude_attributes) + where + self._order(query)
-        return [self.from_row(row) for row in await q.fetch(sql, *args)]
+        return [self.from_row(row, q.keyring) for row in await q.fetch(sql, *args)]
 
     async def select(self, q: Queries, condition: str, *args: object) -> Many[R]:
         """Return records; `condition` is what follows the name of the table: "where id > $1 order by id"."""
-        return [self.from_row(row) for row in await q.fetch(f"{self._select()} {condition}", *args)]
+        rows = await q.fetch(f"{self._select()} {condition}", *args)
+        return [self.from_row(row, q.keyring) for row in rows]
 
     async def ids(self, q: Queries, query: ListQuery = ListQuery()) -> Many[int]:
         """Return the ids that a query selects, in order."""
@@ -191,17 +196,34 @@ class Table(Generic[R]):
             part = ids[start : start + batch]
             yield await self.fetch_many(q, part, exclude_attributes=query.exclude_attributes)
 
-    def from_row(self, row: Row | dict[str, Any]) -> R:
-        """Return the record of a row of this table."""
+    def from_row(self, row: Row | dict[str, Any], keyring: Keyring | None = None) -> R:
+        """Return the record of a row of this table; one with secrets needs the keyring of the database."""
         values = dict(row.items())
+        for column in self.secrets:
+            assert keyring is not None
+            values[column] = self.decrypted(keyring, column, values[column])
         for name, kind in self._struct_columns.items():
             values[name] = msgspec.convert(values[name], kind)
         return self.record(**values)
 
-    def _versioned(self, row: Row) -> Versioned[R]:
+    def _versioned(self, row: Row, keyring: Keyring) -> Versioned[R]:
         values = dict(row.items())
         version = values.pop("version")
-        return Versioned(self.from_row(values), version)
+        return Versioned(self.from_row(values, keyring), version)
+
+    def encrypted(self, keyring: Keyring, column: str, value: Value) -> Value:
+        """Return the value of a column of `secrets` as it is stored."""
+        context = f"{self.name}.{column}"
+        if column == "attributes":
+            return secret_attributes.encrypted(value, keyring, context)
+        return value if value in (None, "") else keyring.encrypt(value, context)
+
+    def decrypted(self, keyring: Keyring, column: str, value: Value) -> Value:
+        """Return the value of a column of `secrets`, as it was before it was stored."""
+        context = f"{self.name}.{column}"
+        if column == "attributes":
+            return secret_attributes.decrypted(value, keyring, context)
+        return value if value in (None, "") else keyring.decrypt(value, context)
 
     def select_list(self, *, of: str = "", exclude_attributes: bool = False) -> str:
         """Return the column list of a select; `of` is the alias of this table in the statement."""
@@ -240,11 +262,11 @@ class Table(Generic[R]):
             order += f" limit {int(query.limit)} offset {max(0, int(query.offset))}"
         return order
 
-    def _to_column(self, record: R, column: str) -> object:
+    def _to_column(self, q: Queries, record: R, column: str) -> object:
         value = getattr(record, column)
         if column in self._references:
             return value or None
-        return value
+        return self.encrypted(q.keyring, column, value) if column in self.secrets else value
 
     def _update_sql(self, changed: Sequence[str]) -> str:
         pairs = ", ".join(f'"{column}" = ${number}' for number, column in enumerate(changed, 2))

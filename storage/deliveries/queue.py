@@ -13,6 +13,7 @@ import msgspec
 
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries.outbox import OWN_MAIL, OutgoingMessage
+from motorpool.storage.secret_attributes import decrypted
 
 WINDOW = 32
 """Maximum due messages to a receiver that one statement looks at."""
@@ -105,7 +106,9 @@ async def take(
             if row["next_attempt"] > now:
                 held.append((row["due_id"], row["next_attempt"]))
                 continue
-            message = msgspec.convert(dict(row.items()), QueuedMessage)
+            values = dict(row.items())
+            values["account"] = decrypted(values["account"], q.keyring, "users.attributes")
+            message = msgspec.convert(values, QueuedMessage)
             key = -message.id if message.order_key is None else message.order_key
             other = found.setdefault(key, message)
             if message.id < other.id:

@@ -15,6 +15,7 @@ import msgspec
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries.outbox import TICKETS
 from motorpool.storage.deliveries.queue import IS_SENT
+from motorpool.storage.secret_attributes import decrypted
 
 
 class FailingReceiver(msgspec.Struct, frozen=True, rename="camel"):
@@ -72,7 +73,10 @@ async def acquire(
         now,
         until,
     )
-    return None if row is None else LeasedReceiver(*row.values())
+    if row is None:
+        return None
+    attributes, *rest = row.values()
+    return LeasedReceiver(decrypted(attributes, q.keyring, f"{owners}.attributes"), *rest)
 
 
 async def release(q: Queries, lane: str, receiver: int, holder: str) -> None:

@@ -13,6 +13,7 @@ TABLE = Table(
     keywords=("name", "unique_id", "phone", "model", "contact"),
     access=access.devices_of_user,
     not_stored=frozenset({"status", "last_update", "position_id"}),
+    secrets=frozenset({"attributes"}),
 )
 
 
@@ -39,7 +40,7 @@ async def register(transaction: Queries, unique_ids: Sequence[str], owner_id: in
         f" on conflict do nothing returning {TABLE.select_list()}",
         list(unique_ids),
     )
-    registered = [TABLE.from_row(row) for row in rows]
+    registered = [TABLE.from_row(row, transaction.keyring) for row in rows]
     await transaction.execute(
         "insert into user_device (user_id, device_id) select $1, unnest($2::bigint[])",
         owner_id,

@@ -5,7 +5,7 @@ from motorpool.storage.database.queries import Queries
 from motorpool.storage.database.tables import Table
 from motorpool.storage.records import Group
 
-TABLE = Table("groups", Group, access=access.groups_of_user)
+TABLE = Table("groups", Group, access=access.groups_of_user, secrets=frozenset({"attributes"}))
 
 _ABOVE = """
     with recursive chain (id, group_id, depth) as (

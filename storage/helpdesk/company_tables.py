@@ -22,6 +22,7 @@ COMPANIES = Table(
     records.Company,
     keywords=("name", "unique_id"),
     access=links.access_by_link(links.USER_COMPANY),
+    secrets=frozenset({"attributes"}),
 )
 
 

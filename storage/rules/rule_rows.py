@@ -1,11 +1,13 @@
 """Configuration of devices, read for the rules: groups with their attributes, and links."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from motorpool.storage.accounts import links
 from motorpool.storage.accounts.links import LinkType
 from motorpool.storage.database.queries import Queries
+from motorpool.storage.devices.groups import TABLE
 
 RULE_LINKS = (
     links.DEVICE_GEOFENCE,
@@ -35,7 +37,8 @@ async def groups(q: Queries, ids: Iterable[int] | None = None) -> dict[int, Grou
     rows = (
         await q.fetch(sql) if ids is None else await q.fetch(f"{sql} where id = any($1::bigint[])", list(ids))
     )
-    return {row[0]: GroupRow(row[1], row[2]) for row in rows}
+    decrypted = partial(TABLE.decrypted, q.keyring, "attributes")
+    return {row[0]: GroupRow(row[1], decrypted(row[2])) for row in rows}
 
 
 async def linked_ids(

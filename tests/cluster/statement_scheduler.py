@@ -332,6 +332,7 @@ class _Line:
 
 class _PacedQueries:
     def __init__(self, queries: Queries, line: _Line) -> None:
+        self.keyring = queries.keyring
         self._queries = queries
         self._line = line
 

@@ -20,6 +20,7 @@ from motorpool.codecs.reports import PositionReport, Secret
 from motorpool.storage.cluster import homes
 from motorpool.storage.database import nodes
 from motorpool.storage.devices import device_bindings, devices
+from motorpool.storage.encryption import Key, Keyring
 
 REGISTRATION = {"manufacturer": "MTRPL", "model": "SIM-1", "terminalId": "0000001", "plate": "B-1"}
 
@@ -211,6 +212,26 @@ class TestSecrets:
             assert await log_in(1, "osmand", secret=Secret("correct horse")) is None
             assert await log_in(2, "gt06") == LoginRefused("its protocol is osmand")
             assert log_in.refusals == [("osmand", "secret", "192.0.2.7"), ("gt06", "protocol", "192.0.2.7")]
+
+    async def test_it_is_decrypted_when_the_device_is_loaded_and_not_for_each_position(
+        self, logins, database, monkeypatch
+    ):
+        database.keyring = keyring = Keyring([Key(b"k" * 32)])
+        async with logins(SECRET) as log_in:
+            stored = await database.fetch_value("select attributes ->> 'device.secret' from devices")
+            assert stored.startswith(keyring.pattern)
+            assert await log_in(1, "osmand", secret=Secret("correct horse")) is None
+            decrypted = []
+            decrypt = Keyring.decrypt
+            monkeypatch.setattr(Keyring, "decrypt", lambda *args: decrypted.append(args) or decrypt(*args))
+            for number in range(5):
+                report = PositionReport({}, device_time=NOW, valid=True, latitude=1.0 + number, longitude=2.0)
+                await log_in.running.device(log_in.row).ask(
+                    PositionReported(report, "osmand", log_in.refs[1])
+                )
+                assert await log_in(1, "osmand", secret=Secret("correct horse")) is None
+            assert len(log_in.running.positions) == 5
+            assert decrypted == []
 
     async def test_a_protocol_without_a_place_for_it_is_refused(self, logins, database):
         async with logins(SECRET) as log_in:

@@ -1,6 +1,7 @@
 """A backup made of a running server and of one at rest, and what comes of it."""
 
 import os
+import re
 import signal
 import subprocess
 
@@ -18,6 +19,7 @@ from motorpool.storage.postgres.data_lock import DataLock
 
 BOSS = ("boss@example.org", "secret word")
 PATIENCE_SECONDS = 60
+OTHER_KEY = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
 
 
 def environ(data, **more):
@@ -86,7 +88,8 @@ def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, for
         made = run(forks, data, "backup", file)
         assert made.returncode == 0, made.stderr
         assert made.stdout.startswith(f"wrote {file}: schema ")
-        assert ", 1 files, " in made.stdout
+        assert ", 2 files, " in made.stdout
+        assert "; it has the key of its secrets, encryption.key: guard it as" in made.stdout
         assert file.stat().st_mode & 0o777 == 0o600
         ann = run(forks, data, "user", "ann@example.org", "--password", given="ann drives\n")
         assert (ann.returncode, ann.stdout) == (0, "user ann@example.org created\n"), ann.stderr
@@ -113,6 +116,57 @@ def test_a_server_is_backed_up_as_it_runs_and_at_rest_and_put_back(tmp_path, for
     assert restored.returncode == 0, restored.stderr
     with Server(forks, other) as server:
         assert server.names() == ["Van"]
+
+
+def test_without_its_key_a_backup_is_restored_only_to_go_on_without_its_secrets(tmp_path, forks):
+    data, file, key = tmp_path / "data", tmp_path / "fleet.backup", tmp_path / "data" / "encryption.key"
+    with Server(forks, data) as server:
+        assert key.stat().st_mode & 0o777 == 0o600
+        me = server.client.get("/session").json()
+        me["attributes"] = {"ntfyTopic": "vehicles"}
+        server.client.put(f"/users/{me['id']}", json=me).raise_for_status()
+        made = run(forks, data, "backup", file, "--without-key")
+        assert made.returncode == 0, made.stderr
+        assert re.search(r"; the key of its secrets, [0-9a-f]{8}, is not in it: keep that too$", made.stdout)
+        # The server has the keys, whatever the command has.
+        refused = run(forks, data, "forget-secrets", "--confirm", MOTORPOOL_ENCRYPTION_KEYS=OTHER_KEY)
+        assert (refused.returncode, "a server uses the database, so it has the keys" in last(refused)) == (
+            1,
+            True,
+        )
+    assert b"vehicles" not in file.read_bytes()
+
+    other = tmp_path / "other"
+    refused = run(forks, other, "restore", file)
+    assert (refused.returncode, "which is not here: put it into" in last(refused)) == (1, True)
+    assert not other.exists()
+    # With the key, in the file or as a setting, it is all there.
+    text = key.read_text().splitlines()[-1]
+    restored = run(forks, other, "restore", file, MOTORPOOL_ENCRYPTION_KEYS=text)
+    assert restored.returncode == 0, restored.stderr
+    (other / "encryption.key").write_text(text)
+    with Server(forks, other) as server:
+        assert server.client.get("/session").json()["attributes"] == {"ntfyTopic": "vehicles"}
+
+    third = tmp_path / "third"
+    restored = run(forks, third, "restore", file, "--without-key")
+    assert restored.returncode == 0, restored.stderr
+    refused = run(forks, third, "serve")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert re.fullmatch(
+        r"motorpool: secrets in the database are encrypted with the key [0-9a-f]{8}, which is not here:"
+        r" put it into the setting encryption\.keys or the file encryption\.key in the data folder .*",
+        last(refused),
+    )
+    shown = run(forks, third, "forget-secrets")
+    assert shown.stdout.startswith("to be forgotten with --confirm: "), shown.stderr
+    assert "1 of users.attributes" in shown.stdout
+    assert run(forks, third, "serve").returncode == 1
+    done = run(forks, third, "forget-secrets", "--confirm")
+    assert done.stdout.startswith("forgotten: "), done.stderr
+    with Server(forks, third) as server:
+        assert server.client.get("/session").json()["attributes"] == {}
+        assert (third / "encryption.key").exists()
 
 
 @pytest.fixture

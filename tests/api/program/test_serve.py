@@ -28,6 +28,7 @@ from motorpool.api.settings import Settings
 from motorpool.runtime import ActorFailed
 
 PATIENCE_SECONDS = 60
+KEY = "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s="
 
 
 class Program:
@@ -49,6 +50,7 @@ class Program:
                 "MOTORPOOL_PORT_OFFSET": str(self.osmand_port - 5055),
                 "MOTORPOOL_PROTOCOLS": "osmand",
                 "MOTORPOOL_LOGIN_HASH_MEMORY_KIB": "8192",
+                "MOTORPOOL_ENCRYPTION_KEYS": KEY,
                 **environ,
             },
             cwd=folder,
@@ -128,6 +130,24 @@ def test_the_first_user_registers_with_the_link_that_is_printed(serve):
     program.wait_up()
     program.process.send_signal(signal.SIGTERM)
     assert program.process.communicate(timeout=PATIENCE_SECONDS)[0] == ""
+
+
+def test_a_server_with_a_database_elsewhere_and_no_key_warns_once(serve):
+    program = serve(MOTORPOOL_ENCRYPTION_KEYS="")
+    program.wait_up()
+    _, errors, _ = program.end()
+    warnings = [line for line in errors.splitlines() if "are not encrypted: set encryption.keys" in line]
+    assert len(warnings) == 1, errors
+
+
+def test_a_wrong_key_stops_the_start_with_one_line_that_does_not_repeat_it(serve):
+    program = serve(MOTORPOOL_ENCRYPTION_KEYS=f"{KEY},c2hvcnQ=")
+    _, errors = program.process.communicate(timeout=PATIENCE_SECONDS)
+    assert program.process.returncode == 2
+    assert errors == (
+        "motorpool: MOTORPOOL_ENCRYPTION_KEYS: the value has an entry that is not the base64 of 32 bytes,"
+        " such as `openssl rand -base64 32` prints\n"
+    )
 
 
 def test_a_common_password_of_the_first_administrator_stops_the_start_with_one_line(serve):

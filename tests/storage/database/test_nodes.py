@@ -10,6 +10,7 @@ import trio
 from motorpool.storage.cluster import membership
 from motorpool.storage.cluster.membership import open_membership
 from motorpool.storage.database import nodes
+from motorpool.storage.encryption import NO_KEYS
 from motorpool.storage.errors import SetupFailed
 
 OTHERS = "a server of tests"
@@ -217,9 +218,14 @@ async def test_after_a_database_that_stood_still_the_others_have_time_to_renew_t
         monkeypatch.setattr(nodes, name, function)
 
     class Silent:
+        keyring = NO_KEYS
+
         @asynccontextmanager
         async def session(self):
             yield self
+
+        async def fetch(self, *_):
+            return []
 
     began = trio.current_time()
     async with member(Silent(), "north"):

@@ -162,6 +162,8 @@ INTENDED = {
     "device_bindings": lambda before: list(bindings(before)),
     "differing_logins": lambda _: [],
     "homes": lambda before: [{**row, "datagrams": False} for row in before["homes"]],
+    "encryption_keys": lambda _: [],
+    "nodes": lambda before: [{**row, "encryption_keys": []} for row in before["nodes"]],
     "sequences": sequences,
     **dict.fromkeys(
         (
