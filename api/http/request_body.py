@@ -6,6 +6,7 @@ operation has decided to read, at most `AHEAD_BYTES` of it are in memory.
 
 from collections.abc import Callable
 from io import BytesIO
+from typing import Never
 from urllib.parse import parse_qsl
 
 import trio
@@ -31,6 +32,7 @@ class RequestBody:
         self._expected = expected_bytes
         self._max = max_bytes
         self._waiting = bytearray()
+        self._received = 0
         self._is_complete = False
         self._is_discarded = False
         self._changed = Signal()
@@ -39,6 +41,7 @@ class RequestBody:
 
     async def feed(self, data: bytes, *, is_last: bool) -> None:
         """Add bytes, waiting while too many are unread; once discarded they are dropped."""
+        self._received += len(data)
         if not self._is_discarded:
             self._waiting += data
         self._is_complete = self._is_complete or is_last
@@ -67,7 +70,7 @@ class RequestBody:
 
     async def __anext__(self) -> bytes:
         """Return the next bytes; raises BodyTooLarge where Content-Length exceeds the limit of all bodies."""
-        self.check(self._max)
+        await self._check(self._max)
         while not self._waiting:
             if self._is_complete or self._is_discarded:
                 raise StopAsyncIteration
@@ -78,10 +81,24 @@ class RequestBody:
         self._notify()
         return data
 
-    def check(self, max_bytes: int | None) -> None:
+    async def _check(self, max_bytes: int | None) -> None:
         """Raise BodyTooLarge if the client has announced more."""
         if max_bytes is not None and self._expected is not None and self._expected > max_bytes:
-            raise BodyTooLarge("the body is too large", Connection="close")
+            await self.refuse(max_bytes)
+
+    async def refuse(self, max_bytes: int) -> Never:
+        """Raise BodyTooLarge, but let a body of at most twice `max_bytes` come to its end before.
+
+        Many clients do not read while they send, and proxies that cannot send all of it may answer 502.
+        """
+        most = 2 * max_bytes
+        if self._expected is None or self._expected <= most:
+            while not self._is_complete and self._received <= most:
+                self._waiting.clear()
+                self._notify()
+                self._changed.clear()
+                await self._changed.wait()
+        raise BodyTooLarge("the body is too large", Connection="close")
 
     async def read(self, *, max_bytes: int, seconds: float, take: Callable[[int], bool]) -> bytes:
         """Return the whole body.
@@ -94,12 +111,12 @@ class RequestBody:
             BadRequest: it did not arrive within `seconds`.
             Unavailable: `take` returned False.
         """
-        self.check(max_bytes)
         whole = bytearray()
         with trio.move_on_after(seconds) as patience:
+            await self._check(max_bytes)
             async for piece in self:
                 if len(whole) + len(piece) > max_bytes:
-                    raise BodyTooLarge("the body is too large", Connection="close")
+                    await self.refuse(max_bytes)
                 if not take(len(piece)):
                     raise Unavailable("too many large requests at once; try again")
                 whole += piece

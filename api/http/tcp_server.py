@@ -49,9 +49,11 @@ _RECEIVE_BYTES = 16 * 1024
 _COPIED_BYTES = 64 * 1024
 """A longer body is not copied behind its head to send both in one call."""
 _LINGER_SECONDS = 1.0
+"""How much longer a client may send that is refused while it sends its body: if the connection were closed at
+once, it would be reset, and the client might never read why. A proxy would answer 502, and might take the
+server for one that fails."""
 _LINGER_BYTES = 1 << 20
-"""How much longer, and how much more, a client may send that is refused while it sends its body: if the
-connection were closed at once, it would be reset, and the client might never read why."""
+"""How much of the body is read in this time; the rest waits in the socket."""
 
 
 _SCOPE_KEY = "motorpool.disconnect"
@@ -258,6 +260,7 @@ class HttpConnection(TCPServer):
         self._transport: AbortableStream
         """The stream below TLS."""
         self._read_ended = trio.Event()
+        self._linger_ended = trio.Event()
         self._unwanted: int | None = None
         """Bytes that came after the answer; None before."""
 
@@ -350,7 +353,10 @@ class HttpConnection(TCPServer):
                 patience.deadline = inf
                 if self._unwanted is not None:
                     self._unwanted += len(data)
-                    if not data or self._unwanted > _LINGER_BYTES:
+                    if self._unwanted > _LINGER_BYTES:
+                        await self._linger_ended.wait()
+                        break
+                    if not data:
                         break
                     continue
                 await slices.begin()
@@ -370,8 +376,11 @@ class HttpConnection(TCPServer):
             self._unwanted = 0
             with suppress(OSError, AttributeError, trio.BrokenResourceError, trio.ClosedResourceError):
                 await self.stream.send_eof()
-            with trio.move_on_after(_LINGER_SECONDS):
-                await self._read_ended.wait()
+            try:
+                with trio.move_on_after(_LINGER_SECONDS):
+                    await self._read_ended.wait()
+            finally:
+                self._linger_ended.set()
         await super()._close()
 
     async def close_idle(self) -> None:

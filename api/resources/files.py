@@ -15,7 +15,7 @@ from motorpool.api.auth.rights import ADMINISTER
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.http.errors import BadRequest, BodyTooLarge, Unavailable
+from motorpool.api.http.errors import BadRequest, Unavailable
 from motorpool.api.http.responses import as_text
 from motorpool.api.logins.authentication import confirm_caller
 from motorpool.storage.durable_files import copy_file, make_folder, move_into_place
@@ -91,7 +91,7 @@ async def _receive(call: Call, part: Path) -> None:
             async for piece in call.body_stream:
                 size += len(piece)
                 if size > settings.body_bytes:
-                    raise BodyTooLarge("the body is too large", Connection="close")
+                    await call.body_stream.refuse(settings.body_bytes)
                 await file.write(piece)
             await file.flush()
             await trio.to_thread.run_sync(os.fsync, file.fileno())

@@ -258,18 +258,29 @@ async def test_of_a_body_that_nobody_takes_hardly_anything_is_read(starting):
     """16 MiB to an operation that needs a login: refused, and most of it never leaves the socket."""
     async with starting(listen=True) as served:
         for path, status in (("/api/devices", 401), ("/api/session", 413), ("/api/server/file/x", 401)):
-            stream = await trio.open_tcp_stream("127.0.0.1", served.port)
             head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\n"
             head += f"Content-Length: {16 << 20}\r\n\r\n"
-            await stream.send_all(head.encode())
+            # It reads while it sends, as proxies do, which answer 502 if they are reset before.
+            stream = await trio.open_tcp_stream("127.0.0.1", served.port)
             sent = 0
+
+            async def send(stream=stream, head=head):
+                nonlocal sent
+                await stream.send_all(head.encode())
+                while sent < 16 << 20:
+                    await stream.send_all(bytes(64 << 10))
+                    sent += 64 << 10
+
             with trio.fail_after(30):
-                try:
-                    while sent < 16 << 20:
-                        await stream.send_all(bytes(64 << 10))
-                        sent += 64 << 10
-                except trio.BrokenResourceError:
-                    pass
+                async with trio.open_nursery() as sending:
+                    sending.start_soon(send)
+                    answer = b""
+                    while data := await stream.receive_some():
+                        answer += data
+                    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+                    # What does not fit into the socket waits.
+                    await trio.testing.wait_all_tasks_blocked(0.05)
+                    sending.cancel_scope.cancel()
             assert sent < 16 << 20
             await trio.aclose_forcefully(stream)
             # And a client that waits for the answer before it sends gets one.

@@ -48,16 +48,42 @@ async def test_a_body_that_does_not_arrive_in_time_is_refused():
 
 
 async def test_a_body_past_its_limit_is_refused_by_its_length_and_without_one():
-    announced = RequestBody(101, None)
+    announced = RequestBody(201, None)
     with pytest.raises(BodyTooLarge):
         await announced.read(max_bytes=100, seconds=9, take=unlimited)
     body = RequestBody(None, None)
-    await body.feed(bytes(101), is_last=False)
+    await body.feed(bytes(201), is_last=False)
     with pytest.raises(BodyTooLarge):
         await body.read(max_bytes=100, seconds=9, take=unlimited)
-    upload = RequestBody(101, 100)
+    upload = RequestBody(201, 100)
     with pytest.raises(BodyTooLarge):
         await anext(upload)
+
+
+@pytest.mark.parametrize("announced", [101, 200, None])
+async def test_a_body_that_is_little_too_large_is_refused_when_it_has_come(nursery, announced):
+    """Proxies answered 502 when it was refused while they sent it."""
+    body = RequestBody(announced, None)
+    await body.feed(bytes(50), is_last=False)
+    refused = trio.Event()
+
+    async def read():
+        with pytest.raises(BodyTooLarge):
+            await body.read(max_bytes=100, seconds=9, take=unlimited)
+        refused.set()
+
+    nursery.start_soon(read)
+    await trio.testing.wait_all_tasks_blocked()
+    for is_last in (False, True):
+        assert not refused.is_set()
+        await body.feed(bytes(((announced or 200) - 50) // 2), is_last=is_last)
+        await trio.testing.wait_all_tasks_blocked()
+    assert refused.is_set()
+
+
+async def test_one_that_is_little_too_large_and_never_comes_is_refused_in_time():
+    with pytest.raises(BadRequest, match="in time"):
+        await RequestBody(101, None).read(max_bytes=100, seconds=0, take=unlimited)
 
 
 async def test_where_too_much_is_held_already_it_is_refused():
