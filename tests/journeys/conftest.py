@@ -66,7 +66,10 @@ def data_folder(open_folder):
 
 @pytest.fixture(scope="session")
 def connected():
-    """`with connected(server, phone) as peer:` a terminal, signed in, at `address` (127.0.0.1)."""
+    """`with connected(server, phone) as peer:` a terminal, signed in, at `address` (127.0.0.1).
+
+    `host` and `port` are those of a proxy where it does not connect to the server itself.
+    """
     return _connected
 
 
@@ -83,8 +86,8 @@ def eventually():
 
 
 @contextlib.contextmanager
-def _connected(server, phone, *, version=2013, port=None, sign_in=True, address=""):
-    peer = Peer(server, Terminal(phone, version=version), port, address)
+def _connected(server, phone, *, version=2013, host=None, port=None, sign_in=True, address=""):
+    peer = Peer(server, Terminal(phone, version=version), host, port, address)
     try:
         if sign_in:
             peer.sign_in()
@@ -96,10 +99,10 @@ def _connected(server, phone, *, version=2013, port=None, sign_in=True, address=
 class Peer:
     """A blocking socket with a terminal's codec on it."""
 
-    def __init__(self, server, terminal, port=None, address=""):
+    def __init__(self, server, terminal, host=None, port=None, address=""):
         self.terminal = terminal
         self.socket = socket.create_connection(
-            (server.host, port or server.jt808_port), timeout=PATIENCE, source_address=(address, 0)
+            (host or server.host, port or server.jt808_port), timeout=PATIENCE, source_address=(address, 0)
         )
         self._received = deque()
 

@@ -1,50 +1,64 @@
-"""Two servers behind HAProxy and nginx, by the files in deploy/: addresses, limits, and the end of a server
-(docs/servers.md#behind-a-proxy).
+"""Servers behind HAProxy, nginx and Caddy, by the files in deploy/: what users and devices do through them,
+addresses, limits, and the end of a server (docs/servers.md#behind-a-proxy).
 """
 
 import contextlib
-import os
+import json
 import re
-import shutil
 import socket
-import subprocess
-import time
+import ssl
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
+from functools import partial
 
 import httpx
+import m3u8
 import pytest
+import trio
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from tests.journeys.proxies import (
+    DEPLOY,
+    NAME,
+    PATIENCE,
+    needs_proxies,
+    run_caddy,
+    run_haproxy,
+    run_nginx,
+    run_nginx_cluster,
+)
+from tests.journeys.test_two_servers import KEYFRAME
+from trio_websocket import wrap_client_stream
 
-from motorpool.bench.free_ports import free_port
 from motorpool.bench.server import EMAIL
+from motorpool.bench.vehicles.jt808.platform_messages import LiveVideoRequest
+from motorpool.bench.vehicles.jt1078 import Jt1078Sender
 from motorpool.codecs.devices import CODECS
+from motorpool.codecs.media.h264 import H264
+from motorpool.codecs.media.jt1078 import MEDIA_PORTS
+from motorpool.codecs.media.units import AccessUnit
 from motorpool.runtime import SystemClock
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
-PATIENCE = 120.0
 ELSEWHERE = "127.0.0.2"
-"""Where devices call from; the proxies call from 127.0.0.1."""
-
-STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
-"""Where Debian's package libnginx-mod-stream has it."""
-
-needs_proxies = pytest.mark.skipif(
-    not (shutil.which("haproxy") and shutil.which("nginx") and STREAM_MODULE.exists())
-    and os.environ.get("CI") != "true",
-    reason="haproxy, or nginx with its stream module, is not installed",
-)
-
-
-def replaced(text, *changes):
-    """The text with each pattern replaced, which it must contain."""
-    for pattern, replacement in changes:
-        text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
-        assert count, f"{pattern} is not in the file"
-    return text
+"""Where devices and users call from; the proxies call from 127.0.0.1."""
+PROXIES = {
+    "haproxy.cfg": run_haproxy,
+    "nginx-cluster.conf": run_nginx_cluster,
+    "nginx.conf": run_nginx,
+    "Caddyfile": run_caddy,
+}
+OF_DEVICES = ["haproxy.cfg", "nginx-cluster.conf"]
+"""Those that stand in front of the ports of devices as well."""
+OF_HTTP_2 = ["nginx.conf", "Caddyfile"]
+BODY_BYTES = 16 << 20
+BEHIND = {
+    "MOTORPOOL_CLUSTER_NAME": "north",
+    "MOTORPOOL_HTTP_TRUSTED_PROXIES": "127.0.0.1/32",
+    "MOTORPOOL_DEVICE_PROXY_PROTOCOL": "true",
+    "MOTORPOOL_DEVICE_TRUSTED_PROXIES": "127.0.0.1/32",
+}
 
 
 @pytest.fixture(scope="module")
@@ -71,91 +85,151 @@ def certificate(tmp_path_factory):
     return path
 
 
-class Proxy:
-    """A running proxy: `http` and `https` are its ports for users, `jt808` that for terminals."""
-
-    def __init__(self, folder):
-        self.http, self.https, self.jt808 = free_port(), free_port(), free_port()
-        self.log = folder / "log"
-
-
-@contextlib.contextmanager
-def running(command, port, log):
-    """Run a program until the end, from when it listens on a port: then it does on all of them."""
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            with contextlib.suppress(ConnectionRefusedError):
-                socket.create_connection(("127.0.0.1", port), 10).close()
-                break
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        yield
-    finally:
-        # Not killed: the workers of nginx would stay.
-        process.terminate()
-        process.wait(PATIENCE)
+@pytest.fixture(scope="module")
+def servers(start_server, postgres):
+    """Two servers of a cluster, for all proxies."""
+    name = postgres.take()
+    settings = {
+        **BEHIND,
+        "MOTORPOOL_DATABASE": postgres.server.url(name),
+        "MOTORPOOL_NODE_ADDRESS": "http://127.0.0.1:0",
+        "MOTORPOOL_PUBLIC_URL": f"https://{NAME}",
+        "MOTORPOOL_VIDEO_SEGMENT_SECONDS": "1",
+    }
+    with start_server(settings) as one, start_server(settings) as other:
+        yield one, other
+    postgres.give_back(name)
 
 
-@contextlib.contextmanager
-def run_haproxy(one, other, certificate, folder):
-    proxy = Proxy(folder)
-    offsets = [f"127.0.0.1:{server.jt808_port - proxy.jt808:+d}" for server in (one, other)]
-    text = replaced(
-        (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8"),
-        (r"^    (user|group) haproxy\n", ""),
-        (r"^    log /dev/log local0$", "    log stdout format raw local0"),
-        (r"^listen media_a(.|\n)*", ""),
-        (r"bind :80$", f"bind 127.0.0.1:{proxy.http}"),
-        (r"bind :443 ssl crt \S+", f"bind 127.0.0.1:{proxy.https} ssl crt {certificate}"),
-        (r"bind :5001\S+$", f"bind 127.0.0.1:{proxy.jt808}"),
-        (r"server a 10\.0\.0\.11:8082", f"server a 127.0.0.1:{one.offset}"),
-        (r"server b 10\.0\.0\.12:8082", f"server b 127.0.0.1:{other.offset}"),
-        (r"server a 10\.0\.0\.11:\+1000", f"server a {offsets[0]} check port {one.offset}"),
-        (r"server b 10\.0\.0\.12:\+2000", f"server b {offsets[1]} check port {other.offset}"),
-    )
-    path = folder / "haproxy.cfg"
-    path.write_text(text, encoding="utf-8")
-    with running(["haproxy", "-db", "-f", str(path)], proxy.https, proxy.log):
-        yield proxy
+@pytest.fixture
+def behind(servers, certificate, tmp_path):
+    """`with behind("nginx.conf") as proxy:` a proxy in front of the servers."""
+
+    def start(name):
+        # The workers of nginx may run as another user.
+        tmp_path.chmod(0o755)
+        shared = servers if name in OF_DEVICES else servers[:1]
+        return PROXIES[name](*shared, certificate, tmp_path)
+
+    return start
 
 
-@contextlib.contextmanager
-def run_nginx(one, other, certificate, folder):
-    proxy = Proxy(folder)
-    spare = "".join(
-        f"    {name}_temp_path {folder}/{name};\n"
-        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    text = replaced(
-        (DEPLOY / "nginx-cluster.conf").read_text(encoding="utf-8"),
-        (r"^user .*\n", ""),
-        (r"^load_module .*", f"load_module {STREAM_MODULE};"),
-        (r"^worker_processes auto", "worker_processes 1"),
-        (r"^pid .*", f"pid {folder}/pid;"),
-        (r"^worker_rlimit_nofile .*\n", ""),
-        (r"worker_connections 65536", "worker_connections 200"),
-        (r"^http \{\n", f"http {{\n{spare}"),
-        (r"access_log /var/log/nginx/motorpool.log", f"access_log {folder}/log"),
-        (r"listen 80;", f"listen 127.0.0.1:{proxy.http};"),
-        (r"listen 443 ssl;", f"listen 127.0.0.1:{proxy.https} ssl;"),
-        (r"ssl_certificate  .*", f"ssl_certificate {certificate};"),
-        (r"ssl_certificate_key .*", f"ssl_certificate_key {certificate};"),
-        (r"10\.0\.0\.11:8082", f"127.0.0.1:{one.offset}"),
-        (r"10\.0\.0\.12:8082", f"127.0.0.1:{other.offset}"),
-        (r"10\.0\.0\.11:6015;", f"127.0.0.1:{one.jt808_port};"),
-        (r"10\.0\.0\.12:7015;", f"127.0.0.1:{other.jt808_port};"),
-        (r"^    server \{ listen 5015;", f"    server {{ listen 127.0.0.1:{proxy.jt808};"),
-        (r"^    server \{ listen [5-7]\d+;.*\n", ""),
-    )
-    path = folder / "nginx.conf"
-    path.write_text(text, encoding="utf-8")
-    command = ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(path), "-g", "daemon off;"]
-    with running(command, proxy.https, proxy.log):
-        yield proxy
+@needs_proxies
+@pytest.mark.parametrize("name", PROXIES)
+def test_users_are_served_through_it(servers, behind, name, eventually):
+    one, _ = servers
+    http2 = name in OF_HTTP_2
+    with behind(name) as proxy, proxy.client(local_address=ELSEWHERE, http2=http2) as client:
+        # Whoever asks for HTTP is sent to HTTPS.
+        moved = httpx.get(f"http://127.0.0.1:{proxy.http}/api/health", headers={"Host": NAME})
+        assert moved.status_code in {301, 308}
+        assert moved.headers["location"] == f"https://{NAME}/api/health"
+        answer = client.get("/health")
+        assert (answer.status_code, answer.text) == (200, "OK")
+        assert answer.http_version == ("HTTP/2" if http2 else "HTTP/1.1")
+        strict = answer.headers["Strict-Transport-Security"]
+        assert strict == "max-age=31536000; includeSubDomains"
+
+        # What stands in an address is in no log of the proxy.
+        assert client.get("/session?token=s3cret").status_code == 404
+        assert eventually(lambda: "/api/session" in proxy.log.read_text())
+        assert "s3cret" not in proxy.log.read_text()
+
+        # A login: the servers know that there is TLS and who the user is, who may not say otherwise.
+        began = SystemClock().now() - timedelta(seconds=5)
+        login = {"email": EMAIL, "password": one.password}
+        lies = {"X-Forwarded-For": "203.0.113.9", "Forwarded": "for=203.0.113.9"}
+        answer = client.post("/session", data=login, headers=lies)
+        assert answer.status_code == 200, answer.text
+        assert "; Secure" in answer.headers["set-cookie"]
+        span = {"from": began.isoformat(), "to": (began + timedelta(minutes=5)).isoformat()}
+        logins = [each for each in client.get("/audit", params=span).json() if each["actionType"] == "login"]
+        assert logins[-1]["address"] == ELSEWHERE
+
+        # The WebSocket, from a page of that host.
+        first = trio.run(partial(first_message, proxy, client.cookies))
+        assert "positions" in first
+
+        # Uploads up to the limit of the server, and what it answers beyond.
+        names = [f"{name}-{size}.bin" for size in (BODY_BYTES - 1, BODY_BYTES + 1)]
+        assert client.post(f"/server/file/{names[0]}", content=bytes(BODY_BYTES - 1)).status_code == 200
+        kept = [server.folder / "data" / "override" / names[0] for server in servers]
+        assert [path.stat().st_size for path in kept if path.exists()] == [BODY_BYTES - 1]
+        pieces = (bytes(1 << 16) for _ in range(BODY_BYTES // (1 << 16) + 1))
+        for body in (bytes(BODY_BYTES + 1), pieces):
+            answer = client.post(f"/server/file/{names[1]}", content=body)
+            assert (answer.status_code, answer.text) == (413, "the body is too large")
+        # Which is the fault of no server.
+        for _ in servers:
+            assert client.get("/health").text == "OK"
+
+
+async def first_message(proxy, cookies):
+    """What a WebSocket says first."""
+    tls = ssl.create_default_context()
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    headers = [(b"Cookie", cookie.encode()), (b"Origin", f"https://{NAME}".encode())]
+    with trio.fail_after(PATIENCE):
+        tcp = await trio.open_tcp_stream("127.0.0.1", proxy.https)
+        stream = trio.SSLStream(tcp, tls, server_hostname=NAME, https_compatible=True)
+        async with tcp, trio.open_nursery() as nursery:
+            client = await wrap_client_stream(nursery, stream, NAME, "/api/socket", extra_headers=headers)
+            message = await client.get_message()
+            # Not closed in order: the client may fail on a ping that comes meanwhile.
+            nursery.cancel_scope.cancel()
+    return json.loads(message)
+
+
+@needs_proxies
+@pytest.mark.parametrize("name", PROXIES)
+def test_live_video_is_seen_through_it(servers, behind, name, connected):
+    one = servers[0]
+    number = f"1395555024{list(PROXIES).index(name)}"
+    with behind(name) as proxy, proxy.client(auth=(EMAIL, one.password)) as client:
+        host, port = (proxy.host, CODECS["jt808"].port + proxy.offset) if name in OF_DEVICES else (None, None)
+        with (
+            connected(one, number, host=host, port=port, address=ELSEWHERE) as peer,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            (device,) = client.get("/devices", params={"uniqueId": number}).json()
+            path = f"/stream/{device['id']}/1"
+            asked = pool.submit(client.get, f"{path}/live.m3u8")
+            request = peer.messages(lambda message: isinstance(message, LiveVideoRequest))[-1]
+            peer.send(peer.terminal.general_response(request))
+            sender = Jt1078Sender(number, 6)
+            # Devices find the port that the server has told at the proxy.
+            with socket.create_connection(
+                (host or one.host, request.tcp_port), PATIENCE, (ELSEWHERE, 0)
+            ) as media:
+                for count in range(21):
+                    media.sendall(sender.encode(AccessUnit(1, H264, True, 500 * count, KEYFRAME)))
+                answer = asked.result(PATIENCE)
+                assert answer.status_code == 200, answer.text
+                assert answer.headers["content-type"].startswith("application/vnd.apple.mpegurl")
+                segment = m3u8.loads(answer.text).segments[-1]
+                answer = client.get(f"{path}/{segment.uri}")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "video/mp2t")
+        # Packets of MPEG-TS.
+        assert len(answer.content) % 188 == 0
+        assert set(answer.content[::188]) == {0x47}
+
+
+@needs_proxies
+@pytest.mark.parametrize("name", OF_DEVICES)
+def test_every_port_of_devices_leads_to_its_protocol(servers, behind, name, eventually):
+    """With the address of the device, whichever server the proxy has chosen."""
+    alarm_files = CODECS["jt808"].port
+    told = {alarm_files: "jt808"} | {port: f"{kind} media" for kind, port in MEDIA_PORTS.items()}
+    with behind(name) as proxy:
+        ports = {codec.port + proxy.offset: protocol for protocol, codec in CODECS.items()}
+        for server in servers:
+            ports |= {port + server.offset: kind for port, kind in told.items()}
+        for last, (port, kind) in enumerate(ports.items(), 20 if name == OF_DEVICES[0] else 60):
+            address = f"127.0.0.{last}"
+            socket.create_connection((proxy.host, port), PATIENCE, (address, 0)).close()
+            line = f"{kind} connection from {address} ended"
+            assert eventually(lambda line=line: any(line in server.log for server in servers)), line
 
 
 def numbers_of(text):
@@ -186,11 +260,8 @@ def test_two_servers_behind_proxies(
     start_server, database_url, connected, eventually, certificate, tmp_path_factory
 ):
     settings = {
-        "MOTORPOOL_CLUSTER_NAME": "north",
+        **BEHIND,
         "MOTORPOOL_DATABASE": database_url,
-        "MOTORPOOL_HTTP_TRUSTED_PROXIES": "127.0.0.1/32",
-        "MOTORPOOL_DEVICE_PROXY_PROTOCOL": "true",
-        "MOTORPOOL_DEVICE_TRUSTED_PROXIES": "127.0.0.1/32",
         "MOTORPOOL_DEVICE_CONNECTIONS_PER_ADDRESS": "1",
     }
     with contextlib.ExitStack() as stack:
@@ -198,36 +269,20 @@ def test_two_servers_behind_proxies(
         leaving = stack.enter_context(start_server(settings))
         proxies = [
             stack.enter_context(run(staying, leaving, certificate, tmp_path_factory.mktemp("proxy")))
-            for run in (run_haproxy, run_nginx)
+            for run in (run_haproxy, run_nginx_cluster)
         ]
 
+        def jt808(proxy):
+            return CODECS["jt808"].port + proxy.offset
+
         def call(proxy, phone, address=ELSEWHERE):
-            return connected(staying, phone, port=proxy.jt808, address=address)
+            return connected(staying, phone, host=proxy.host, port=jt808(proxy), address=address)
 
         def refusals():
             line = f"refused a connection from {ELSEWHERE}: {ELSEWHERE} has 1 open"
             return staying.log.count(line) + leaving.log.count(line)
 
         for number, proxy in enumerate(proxies):
-            # A user is the client, over HTTPS, wherever the proxy takes the request.
-            with httpx.Client(
-                base_url=f"https://127.0.0.1:{proxy.https}/api",
-                auth=(EMAIL, staying.password),
-                verify=False,
-                timeout=PATIENCE,
-            ) as client:
-                answer = client.get("/session")
-                assert answer.status_code == 200
-                strict = answer.headers["Strict-Transport-Security"]
-                assert strict == "max-age=31536000; includeSubDomains"
-                # What stands in an address is in no log of the proxy.
-                assert client.get("/session?token=s3cret").status_code == 404
-                assert eventually(lambda proxy=proxy: "/api/session " in proxy.log.read_text())
-                assert "s3cret" not in proxy.log.read_text()
-            moved = httpx.get(f"http://127.0.0.1:{proxy.http}/api/health")
-            assert moved.status_code == 301
-            assert moved.headers["location"].startswith("https://")
-
             # Of one address each server takes one device, and none of the proxy's other clients suffers.
             with (
                 call(proxy, f"1395555020{number}"),
@@ -236,7 +291,7 @@ def test_two_servers_behind_proxies(
             ):
                 before = refusals()
                 with (
-                    socket.create_connection(("127.0.0.1", proxy.jt808), PATIENCE, (ELSEWHERE, 0)) as third,
+                    socket.create_connection((proxy.host, jt808(proxy)), PATIENCE, (ELSEWHERE, 0)) as third,
                     contextlib.suppress(ConnectionResetError),
                 ):
                     assert third.recv(1) == b""
