@@ -11,6 +11,7 @@ import trio
 from motorpool.actors.deliveries.lane_sender import LaneSender
 from motorpool.actors.deliveries.services import OutgoingServices
 from motorpool.actors.deliveries.turn import report_given_up
+from motorpool.actors.messages.counters import OUTBOX_GIVEN_UP, begin_at_zero
 from motorpool.runtime import Actor, Kind
 from motorpool.storage.database.database import Database
 from motorpool.storage.deliveries import queue, receivers
@@ -42,11 +43,10 @@ class Outbox(Actor[OutboxFilled]):
 
     async def start(self) -> None:
         """Make the senders of the lanes."""
-        self._senders = [
-            LaneSender(lane, self._holder, self._database, self.context)
-            for notificator in self._outgoing.notificators.values()
-            for lane in notificator.lanes()
-        ]
+        for notificator in self._outgoing.notificators.values():
+            for lane in notificator.lanes():
+                begin_at_zero(lane.name, OUTBOX_GIVEN_UP)
+                self._senders.append(LaneSender(lane, self._holder, self._database, self.context))
 
     def handle(self, message: OutboxFilled) -> None:
         """Look for due messages in all lanes."""

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import Literal
 
-from motorpool.actors.messages.counters import FORWARD_DROPPED, FORWARDED
+from motorpool.actors.messages.counters import FORWARD_DROPPED, FORWARDED, begin_at_zero
 
 LOG_SECONDS = 60.0
 """Least time between two lines about dropped messages."""
@@ -29,6 +29,8 @@ class DeliveryLog:
         self._failing = False
         self._dropped: dict[DropReason, int] = {}
         self._next_line: dict[DropReason, float] = {}
+        for reason in REASONS:
+            begin_at_zero(reason, FORWARD_DROPPED)
 
     def delivered(self) -> None:
         """Count a delivered message."""

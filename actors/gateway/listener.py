@@ -16,7 +16,12 @@ from motorpool.actors.gateway.peer_socket import PeerSocket
 from motorpool.actors.gateway.port_guard import OUT_OF_FILES, PortGuard, note_out_of_files
 from motorpool.actors.gateway.proxy_headers import HEADER_SECONDS, receive_proxy_header
 from motorpool.actors.gateway.recorder import RECORDER, Tap
-from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED, PROXY_HEADERS_REJECTED
+from motorpool.actors.messages.counters import (
+    ACCEPT_FAILURES,
+    CONNECTIONS_REFUSED,
+    PROXY_HEADERS_REJECTED,
+    begin_at_zero,
+)
 from motorpool.actors.messages.downlink import CONNECTION, ConnectionMessage
 from motorpool.actors.messages.topics import DEVICE_TRAFFIC
 from motorpool.actors.work.bind_errors import bind_problem
@@ -84,6 +89,7 @@ class DevicePort:
             problem = bind_problem(error, "[device] host and [port] offset")
             text = f"cannot listen for {self.name} on {address}:{self.number}: {problem}"
             raise OSError(error.errno, text) from error
+        begin_at_zero(self.name, CONNECTIONS_REFUSED, PROXY_HEADERS_REJECTED, ACCEPT_FAILURES)
         self.guard.traffic.topic = context.system.topic(DEVICE_TRAFFIC)
         context.log.info("listening for %s on %s:%d", self.name, address, bound.getsockname()[1])
         return bound

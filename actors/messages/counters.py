@@ -45,6 +45,15 @@ def _gauge(name: str, text: str, *labels: str) -> Gauge:
     return gauge
 
 
+def begin_at_zero(label: str, *counters: Counter) -> None:
+    """Show counters from now on that count by this label.
+
+    Prometheus sees no increase where a counter appears with its first event: an alarm would miss it.
+    """
+    for counter in counters:
+        counter.labels(label)
+
+
 POSITIONS_STORED = _counter("positions_stored", "Positions committed.")
 POSITION_FLUSHES = _counter("position_flushes", "Commits they took.")
 POSITIONS_DROPPED = _counter(

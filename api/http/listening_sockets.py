@@ -16,7 +16,7 @@ import trio
 
 from motorpool.actors.gateway.peer_log import PeerLog
 from motorpool.actors.gateway.port_guard import OUT_OF_FILES, note_out_of_files
-from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED
+from motorpool.actors.messages.counters import ACCEPT_FAILURES, CONNECTIONS_REFUSED, begin_at_zero
 from motorpool.actors.work.bind_errors import bind_problem
 from motorpool.actors.work.connection_limits import ConnectionLimits, client_network
 from motorpool.actors.work.networks import Networks
@@ -244,6 +244,7 @@ class Admission:
         self._limits = ConnectionLimits(total=total, per_client=per_client, reserve=total // 10)
         self._proxies = proxies
         self._log = PeerLog()
+        begin_at_zero("http", CONNECTIONS_REFUSED, ACCEPT_FAILURES)
 
     def admit(self, stream: AbortableStream) -> bool:
         """Count a connection that was accepted; return False if its client has too many and none is idle."""
