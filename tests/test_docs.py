@@ -23,6 +23,10 @@ SUFFIXES = {
     ".sh",
     ".yml",
     ".yaml",
+    ".json",
+    ".cfg",
+    ".conf",
+    ".service",
 }
 CITATION = re.compile(r"docs/(?P<page>[a-z0-9/_-]+(?:\.(?:md|png|py))?)(?:#(?P<anchor>[a-z0-9-]+))?")
 LINK = re.compile(r"\]\((?P<target>[^)\s#]*)(?:#(?P<anchor>[^)\s]+))?\)")

@@ -199,7 +199,7 @@ def _running_nginx(text, proxy, folder):
 
 @contextlib.contextmanager
 def run_caddy(server, _certificate, folder):
-    """deploy/Caddyfile in front of one server, with the log that it describes, and certificates of its own."""
+    """deploy/Caddyfile in front of one server, with the log that it describes; Caddy signs certificates itself."""
     proxy = Proxy(folder / "log", "127.0.0.1", free_port(), free_port())
     here = f"http_port {proxy.http}\nhttps_port {proxy.https}\ndefault_bind 127.0.0.1\n"
     text = replaced(shipped("Caddyfile"), (r"127\.0\.0\.1:8082", f"127.0.0.1:{server.offset}"))
