@@ -79,6 +79,7 @@ PROGRAMS = {
             daemon-reload) ;;
             "start motorpool" | "enable --now motorpool") start ;;
             "stop motorpool" | "disable --now motorpool") stop ;;
+            "restart motorpool") stop; start ;;
             "show motorpool --property MemoryCurrent,MemoryMax,LimitNOFILE") value LimitNOFILE ;;
             *) echo "systemctl $*?" >&2; exit 1 ;;
         esac

@@ -9,12 +9,18 @@ import socket
 import subprocess
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from motorpool.bench.free_ports import free_port, free_server_port
+from motorpool.runtime import SystemClock
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NAME = "fleet.example.org"
@@ -58,6 +64,26 @@ class Named(httpx.HTTPTransport):
     def handle_request(self, request):
         request.extensions["sni_hostname"] = NAME
         return super().handle_request(request)
+
+
+def make_certificate():
+    """A certificate that is signed by itself, and its key, in PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = SystemClock().now()
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(who)
+        .issuer_name(who)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    return signed.public_bytes(serialization.Encoding.PEM), key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
 
 
 def replaced(text, *changes):
@@ -199,7 +225,7 @@ def _running_nginx(text, proxy, folder):
 
 @contextlib.contextmanager
 def run_caddy(server, _certificate, folder):
-    """deploy/Caddyfile in front of one server, with the log that it describes; Caddy signs certificates itself."""
+    """deploy/Caddyfile in front of one server, with the log that it describes. Caddy signs itself."""
     proxy = Proxy(folder / "log", "127.0.0.1", free_port(), free_port())
     here = f"http_port {proxy.http}\nhttps_port {proxy.https}\ndefault_bind 127.0.0.1\n"
     text = replaced(shipped("Caddyfile"), (r"127\.0\.0\.1:8082", f"127.0.0.1:{server.offset}"))

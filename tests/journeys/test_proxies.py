@@ -15,14 +15,11 @@ import httpx
 import m3u8
 import pytest
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from tests.journeys.proxies import (
     DEPLOY,
     NAME,
     PATIENCE,
+    make_certificate,
     needs_proxies,
     run_caddy,
     run_haproxy,
@@ -63,25 +60,9 @@ BEHIND = {
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A PEM file with a key and a certificate of its own."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = SystemClock().now()
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(who)
-        .issuer_name(who)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    pem = signed.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    """A PEM file with a certificate and its key."""
     path = tmp_path_factory.mktemp("proxy") / "fleet.pem"
-    path.write_bytes(pem)
+    path.write_bytes(b"".join(make_certificate()))
     return path
 
 

@@ -5,10 +5,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import pytest
+from tests.journeys.operating import Machine
+from tests.journeys.proxies import make_certificate
 from tests.pages import ROOT, commands, read_blocks, strip_sudo
 
 from motorpool.api.main import _parser, main
@@ -96,6 +101,39 @@ needs_curl = pytest.mark.skipif(
 
 def shell(script: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=90, check=False)
+
+
+def test_the_own_certificate_is_installed_as_it_is_shown(open_folder, database_url, eventually):
+    """By the unit; its user may read the key, and no other user."""
+    [settings] = [block.text for block in read_blocks(README, "toml") if "tls_key" in block.text]
+    machine = Machine(open_folder)
+    # The user of the test runs the program that is here.
+    machine.environment["AS_SERVER"] = ""
+    machine.environment["BINDING"] += f" MOTORPOOL_DATABASE={database_url}"
+    program = machine.path("/opt/motorpool/.venv/bin/motorpool")
+    program.parent.mkdir(parents=True)
+    program.symlink_to(Path(sys.executable).with_name("motorpool"))
+    shutil.copy(ROOT / "deploy" / "motorpool.service", machine.path("/etc/systemd/system/motorpool.service"))
+    machine.path("/etc/motorpool/motorpool.toml").parent.mkdir()
+    machine.path("/etc/motorpool/motorpool.toml").write_text(machine.translate(settings))
+    for name, content in zip(("fleet.crt", "fleet.key"), make_certificate(), strict=True):
+        (open_folder / name).write_bytes(content)
+        (open_folder / name).chmod(0o600)
+    try:
+        machine.run(block_after("Behind a proxy, or with its own certificate"))
+        url = machine.url.replace("http:", "https:")
+
+        def health():
+            with suppress(httpx.TransportError):
+                return httpx.get(f"{url}/api/health", verify=False).text
+            assert "motorpool: " not in machine.log, machine.log
+            return None
+
+        assert eventually(health) == "OK"
+        key = machine.path("/etc/motorpool/fleet.key").stat()
+        assert (key.st_mode & 0o777, key.st_gid) == (0o640, int(machine.environment["SERVER_GROUP"]))
+    finally:
+        machine.stop()
 
 
 @needs_curl
