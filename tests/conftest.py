@@ -850,6 +850,18 @@ def start_server(postgres: TestServer, forks: Forks) -> Callable[..., AbstractCo
 
 
 @pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that PostgreSQL may enter as another user.
+
+    Not below that of `tmp_path`, which every run of pytest closes to others as it starts.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+@pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     """An empty, migrated database, open for the test."""
     settings = DatabaseSettings(url=database_url, pool_size=4)

@@ -3,10 +3,8 @@
 import contextlib
 import shutil
 import socket
-import tempfile
 import time
 from collections import deque
-from pathlib import Path
 
 import psutil
 import pytest
@@ -35,18 +33,6 @@ def playback_server(start_server):
     }
     with start_server(settings) as running:
         yield running
-
-
-@pytest.fixture
-def open_folder():
-    """A folder that PostgreSQL may enter as another user.
-
-    Not below that of `tmp_path`, which every run of pytest closes to others as it starts.
-    """
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder
 
 
 @pytest.fixture
