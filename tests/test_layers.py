@@ -73,7 +73,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "accounts": {"messages"},
         "change_feed.py": BELOW,
         "forwarding": {"http", "messages", "words", "work"},
-        "geocoding": {"http", "messages", "rules"},
+        "geocoding": {"http", "messages", "rules", "words"},
         "timed_events": {"messages", "rules", "work"},
         "video": {"accounts", "files", "messages", "work"},
         "cluster": {"files", "messages", "rules", "work"},

@@ -28,7 +28,7 @@ def test_a_wheel_has_the_console_the_migrations_and_the_texts(tmp_path):
     [wheel] = tmp_path.glob("made/*.whl")
     with ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    expected = {"api/main.py", "actors/words/catalogs/en.toml"}
+    expected = {"api/main.py", "actors/words/catalogs/en.toml", "actors/geocoding/towns.json.gz"}
     for folder, pattern in ((CONSOLE, "**/*.*"), ("storage/migrations", "*.sql")):
         expected |= {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob(pattern)}
     expected.discard("api/console/dist/.inputs")

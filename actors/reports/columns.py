@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from motorpool.actors.reports.devices import devices
-from motorpool.actors.reports.events import event_rows, events, geofence_visits
+from motorpool.actors.reports.events import EventRow, event_rows, events, geofence_visits
 from motorpool.actors.reports.items import DeviceItem, GeofenceVisit, StopItem, SummaryItem, TripItem
 from motorpool.actors.reports.routes import route
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
@@ -32,7 +32,7 @@ class Form(Enum):
     SPEED = "knots"
     VOLUME = "litres"
     DEGREES = "degrees"
-    PLACE = "latitude, longitude and address"
+    PLACE = "latitude, longitude and words"
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,12 @@ def _attributes(attributes: Mapping[str, object]) -> str:
     return "  ".join(f"{key}={value}" for key, value in sorted(attributes.items()))
 
 
-def _place(position: Position | DeviceItem | None) -> tuple[float, float, str | None] | None:
-    if position is None or position.latitude is None or position.longitude is None:
-        return None
-    return (position.latitude, position.longitude, position.address)
+def _event_place(row: EventRow) -> tuple[float, float, str | None] | None:
+    return None if row.position is None else (row.position.latitude, row.position.longitude, row.place)
+
+
+def _device_place(row: DeviceItem) -> tuple[float, float, str | None] | None:
+    return None if row.latitude is None or row.longitude is None else (row.latitude, row.longitude, row.place)
 
 
 TIME, TEXT, PLACE = Form.TIME, Form.TEXT, Form.PLACE
@@ -122,7 +124,7 @@ ROUTE = (
     Column("Longitude", Form.DEGREES, lambda each: each.longitude),
     Column("Altitude", Form.ALTITUDE, lambda each: each.altitude),
     Column("Speed", SPEED, lambda each: each.speed),
-    Column("Address", PLACE, _place, 30),
+    Column("Address", PLACE, lambda each: (each.latitude, each.longitude, each.address), 30),
     Column("Attributes", TEXT, lambda each: _attributes(each.attributes), 60),
 )
 EVENTS = (
@@ -130,15 +132,15 @@ EVENTS = (
     Column("Type", TEXT, lambda each: each.event.type, 22),
     Column("Geofence Name", TEXT, lambda each: each.geofence or None, 22),
     Column("Maintenance Name", TEXT, lambda each: each.maintenance or None, 22),
-    Column("Address", PLACE, lambda each: _place(each.position), 30),
+    Column("Address", PLACE, _event_place, 30),
     Column("Attributes", TEXT, lambda each: _attributes(each.event.attributes), 60),
 )
 TRIPS = (
     Column("Start", TIME, lambda each: each.start_time, 20),
-    Column("Start Address", PLACE, lambda each: (each.start_lat, each.start_lon, each.start_address), 30),
+    Column("Start Address", PLACE, lambda each: (each.start_lat, each.start_lon, each.start_place), 30),
     Column("Start Odometer", DISTANCE, lambda each: each.start_odometer),
     Column("End", TIME, lambda each: each.end_time, 20),
-    Column("End Address", PLACE, lambda each: (each.end_lat, each.end_lon, each.end_address), 30),
+    Column("End Address", PLACE, lambda each: (each.end_lat, each.end_lon, each.end_place), 30),
     Column("End Odometer", DISTANCE, lambda each: each.end_odometer),
     Column("Duration", Form.DURATION, lambda each: each.duration),
     Column("Length", DISTANCE, lambda each: each.distance),
@@ -149,7 +151,7 @@ TRIPS = (
 )
 STOPS = (
     Column("Start", TIME, lambda each: each.start_time, 20),
-    Column("Start Address", PLACE, lambda each: (each.latitude, each.longitude, each.address), 30),
+    Column("Start Address", PLACE, lambda each: (each.latitude, each.longitude, each.place), 30),
     Column("Odometer", DISTANCE, lambda each: each.start_odometer),
     Column("End", TIME, lambda each: each.end_time, 20),
     Column("Duration", Form.DURATION, lambda each: each.duration),
@@ -175,7 +177,7 @@ DEVICES = (
     Column("Contact", TEXT, lambda each: each.contact, 22),
     Column("Status", TEXT, lambda each: each.status, 10),
     Column("Last Update", TIME, lambda each: each.last_update, 20),
-    Column("Address", PLACE, _place, 30),
+    Column("Address", PLACE, _device_place, 30),
 )
 
 REPORTS: Mapping[str, Report] = {

@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 from motorpool.actors.messages.directory import DIRECTORY, GetDeviceStatuses, GetLatestPositions
 from motorpool.actors.reports.items import DeviceItem
+from motorpool.actors.reports.names import in_words
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.storage.records import Device
 
@@ -18,9 +19,12 @@ async def devices(
         async for rows in batches:
             ids = tuple(device.id for device in rows)
             live = await directory.ask(GetDeviceStatuses(ids))
-            places = {each.device_id: each for each in await directory.ask(GetLatestPositions(ids))}
+            latest = {each.device_id: each for each in await directory.ask(GetLatestPositions(ids))}
+            points = list(latest.values())
+            words = await in_words(sources, viewer, points, [point.address for point in points])
+            places = dict(zip(latest, words, strict=True))
             for device in rows:
-                status, place = live.get(device.id, device), places.get(device.id)
+                status, point = live.get(device.id, device), latest.get(device.id)
                 item = DeviceItem(
                     device_id=device.id,
                     device_name=device.name,
@@ -30,8 +34,9 @@ async def devices(
                     contact=device.contact,
                     status=status.status,
                     last_update=status.last_update,
-                    latitude=place.latitude if place else None,
-                    longitude=place.longitude if place else None,
-                    address=place.address if place else None,
+                    latitude=point.latitude if point else None,
+                    longitude=point.longitude if point else None,
+                    address=point.address if point else None,
+                    place=places.get(device.id),
                 )
                 yield device, [item]

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from motorpool.actors.reports.items import GeofenceVisit
-from motorpool.actors.reports.names import Visible, names_by_id, visible_ids
+from motorpool.actors.reports.names import Visible, in_words, names_by_id, visible_ids, with_addresses
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.storage.devices import positions
 from motorpool.storage.plain_tables import GEOFENCES, MAINTENANCE
@@ -67,21 +67,26 @@ class EventRow(msgspec.Struct, frozen=True):
     """Names; empty where there is none."""
     position: Position | None
     """Where it happened."""
+    place: str | None = None
+    """The same in words."""
 
 
 async def event_rows(sources: Sources, viewer: Viewer, found: Sequence[Event]) -> list[EventRow]:
     """Add names and places to events of one batch."""
-    del viewer
     database = sources.database
     geofences = await names_by_id(database, GEOFENCES, (event.geofence_id for event in found))
     maintenance = await names_by_id(database, MAINTENANCE, (event.maintenance_id for event in found))
     ids = sorted({event.position_id for event in found} - {0})
-    places = {position.id: position for position in await positions.TABLE.fetch_many(database, ids)}
+    found_at = {position.id: position for position in await positions.TABLE.fetch_many(database, ids)}
+    points = list(found_at.values())
+    words = await in_words(sources, viewer, points, await with_addresses(sources, points))
+    places = dict(zip(found_at, words, strict=True))
     return [
         EventRow(
             event,
             geofences.get(event.geofence_id, ""),
             maintenance.get(event.maintenance_id, ""),
+            found_at.get(event.position_id),
             places.get(event.position_id),
         )
         for event in found

@@ -49,9 +49,13 @@ class TripItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     end_lon: float = 0.0
     """Degrees, east positive."""
     start_address: str | None = None
-    """Where it began; null if unknown."""
+    """Address where it began; null if unknown."""
     end_address: str | None = None
-    """Where it ended; null if unknown."""
+    """Address where it ended; null if unknown."""
+    start_place: str | None = None
+    """Where it began, in words of the caller: zone, address, or town; null if unknown."""
+    end_place: str | None = None
+    """Where it ended, in words of the caller: zone, address, or town; null if unknown."""
     duration: int = 0
     driver_unique_id: str | None = None
     """The driver's unique id; null if unknown."""
@@ -66,7 +70,9 @@ class StopItem(ReportItem, frozen=True, kw_only=True, rename="camel"):
     latitude: float = 0.0
     longitude: float = 0.0
     address: str | None = None
-    """Where it was; null if unknown."""
+    """Address where it was; null if unknown."""
+    place: str | None = None
+    """Where it was, in words of the caller: zone, address, or town; null if unknown."""
     duration: int = 0
     engine_hours: int = 0
 
@@ -109,7 +115,9 @@ class DeviceItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     longitude: float | None
     """Degrees, east positive; null without a position."""
     address: str | None
-    """Where it is; null if unknown."""
+    """Address where it is; null if unknown."""
+    place: str | None
+    """Where it is, in words of the caller: zone, address, or town; null if unknown."""
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,14 +1,24 @@
 """Names and addresses that reports show beside their figures."""
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from motorpool.actors.reports.figures import EndPoint
+from motorpool.actors.geocoding.places import Point, read_places
 from motorpool.actors.reports.sources import Sources, Viewer
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.tables import ListQuery, Table
 from motorpool.storage.plain_tables import DRIVERS, GEOFENCES, MAINTENANCE
 from motorpool.storage.records import Geofence, Maintenance
+
+
+class AddressedPoint(Point, Protocol):
+    """A position, or what is known of one, with its address if that is known."""
+
+    @property
+    def address(self) -> str | None:
+        """The address stored with it."""
+
 
 Visible = tuple[frozenset[int], frozenset[int]] | None
 """The geofences and the maintenance that a viewer may see; None: all."""
@@ -35,7 +45,7 @@ async def visible_ids(database: Database, viewer: Viewer) -> Visible:
     return frozenset(geofences), frozenset(await MAINTENANCE.ids(database, query))
 
 
-async def with_addresses(sources: Sources, points: Sequence[EndPoint]) -> list[str | None]:
+async def with_addresses(sources: Sources, points: Sequence[AddressedPoint]) -> list[str | None]:
     """Return the addresses of places: those stored with the positions, others from the geocoder."""
     found = [point.address for point in points]
     missing = [index for index, address in enumerate(found) if address is None]
@@ -44,6 +54,15 @@ async def with_addresses(sources: Sources, points: Sequence[EndPoint]) -> list[s
         for index, address in zip(missing, await sources.addresses(places), strict=True):
             found[index] = address
     return found
+
+
+async def in_words(
+    sources: Sources, viewer: Viewer, points: Sequence[Point], addresses: Sequence[str | None]
+) -> list[str | None]:
+    """Return where points are, in words of the viewer; the geofences are those of the first call for them."""
+    if viewer.places is None:
+        viewer.places = await read_places(sources.database, viewer.user, viewer.preferences)
+    return await viewer.places.in_words(points, addresses)
 
 
 async def names_by_id(

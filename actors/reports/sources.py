@@ -10,6 +10,7 @@ import msgspec
 import trio
 
 from motorpool.actors.geocoding.geocoder import Geocoder
+from motorpool.actors.geocoding.places import Places
 from motorpool.actors.messages.access import ACCESS, GetMembers, GetVisible, MaySee
 from motorpool.actors.messages.rule_cache import RULE_CACHE, GetRules
 from motorpool.actors.rules.trip_detection import TripSettings
@@ -75,6 +76,8 @@ class Viewer:
         self.user = user
         self.preferences = preferences_for(user, settings)
         """Time zone and units."""
+        self.places: Places | None = None
+        """Says where something is; read when that is first asked."""
         self._system = system
 
     async def select(self, device_ids: Collection[int], group_ids: Collection[int]) -> list[int]:

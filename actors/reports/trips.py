@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 from motorpool.actors.reports.figures import compare, knots, seconds_between
 from motorpool.actors.reports.items import StopItem, TripItem
-from motorpool.actors.reports.names import driver_names, with_addresses
+from motorpool.actors.reports.names import driver_names, in_words, with_addresses
 from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, Viewer
 from motorpool.actors.reports.track import Ends, find_segments
 from motorpool.storage.records import Device
@@ -25,9 +25,9 @@ async def trips(
             names = await driver_names(
                 sources.database, viewer, (each.driver for each in figures if each.driver)
             )
-            places = await with_addresses(
-                sources, [point for _, start, end, _ in part for point in (start, end)]
-            )
+            points = [point for _, start, end, _ in part for point in (start, end)]
+            addresses = await with_addresses(sources, points)
+            places = await in_words(sources, viewer, points, addresses)
             items = []
             for index, ((_, start, end, max_speed), each) in enumerate(zip(part, figures, strict=True)):
                 seconds = seconds_between(start, end)
@@ -49,8 +49,10 @@ async def trips(
                         start_lon=start.longitude,
                         end_lat=end.latitude,
                         end_lon=end.longitude,
-                        start_address=places[2 * index],
-                        end_address=places[2 * index + 1],
+                        start_address=addresses[2 * index],
+                        end_address=addresses[2 * index + 1],
+                        start_place=places[2 * index],
+                        end_place=places[2 * index + 1],
                         duration=round(seconds * 1000),
                         driver_unique_id=each.driver,
                         driver_name=names.get(each.driver or ""),
@@ -66,9 +68,11 @@ async def stops(
     rules = await sources.rules_of(device)
     async with aclosing(_segments(sources, viewer, device, query, rules, is_moving=False)) as parts:
         async for part in parts:
-            places = await with_addresses(sources, [start for _, start, _, _ in part])
+            points = [start for _, start, _, _ in part]
+            addresses = await with_addresses(sources, points)
+            places = await in_words(sources, viewer, points, addresses)
             items = []
-            for (_, start, end, _), address in zip(part, places, strict=True):
+            for (_, start, end, _), address, place in zip(part, addresses, places, strict=True):
                 each = compare(start, end, rules)
                 items.append(
                     StopItem(
@@ -83,6 +87,7 @@ async def stops(
                         latitude=start.latitude,
                         longitude=start.longitude,
                         address=address,
+                        place=place,
                         duration=round(seconds_between(start, end) * 1000),
                         engine_hours=max(0, each.end_hours - each.start_hours),
                     )

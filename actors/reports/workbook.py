@@ -189,8 +189,8 @@ class WorkbookWriter:
         self._present.write_datetime(row, column, local)
 
     def _write_place(self, row: int, column: int, value: tuple[float, float, str | None]) -> None:
-        latitude, longitude, address = value
-        text = (address or f"{latitude:.6f}, {longitude:.6f}")[:CELL_LENGTH]
+        latitude, longitude, words = value
+        text = (words or f"{latitude:.6f}, {longitude:.6f}")[:CELL_LENGTH]
         if self._links >= SHEET_LINKS:
             self._write_text(row, column, text)
             return

@@ -98,6 +98,11 @@ class Circle:
         del south, north
         return 1
 
+    @property
+    def square_metres(self) -> float:
+        """How large it is."""
+        return math.pi * self.radius**2
+
 
 class Polygon:
     """The points within an odd number of rings: within the outer one, and in none of its holes.
@@ -108,6 +113,8 @@ class Polygon:
     def __init__(self, *rings: Sequence[Point]) -> None:
         # Rings that span no more than the whole circle together with the first are tested as one with it.
         first, *others = map(_ring_edges, rings)
+        self.square_metres = max(0.0, _square_metres(first) - sum(map(_square_metres, others)))
+        """How large it is, without its holes."""
         _, west, _, east = extent_of(first)
         parts = [first]
         for ring in others:
@@ -196,6 +203,12 @@ class Corridor:
         margin = (self.metres + SLACK) / METRES_PER_DEGREE
         return self._bands.count(south - margin, north + margin)
 
+    @property
+    def square_metres(self) -> float:
+        """How large it is, roughly: where it overlaps itself, that counts each time."""
+        length = sum(great_circle(*edge) for edge in self.edges)
+        return length * 2 * self.metres + math.pi * self.metres**2
+
 
 Area = Circle | Polygon | Corridor
 
@@ -216,6 +229,14 @@ def _ring_edges(ring: Sequence[Point]) -> list[Edge]:
     elif width == 0 and max(x for _, x in ring) - min(x for _, x in ring) == 360:
         path = [*ring, ring[0]]  # from -180 to 180: the whole circle and not an empty ring
     return [(*start, *end) for start, end in itertools.pairwise(path)]
+
+
+def _square_metres(ring: Sequence[Edge]) -> float:
+    """Return the area of a ring on a sphere: what lies between its edges and the equator, with signs."""
+    strips = sum(
+        (x2 - x1) * (math.sin(math.radians(y1)) + math.sin(math.radians(y2))) for y1, x1, y2, x2 in ring
+    )
+    return abs(math.radians(strips) / 2) * EARTH_RADIUS**2
 
 
 def _encloses(edges: Bands, y: float, x: float) -> bool:

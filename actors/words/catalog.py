@@ -26,6 +26,10 @@ class Catalog:
         self.time: str = content["time"]
         """As `strftime`."""
         self.decimal: str = content["decimal"]
+        self.directions: list[str] = content["directions"]
+        """The eight points of the compass, from north clockwise."""
+        self.near_town: str = content["near_town"]
+        """Where a place outside of a town is: a format with `town`, `distance` and `direction`."""
         self.labels: dict[str, str] = content["labels"]
         self.alarms: dict[str, str] = content["alarms"]
         self.texts = {kind: texts.from_string(text) for kind, text in content["texts"].items()}

