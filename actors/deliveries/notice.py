@@ -12,6 +12,8 @@ class EventFacts(msgspec.Struct, frozen=True, kw_only=True):
     device: Device | None = None
     position: Position | None = None
     geofence: Geofence | None = None
+    zones: tuple[Geofence, ...] = ()
+    """Those that the device was in, the smallest first; not every reader may see them."""
     maintenance: Maintenance | None = None
     driver: str = ""
     """Name of the driver whom the event or the position names."""

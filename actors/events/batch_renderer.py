@@ -1,4 +1,4 @@
-"""Renders the events of a batch: once for all users with the same language, units and time zone."""
+"""Renders the events of a batch: once for all users with the same language, units, time zone and zone."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,6 +8,8 @@ from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.deliveries.notificator import Notificator
 from motorpool.actors.events.deliveries import BatchPlan
 from motorpool.actors.events.rendering import Reader, reader_of, render
+from motorpool.actors.geocoding.places import near_town
+from motorpool.actors.geocoding.towns import Towns
 from motorpool.actors.messages.topics import WebEvent
 from motorpool.storage.deliveries.outbox import OutgoingMessage
 from motorpool.storage.records import User
@@ -16,18 +18,37 @@ from motorpool.storage.records import User
 class BatchRenderer:
     """Renders an event once for all users who read in the same way."""
 
-    def __init__(self, plan: BatchPlan, facts: EventFacts, notificators: Mapping[str, Notificator]) -> None:
+    def __init__(
+        self, plan: BatchPlan, facts: EventFacts, notificators: Mapping[str, Notificator], towns: Towns
+    ) -> None:
         self._notificators = notificators
         self._plan = plan
         self._facts = facts
-        self._known: dict[Reader, RenderedMessage] = {}
+        self._towns = towns
+        self._known: dict[tuple[Reader, str], RenderedMessage] = {}
 
     def _rendered(self, user: User) -> RenderedMessage:
         reader = reader_of(user, self._plan.server)
-        rendered = self._known.get(reader)
+        key = (reader, self._zone_of(user))
+        rendered = self._known.get(key)
         if rendered is None:
-            rendered = self._known[reader] = render(self._facts, reader)
+            rendered = self._known[key] = render(self._facts, reader, key[1] or self._town(reader))
         return rendered
+
+    def _zone_of(self, user: User) -> str:
+        """Return the name of the smallest zone that the user may see; empty without one."""
+        seen = self._plan.seen_zones
+        for zone in self._facts.zones:
+            if zone.name.strip() and (user.administrator or (user.id, zone.id) in seen):
+                return zone.name
+        return ""
+
+    def _town(self, reader: Reader) -> str:
+        """Return the town that the device was in or near, where its address is unknown."""
+        position = self._facts.position
+        if position is None or position.address:
+            return ""
+        return near_town(position, self._towns, reader.preferences) or ""
 
     def message(self, name: str, user_id: int, *, urgent: bool) -> OutgoingMessage | None:
         """Return the message to a user; None if they are not reached, or their receiver is paused."""

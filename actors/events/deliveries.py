@@ -9,10 +9,11 @@ import trio
 
 from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.events.matching import concerns, notificators_of, subject_of, wanted_by
+from motorpool.actors.geocoding.places import smallest_first
 from motorpool.actors.work.stored_calendars import StoredCalendars, zone_of
 from motorpool.codecs.calendars.content_lines import CalendarError
 from motorpool.storage import plain_tables
-from motorpool.storage.accounts import server, users
+from motorpool.storage.accounts import links, server, users
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.deliveries import receivers
 from motorpool.storage.devices import commands, devices, positions
@@ -54,6 +55,8 @@ class BatchPlan(msgspec.Struct, frozen=True):
     paused: frozenset[tuple[int, str]] = frozenset()
     """(user, lane) of receivers for which no messages are made."""
     server: ServerSettings = ServerSettings()
+    seen_zones: frozenset[tuple[int, int]] = frozenset()
+    """(user, geofence) of the zones of the events and the users who are linked to them."""
 
 
 async def plan_batch(
@@ -99,6 +102,9 @@ async def plan_batch(
             if name != "command":
                 recipients = deliveries[match.event_id].recipients.setdefault(name, {})
                 recipients[match.user_id] = recipients.get(match.user_id, False) or urgent
+    seen_zones: frozenset[tuple[int, int]] = frozenset()
+    if zone_ids := {zone.id for each in facts for zone in each.zones}:
+        seen_zones = await links.find_among(transaction, links.USER_GEOFENCE, user_ids, zone_ids)
     # Sockets have no receiver that could be paused.
     has_lanes = any(each.recipients.keys() - {"web"} for each in deliveries.values())
     return BatchPlan(
@@ -108,6 +114,7 @@ async def plan_batch(
         {user.id: user for user in await users.TABLE.fetch_many(transaction, user_ids)},
         frozenset(await receivers.paused(transaction, user_ids) if has_lanes else ()),
         server_row,
+        seen_zones,
     )
 
 
@@ -165,7 +172,16 @@ async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> li
     """Return the events with the rows that their texts mention."""
     device_rows = await devices.TABLE.fetch_many(transaction, {event.device_id for event in events})
     position_rows = await positions.TABLE.fetch_many(transaction, {event.position_id for event in events})
-    geofence_rows = await _rows(transaction, plain_tables.GEOFENCES, {event.geofence_id for event in events})
+    zone_ids = {zone_id for row in position_rows for zone_id in row.geofence_ids or ()}
+    geofence_rows = await _rows(
+        transaction, plain_tables.GEOFENCES, zone_ids | {event.geofence_id for event in events}
+    )
+    zones = [row for row in geofence_rows.values() if row.id in zone_ids]
+    if len(zones) > 1:
+        zones = await trio.to_thread.run_sync(smallest_first, zones)
+    zones_of = {
+        row.id: tuple(zone for zone in zones if zone.id in (row.geofence_ids or ())) for row in position_rows
+    }
     maintenance_rows = await _rows(
         transaction, plain_tables.MAINTENANCE, {event.maintenance_id for event in events}
     )
@@ -181,6 +197,7 @@ async def _facts(transaction: Queries, events: Sequence[Event], link: str) -> li
             device=by_device.get(event.device_id),
             position=by_position.get(event.position_id),
             geofence=geofence_rows.get(event.geofence_id),
+            zones=zones_of.get(event.position_id, ()),
             maintenance=maintenance_rows.get(event.maintenance_id),
             driver=names.get(driver_ids[event.id], driver_ids[event.id]),
             link=f"{link}/event/{event.id}" if link else "",

@@ -18,6 +18,7 @@ from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.events.batch_renderer import BatchRenderer
 from motorpool.actors.events.deliveries import BatchPlan, EventDelivery, plan_batch
 from motorpool.actors.events.rendering import reader_of, render
+from motorpool.actors.geocoding.towns import Towns, read_towns
 from motorpool.actors.messages.counters import NOTIFICATIONS_DISCARDED, NOTIFICATIONS_MADE
 from motorpool.actors.messages.topics import (
     DELIVERIES_STOPPED,
@@ -75,6 +76,8 @@ class Notifier(Actor[Never]):
         self._max_age = timedelta(seconds=max_age_seconds)
         self._link = link
         self._calendars = StoredCalendars()
+        self._towns: Towns | None = None
+        """Read when there is first something to tell."""
 
     async def run(self) -> None:
         """Match events, and tell users which of their receivers are paused, until cancelled."""
@@ -123,7 +126,9 @@ class Notifier(Actor[Never]):
     async def _deliver(
         self, transaction: Queries, plan: BatchPlan, delivery: EventDelivery, made: _Made
     ) -> None:
-        renderer = BatchRenderer(plan, delivery.facts, self._outgoing.notificators)
+        if self._towns is None:
+            self._towns = await trio.to_thread.run_sync(read_towns)
+        renderer = BatchRenderer(plan, delivery.facts, self._outgoing.notificators, self._towns)
         for name, recipients in delivery.recipients.items():
             if name == "web":
                 made.web += renderer.web_events(recipients)

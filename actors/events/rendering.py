@@ -55,8 +55,11 @@ def _document() -> jinja2.Template:
     return environment.get_template("mail.html")
 
 
-def render(facts: EventFacts, reader: Reader) -> RenderedMessage:
-    """Return the event as a message for users who read in this way."""
+def render(facts: EventFacts, reader: Reader, place: str = "") -> RenderedMessage:
+    """Return the event as a message for users who read in this way.
+
+    `place` is where it happened, beside the address: the zone or the town.
+    """
     language = catalog_of(reader.preferences.language)
     event = facts.event
     template = language.texts.get(event.type) or read_catalog(FALLBACK).texts.get(event.type)
@@ -70,7 +73,7 @@ def render(facts: EventFacts, reader: Reader) -> RenderedMessage:
     if special := language.subjects.get(event.type) or read_catalog(FALLBACK).subjects.get(event.type):
         subject = _line(special.render(variables))
     digest = f"{device}: {said}, {writer.time(event.event_time)}" if device else said
-    rows = tuple(_rows(facts, writer, variables)) if device else ()
+    rows = tuple(_rows(facts, writer, variables, place)) if device else ()
     lines = [digest, *(f"{label}: {value}" for label, value in rows)]
     if facts.link:
         lines.append(facts.link)
@@ -157,7 +160,9 @@ def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
     }
 
 
-def _rows(facts: EventFacts, writer: _Writer, variables: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+def _rows(
+    facts: EventFacts, writer: _Writer, variables: Mapping[str, str], place: str
+) -> Iterable[tuple[str, str]]:
     """Yield what a mail says beside the digest, as label and value."""
     labels = writer.language.labels
     yield labels["device"], _line(facts.device.name if facts.device is not None else "")
@@ -166,6 +171,8 @@ def _rows(facts: EventFacts, writer: _Writer, variables: Mapping[str, str]) -> I
     if position is not None:
         yield labels["position"], writer.coordinates(position)
         yield labels["speed"], writer.speed(position.speed)
+        if (where := _line(place)) and where != variables["geofence"]:
+            yield labels["place"], where
         if position.address:
             yield labels["address"], _line(position.address)
     if variables["geofence"]:

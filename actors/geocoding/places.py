@@ -1,6 +1,6 @@
 """Where something is, in words (docs/reports.md#places)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -31,6 +31,12 @@ class Point(Protocol):
     @property
     def longitude(self) -> float:
         """Degrees, east positive."""
+
+
+def smallest_first(rows: Collection[Geofence]) -> list[Geofence]:
+    """Return geofences by their areas; those whose area is invalid are left out. To be called in a thread."""
+    sizes = {row.id: geofence.area.square_metres for row in rows if (geofence := index_geofence(row))}
+    return sorted((row for row in rows if row.id in sizes), key=lambda row: (sizes[row.id], row.id))
 
 
 class Zones:

@@ -27,9 +27,9 @@ from motorpool.runtime import ChildSpec, DynamicSpec, Restart, TaskSpec
 from motorpool.storage import plain_tables
 from motorpool.storage.accounts import links, users
 from motorpool.storage.deliveries import receivers
-from motorpool.storage.devices import commands
+from motorpool.storage.devices import commands, position_rows, positions
 from motorpool.storage.events import notifications
-from motorpool.storage.records import Calendar, Command, Event, Geofence, Notification, User
+from motorpool.storage.records import Calendar, Command, Event, Geofence, Notification, Position, User
 
 NOW = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
 
@@ -280,6 +280,56 @@ async def test_the_text_names_the_geofence_in_the_readers_language(
     ]
 
 
+async def test_the_text_says_in_which_zone_that_the_reader_may_see_or_near_which_town(
+    database, tree, time, outgoing, make_device, make_user, make_notification, sees
+):
+    device = await make_device("1")
+    readers = {
+        "ann": await make_user("ann"),
+        "ben": await make_user("ben", attributes={"language": "de", "distanceUnit": "mi"}),
+        "eve": await make_user("eve"),
+        "root": await make_user("root", administrator=True),
+    }
+    await sees(device, *readers.values())
+    await make_notification("deviceStopped", *readers.values(), always=True, notificators="mail")
+    region, gate = [
+        await plain_tables.GEOFENCES.insert(
+            database, Geofence(name=name, area=f"CIRCLE (52.42 13.1, {size})")
+        )
+        for name, size in (("Region", 9000), ("Gate", 50))
+    ]
+    await links.add(database, links.USER_GEOFENCE, readers["ann"].id, region.id)
+    for zone in (region, gate):
+        await links.add(database, links.USER_GEOFENCE, readers["eve"].id, zone.id)
+    inside = Position(
+        id=(await positions.allocate_ids(database, 1))[0],
+        device_id=device.id,
+        server_time=NOW,
+        device_time=NOW,
+        fix_time=NOW,
+        latitude=52.42,
+        longitude=13.1,
+        geofence_ids=[region.id, gate.id],
+    )
+    await positions.store(database, [position_rows.pack_row(inside)], [inside.id])
+    async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:
+        await store(system, event(device, position_id=inside.id))
+        await time.settle()
+    rows = await database.fetch("select message from deliveries")
+    places = {
+        row[0]["to"].split("@")[0]: line
+        for row in rows
+        for line in row[0]["text"].splitlines()
+        if line.startswith(("Place", "Ort"))
+    }
+    assert places == {
+        "ann": "Place: Region",
+        "ben": "Ort: Potsdam, 2 mi NO",
+        "eve": "Place: Gate",
+        "root": "Place: Gate",
+    }
+
+
 async def test_a_saved_command_is_queued_for_the_device_of_a_user_who_may_send_it(
     database, tree, time, outgoing, make_device, make_user, make_notification, sees
 ):
@@ -355,10 +405,10 @@ async def test_an_event_that_cannot_be_matched_holds_back_no_other(
     await make_notification("deviceStopped", ann, always=True)
     render = batch_renderer.render
 
-    def fail(facts, reader):
+    def fail(facts, *how):
         if "bad" in facts.event.attributes:
             raise RuntimeError("cannot be rendered")
-        return render(facts, reader)
+        return render(facts, *how)
 
     monkeypatch.setattr(batch_renderer, "render", fail)
     async with tree(position_writer_spec(database), *notifying(database, outgoing)) as system:

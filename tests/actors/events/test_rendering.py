@@ -102,6 +102,12 @@ def test_values_are_in_the_units_and_the_zone_of_the_reader():
     assert "last message 2026-06-15 08:00:00" in render(facts("deviceInactive"), miles).digest
 
 
+def test_the_place_is_a_line_of_its_own_unless_the_event_names_it():
+    assert "Place: Yard\nAddress: Mall & Co\n" in render(facts("alarm"), reads(), " Yard\n").text
+    assert "Place" not in render(facts("geofenceEnter"), reads(), "Depot").text
+    assert "Place" not in render(facts("alarm"), reads()).text
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "expected"),
     [("hours", 7_200_000, "2.0 h"), ("fuelUsed", 5, "5.0"), ("fixTime", 0, "1970-01-01 00:00:00")],
