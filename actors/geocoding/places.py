@@ -11,6 +11,7 @@ from motorpool.actors.rules.geofence_index import GeofenceIndex, index_geofence,
 from motorpool.actors.words.catalog import catalog_of
 from motorpool.actors.words.preferences import Preferences
 from motorpool.actors.words.printable import printable_line
+from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.database import Database
 from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.plain_tables import GEOFENCES
@@ -108,9 +109,17 @@ class Places:
         return found
 
 
-async def read_places(database: Database, user: User, preferences: Preferences) -> Places:
-    """Return the places of a user, with the geofences that they may see now. May raise StorageError."""
-    query = ListQuery(accessible_to=None if user.administrator else user.id)
+async def read_places(
+    database: Database, user: User, preferences: Preferences, *, among: Collection[int] | None = None
+) -> Places:
+    """Return the places of a user, with the geofences that they may see now. May raise StorageError.
+
+    Of the geofences only those `among` these ids are looked at; None: all.
+    """
+    query = ListQuery(
+        accessible_to=None if user.administrator else user.id,
+        conditions=() if among is None else (Condition("id = any({0}::bigint[])", (sorted(among),)),),
+    )
     rows = await GEOFENCES.list(database, query)
     zones = await trio.to_thread.run_sync(Zones, rows)
     towns = await trio.to_thread.run_sync(read_towns)

@@ -1,10 +1,12 @@
 """Events: single ones, and the newest of many devices (docs/events.md#lists)."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from msgspec import Struct
 from quart import Response
 
+from motorpool.actors.geocoding.places import read_places
 from motorpool.actors.reports.events import ALL_EVENTS
 from motorpool.actors.reports.names import visible_ids
 from motorpool.api.engine.call import Call
@@ -14,7 +16,9 @@ from motorpool.api.engine.spans import Instant
 from motorpool.api.history import readable_event
 from motorpool.api.http.errors import BadRequest, ResourceNotFound
 from motorpool.api.http.responses import as_json
+from motorpool.api.json import extended
 from motorpool.api.resources.reports.requests import CallViewer
+from motorpool.storage.devices import positions
 from motorpool.storage.events import event_lists
 from motorpool.storage.records import Event
 
@@ -47,9 +51,18 @@ class EventsQuery(Struct, kw_only=True, rename=NAMES):
     """Maximum number of events; 0 is 1000."""
     before_id: Id = 2**63 - 1
     """Leave out events at `to` whose id is not smaller: for the next page."""
+    places: bool = False
+    """Say where the events happened."""
 
 
-@OPERATIONS.operation("GET", "/events", query=EventsQuery, answer=list[Event], errors=(400,))
+class ListedEvent(Event, frozen=True, gc=False, rename="camel"):
+    """An event, and where it happened."""
+
+    place: str | None = None
+    """Where it happened, in words of the caller: zone, address, or town; null if unknown or not asked for."""
+
+
+@OPERATIONS.operation("GET", "/events", query=EventsQuery, answer=list[ListedEvent], errors=(400,))
 async def list_events(call: Call) -> Response:
     """The newest events of devices in a span of at most 31 days, the newest first.
 
@@ -74,8 +87,30 @@ async def list_events(call: Call) -> Response:
             alarms=wanted.alarm,
             visible=await visible_ids(database, viewer),
         )
+    places = await _places(call, viewer, found) if wanted.places else {}
     visible = set(await viewer.still_visible(sorted({event.device_id for event in found})))
-    return as_json([event for event in found if event.device_id in visible])
+    return as_json(
+        [
+            extended(ListedEvent, event, place=places.get(event.position_id))
+            for event in found
+            if event.device_id in visible
+        ]
+    )
+
+
+async def _places(call: Call, viewer: CallViewer, found: Sequence[Event]) -> dict[int, str | None]:
+    """Return where the positions of events are, by their ids.
+
+    Lists are asked for again and again: the geocoder is not, and only those geofences are read that the
+    devices were in.
+    """
+    database = call.context.database
+    ids = sorted({event.position_id for event in found} - {0})
+    points = await positions.TABLE.fetch_many(database, ids)
+    zone_ids = {zone_id for point in points for zone_id in point.geofence_ids or ()}
+    places = await read_places(database, viewer.user, viewer.preferences, among=zone_ids)
+    words = await places.in_words(points, [point.address for point in points])
+    return {point.id: place for point, place in zip(points, words, strict=True)}
 
 
 @OPERATIONS.operation("GET", "/events/{id}", answer=Event, errors=(400,))

@@ -610,7 +610,7 @@ async def test_the_report_of_devices_is_json_with_the_columns_of_the_workbook(wo
         answer = await world.owner.get("/reports/devices", headers=headers)
         assert answer.headers["Content-Type"] == "application/json"
     first, second = answer.json()
-    assert first["address"] == "Alexanderplatz 1"
+    assert first["address"] == first["place"] == "Alexanderplatz 1"
     assert (first["latitude"], first["longitude"]) == (52.5, 13.4)
     assert second == {
         "deviceId": empty,
@@ -624,6 +624,7 @@ async def test_the_report_of_devices_is_json_with_the_columns_of_the_workbook(wo
         "latitude": None,
         "longitude": None,
         "address": None,
+        "place": None,
     }
     assert [
         each["deviceId"] for each in (await world.owner.get(f"/reports/devices?deviceId={empty}")).json()

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from urllib.parse import urlencode
 
 from motorpool.storage.events import events
 from motorpool.storage.records import Event
@@ -52,6 +53,35 @@ async def test_the_newest_events_come_first_and_by_pages(served, database):
     assert [each["id"] for each in rest.json()] == ids[:1]
     answer = await served.admin.get(f"/events?{span}&type=alarm&alarm=door&deviceId={van}")
     assert (answer.status, answer.json()) == (200, [])
+
+
+async def test_lists_say_where_events_happened_if_asked(served, database):
+    ann = await served.user("ann", attributes={"language": "de"})
+    van = await served.device(served.admin, "1")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": van})
+    area = {"name": "Yard", "area": "CIRCLE (52.42 13.1, 50)"}
+    yard = (await served.admin.post("/geofences", json=area)).json()["id"]
+    (here,) = await served.report(
+        served.position(van, NOON, latitude=52.42, longitude=13.1, geofence_ids=[yard])
+    )
+    found = [
+        Event(type="alarm", event_time=NOON, device_id=van, position_id=position_id)
+        for position_id in (0, here.id)
+    ]
+    await events.assign_ids(database, found)
+    await events.insert_many(database, found)
+
+    async def places(client, **more):
+        query = urlencode(
+            {"from": "2026-05-01T00:00:00Z", "to": "2026-05-02T00:00:00Z", "type": "alarm"} | more
+        )
+        return [each["place"] for each in (await client.get(f"/events?{query}")).json()]
+
+    assert await places(served.admin) == [None, None]
+    assert await places(served.admin, places="true") == ["Yard", None]
+    assert await places(ann, places="true") == ["Potsdam, 3 km NO", None]
+    await served.admin.post("/permissions", json={"userId": ann.id, "geofenceId": yard})
+    assert await places(ann, places="true") == ["Yard", None]
 
 
 async def test_lists_leave_out_what_the_caller_may_not_see(served, database):

@@ -1,6 +1,15 @@
 /** Records as the API answers them, with the values of a new one where a test says nothing else. */
 
-import type { Device, DeviceBinding, Event, Geofence, Position, Server, Ticket, User } from "../api/types";
+import type {
+  Device,
+  DeviceBinding,
+  Geofence,
+  ListedEvent,
+  Position,
+  Server,
+  Ticket,
+  User,
+} from "../api/types";
 
 export function userOf(fields: Partial<User> = {}): User {
   return {
@@ -119,7 +128,7 @@ export function positionOf(deviceId: number, fields: Partial<Position> = {}): Po
   };
 }
 
-export function eventOf(id: number, fields: Partial<Event> = {}): Event {
+export function eventOf(id: number, fields: Partial<ListedEvent> = {}): ListedEvent {
   return {
     id,
     type: "alarm",
@@ -128,6 +137,7 @@ export function eventOf(id: number, fields: Partial<Event> = {}): Event {
     positionId: 0,
     geofenceId: 0,
     maintenanceId: 0,
+    place: null,
     attributes: {},
     ...fields,
   };

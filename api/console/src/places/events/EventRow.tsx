@@ -1,4 +1,4 @@
-import type { Event } from "../../api/types";
+import type { ListedEvent } from "../../api/types";
 import { dateTime, shortTime, utc } from "../../format/times";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
@@ -15,7 +15,7 @@ export function rowHeight(): number {
 }
 
 interface EventRowProps {
-  event: Event;
+  event: ListedEvent;
   /** How many of the same kind the row stands for besides. */
   others?: number;
   zones: Names;
@@ -40,6 +40,7 @@ export function EventRow({
       <Icon name={iconOf(event)} />
       <Link to={`/events/${event.id}`} class="event-row-text">
         {others > 0 ? t("event.files", { text, count: others }) : text}
+        {event.place && <small> · {event.place}</small>}
       </Link>
       {!withoutVehicle && <VehicleLink id={event.deviceId} at={at} />}
       <time dateTime={event.eventTime} title={`${dateTime(at, style.value)} · ${utc(at)}`}>

@@ -8,7 +8,7 @@ import { FakeServer } from "../../testing/server";
 function withAlarms(): FakeServer {
   const server = new FakeServer();
   server.devices = [deviceOf(2, { name: "Van 802" })];
-  const alarm = eventOf(881, { deviceId: 2, attributes: { alarm: "overspeed" } });
+  const alarm = eventOf(881, { deviceId: 2, place: "Depot", attributes: { alarm: "overspeed" } });
   server.answer("listEvents", ({ query }) => {
     const types = query.getAll("type");
     return types.length === 0 || types.includes("alarm") ? [alarm] : [];
@@ -24,7 +24,8 @@ test("lists lead to events and to vehicles", async () => {
     const list = await screen.findByRole("list", { name: "Events, the newest first" });
     return within(list).findAllByRole("listitem");
   };
-  expect((await rows())[0]?.textContent).toContain("Van 802");
+  expect((await rows())[0]?.textContent).toMatch(/ · Depot.*Van 802/);
+  expect(server.asked("listEvents")[0]?.query.get("places")).toBe("true");
   await page.expectAccessible();
   await page.click("button", "Without All alarms");
   expect(page.address).toBe("/events");

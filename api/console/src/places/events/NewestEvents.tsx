@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { get } from "../../api/call";
-import type { Event } from "../../api/types";
+import type { ListedEvent } from "../../api/types";
 import { t } from "../../i18n/translate";
 import { Link } from "../../Link";
 import { recentEvents } from "../../state/events";
@@ -24,7 +24,7 @@ export function NewestEvents({ id }: { id: number }) {
     if (!open) return Promise.resolve([]);
     const now = Date.now();
     const [from, to] = [now - BACK_MS, now].map((instant) => new Date(instant).toISOString());
-    return get<Event[]>("/events", { deviceId: id, from, to, limit: READ }, signal);
+    return get<ListedEvent[]>("/events", { deviceId: id, from, to, limit: READ, places: true }, signal);
   });
   const arrived = recentEvents.value.find((event) => event.deviceId === id)?.id;
   const known = found.value?.some((event) => event.id === arrived) ?? true;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Event } from "../../api/types";
+import type { ListedEvent } from "../../api/types";
 import { extended, linesOf, MOST, PAGE, renewed } from "./pages";
 
-const event = (id: number, second = id): Event => ({
+const event = (id: number, second = id): ListedEvent => ({
   id,
   type: "alarm",
   eventTime: new Date(second * 1000).toISOString(),
@@ -11,11 +11,12 @@ const event = (id: number, second = id): Event => ({
   geofenceId: 0,
   maintenanceId: 0,
   attributes: {},
+  place: null,
 });
 /** Events with these numbers, the highest first. */
 const page = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => event(from - index));
-const ids = (events: readonly Event[]) => events.map(({ id }) => id);
+const ids = (events: readonly ListedEvent[]) => events.map(({ id }) => id);
 
 test("an older page goes below, and a page that is not full is the last", () => {
   const first = extended({ events: [], more: true }, page(300, PAGE));
@@ -48,7 +49,11 @@ test("where a page does not reach down to what is known, there may be others bet
 });
 
 test("files that a vehicle sent one after the other are one row", () => {
-  const sent = (id: number, type: string, deviceId: number): Event => ({ ...event(id), type, deviceId });
+  const sent = (id: number, type: string, deviceId: number): ListedEvent => ({
+    ...event(id),
+    type,
+    deviceId,
+  });
   const lines = linesOf([
     sent(9, "media", 1),
     sent(8, "media", 1),

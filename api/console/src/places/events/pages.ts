@@ -1,6 +1,6 @@
 /** Lists of events that grow at both ends: older pages below, what is new above. */
 
-import type { Event } from "../../api/types";
+import type { ListedEvent } from "../../api/types";
 
 /** Events of a page. */
 export const PAGE = 100;
@@ -8,18 +8,18 @@ export const PAGE = 100;
 export const MOST = 3000;
 
 export interface Listed {
-  events: readonly Event[];
+  events: readonly ListedEvent[];
   /** Whether there are older ones in the span. */
   more: boolean;
 }
 
 /** The newest first, at one instant by descending id, as the server lists them. */
-function before(one: Event, other: Event): number {
+function before(one: ListedEvent, other: ListedEvent): number {
   return Date.parse(other.eventTime) - Date.parse(one.eventTime) || other.id - one.id;
 }
 
 /** A list with an older page below it. */
-export function extended({ events }: Listed, page: readonly Event[]): Listed {
+export function extended({ events }: Listed, page: readonly ListedEvent[]): Listed {
   const known = new Set(events.map(({ id }) => id));
   const all = [...events, ...page.filter(({ id }) => !known.has(id))].slice(0, MOST);
   return { events: all, more: page.length === PAGE && all.length < MOST };
@@ -29,7 +29,7 @@ export function extended({ events }: Listed, page: readonly Event[]): Listed {
  * A list with the newest page over it, which may hold events that are new or came late. Where the page does not
  * reach down to what is known, there may be others between them, and the page is all that is listed.
  */
-export function renewed(list: Listed, page: readonly Event[]): Listed {
+export function renewed(list: Listed, page: readonly ListedEvent[]): Listed {
   const known = new Set(list.events.map(({ id }) => id));
   const added = page.filter(({ id }) => !known.has(id));
   if (added.length === 0) return list;
@@ -40,7 +40,7 @@ export function renewed(list: Listed, page: readonly Event[]): Listed {
 
 /** A row of a list: an event, and how many of the same kind it stands for besides. */
 export interface EventLine {
-  event: Event;
+  event: ListedEvent;
   others: number;
 }
 
@@ -48,8 +48,8 @@ export interface EventLine {
 const JOINED = new Set(["media", "commandResult"]);
 
 /** The rows of a list: files and answers that a vehicle sent one after the other share the row of the last one. */
-export function linesOf(events: readonly Event[]): readonly EventLine[] {
-  const lines: { event: Event; others: number }[] = [];
+export function linesOf(events: readonly ListedEvent[]): readonly EventLine[] {
+  const lines: { event: ListedEvent; others: number }[] = [];
   for (const event of events) {
     const last = lines.at(-1);
     if (last && isSame(last.event, event)) {
@@ -59,7 +59,7 @@ export function linesOf(events: readonly Event[]): readonly EventLine[] {
   return lines;
 }
 
-function isSame(one: Event, other: Event): boolean {
+function isSame(one: ListedEvent, other: ListedEvent): boolean {
   return (
     JOINED.has(other.type) &&
     one.type === other.type &&

@@ -1,7 +1,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, type Query } from "../../api/call";
-import type { Event } from "../../api/types";
+import type { ListedEvent } from "../../api/types";
 import { recentEvents } from "../../state/events";
 import { style } from "../../state/session";
 import { type EventFilters, isOpen, requestOf } from "./filters";
@@ -28,14 +28,18 @@ export function useEvents(key: string, filters: EventFilters): Events {
   /** Older ones were asked for meanwhile. */
   const waits = useRef(false);
 
-  async function ask(change: Query, then: (page: readonly Event[]) => void) {
+  async function ask(change: Query, then: (page: readonly ListedEvent[]) => void) {
     const { signal } = abort.current;
     // What is chosen stays relative to the present.
     const query = requestOf(filters, Date.now(), style.peek().zone);
     if (!query || busy.current) return;
     busy.current = true;
     try {
-      const page = await get<Event[]>("/events", { ...query, limit: PAGE, ...change }, signal);
+      const page = await get<ListedEvent[]>(
+        "/events",
+        { ...query, limit: PAGE, places: true, ...change },
+        signal,
+      );
       if (signal.aborted) return;
       setProblem(null);
       then(page);

@@ -1,7 +1,7 @@
 import { screen, within } from "@testing-library/preact";
 import { expect, test, vi } from "vitest";
 import { openPage } from "../../testing/page";
-import { deviceOf, positionOf } from "../../testing/records";
+import { deviceOf, positionOf, zoneOf } from "../../testing/records";
 import { FakeServer, refusal } from "../../testing/server";
 
 const NORTH = { id: 3, name: "North depot", groupId: 0, attributes: {} };
@@ -104,4 +104,18 @@ test("a list that could not be read counts no vehicles, until it is there", asyn
   server.answer("listDevices", server.devices);
   await vi.advanceTimersByTimeAsync(31_000);
   await screen.findByText("60 vehicles");
+});
+
+test("a zone is found by its name, and shown on the map", async () => {
+  const server = fleet();
+  server.zones = [zoneOf(4, { name: "Long quay" }), zoneOf(5, { name: "Yard" })];
+  const page = await openPage("/fleet", server);
+  await screen.findByText("60 vehicles");
+  expect(screen.queryByRole("list", { name: "Zones" })).toBeNull();
+  await page.user.type(screen.getByRole("searchbox"), "quay");
+  const found = within(await screen.findByRole("list", { name: "Zones" }));
+  expect(found.getAllByRole("link").map(({ textContent }) => textContent)).toEqual(["Long quay"]);
+  await page.expectAccessible();
+  await page.click("link", "Long quay");
+  await page.expectAddress(/^\/zones\/4/);
 });

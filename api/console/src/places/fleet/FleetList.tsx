@@ -6,11 +6,12 @@ import { Link } from "../../Link";
 import { Empty } from "../../parts/Empty";
 import { Icon } from "../../parts/Icon";
 import { Skeleton } from "../../parts/Late";
-import { Picker } from "../../parts/Picker";
+import { Picker, picked } from "../../parts/Picker";
 import { Rows } from "../../parts/Rows";
 import { go, location, withQuery } from "../../router";
 import { deviceIds, loaded } from "../../state/fleet";
 import { may } from "../../state/session";
+import { useZones } from "../../state/zones";
 import { FoldButton } from "../map/ListDrawer";
 import { columns } from "./columns";
 import { FleetRow, rowHeight } from "./FleetRow";
@@ -25,6 +26,9 @@ const STATUSES = [
   ["offline", "status.offline"],
   ["unknown", "status.unknown"],
 ] as const;
+
+/** Zones that a search lists at most, above the vehicles. */
+const MOST_ZONES = 3;
 
 /** Filters that a change of the address keeps. */
 function addressOf(path: string, filters: Filters): string {
@@ -147,6 +151,7 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
           />
         )}
       </div>
+      <FoundZones keyword={filters.keyword} />
       {!loaded.value && <Skeleton label={t("common.loading")} lines={8} />}
       {loaded.value && listed === 0 && <Nothing hasFilters={isFiltered(filters)} />}
       {listed > 0 && (
@@ -182,6 +187,26 @@ export function FleetList({ chosen, found, groups }: FleetListProps) {
       )}
       {menu && <VehicleMenu at={menu} onClose={() => setMenu(null)} />}
     </section>
+  );
+}
+
+/** The zones whose name fits the search, each on the map. */
+function FoundZones({ keyword }: { keyword: string }) {
+  const wanted = keyword.trim() !== "";
+  const zones = useZones(wanted);
+  const found = wanted ? picked(zones ?? [], keyword).slice(0, MOST_ZONES) : [];
+  if (found.length === 0) return null;
+  return (
+    <ul class="fleet-zones" aria-label={t("zone.title")}>
+      {found.map(({ id, name }) => (
+        <li key={id}>
+          <Link to={`/zones/${id}`}>
+            <Icon name="zone" size={16} />
+            <span>{name}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }
 

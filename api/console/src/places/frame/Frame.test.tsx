@@ -1,7 +1,7 @@
 import { screen, waitFor, waitForElementToBeRemoved, within } from "@testing-library/preact";
 import { expect, test } from "vitest";
 import { openPage } from "../../testing/page";
-import { deviceOf, eventOf, positionOf, userOf } from "../../testing/records";
+import { deviceOf, eventOf, positionOf, userOf, zoneOf } from "../../testing/records";
 import { FakeServer } from "../../testing/server";
 
 test("an alarm is announced over any place, and one key leads to its proof", async () => {
@@ -40,6 +40,18 @@ test("vehicles that arrive while one types are found", async () => {
   const palette = within(screen.getByRole("dialog"));
   const options = await palette.findAllByRole("option");
   expect(options.map(({ textContent }) => textContent)).toEqual(["Van 1702 · Live"]);
+});
+
+test("the palette finds a zone by its name, and shows it on the map", async () => {
+  const server = new FakeServer();
+  server.zones = [zoneOf(4, { name: "Long quay" })];
+  const page = await openPage("/account", server);
+  await screen.findByRole("heading", { name: "Account" });
+  await page.press("{Control>}k{/Control}");
+  await page.press("quay");
+  await screen.findByRole("option", { name: /Long quay/ });
+  await page.press("{Enter}");
+  await page.expectAddress(/^\/zones\/4/);
 });
 
 test("administrators are told what is wrong with the server, and since when", async () => {

@@ -90,8 +90,8 @@ function showRow(row: Element | undefined): void {
 }
 
 function Trip({ of }: { of: TripItem }) {
-  const from = of.startAddress ?? coordinates(of.startLat, of.startLon, style.value);
-  const to = of.endAddress ?? coordinates(of.endLat, of.endLon, style.value);
+  const from = of.startPlace ?? coordinates(of.startLat, of.startLon, style.value);
+  const to = of.endPlace ?? coordinates(of.endLat, of.endLon, style.value);
   return (
     <>
       <span class="day-mark trip" aria-hidden="true" />
@@ -116,7 +116,7 @@ function Stop({ of, number }: { of: StopItem; number: number }) {
       </span>
       <strong>{t("history.stop", { number })}</strong>
       <span class="day-more">{duration(of.duration, style.value)}</span>
-      <span class="day-place">{of.address ?? coordinates(of.latitude, of.longitude, style.value)}</span>
+      <span class="day-place">{of.place ?? coordinates(of.latitude, of.longitude, style.value)}</span>
     </>
   );
 }
