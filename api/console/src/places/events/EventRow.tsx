@@ -40,7 +40,7 @@ export function EventRow({
       <Icon name={iconOf(event)} />
       <Link to={`/events/${event.id}`} class="event-row-text">
         {others > 0 ? t("event.files", { text, count: others }) : text}
-        {event.place && <small> · {event.place}</small>}
+        {event.place && <small translate={false}> · {event.place}</small>}
       </Link>
       {!withoutVehicle && <VehicleLink id={event.deviceId} at={at} />}
       <time dateTime={event.eventTime} title={`${dateTime(at, style.value)} · ${utc(at)}`}>
