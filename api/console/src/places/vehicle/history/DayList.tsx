@@ -116,7 +116,9 @@ function Stop({ of, number }: { of: StopItem; number: number }) {
       </span>
       <strong>{t("history.stop", { number })}</strong>
       <span class="day-more">{duration(of.duration, style.value)}</span>
-      <span class="day-place" translate={false}>{of.place ?? coordinates(of.latitude, of.longitude, style.value)}</span>
+      <span class="day-place" translate={false}>
+        {of.place ?? coordinates(of.latitude, of.longitude, style.value)}
+      </span>
     </>
   );
 }
