@@ -70,7 +70,7 @@ async def export_csv(call: Call) -> Response:
     query, _ = await _begin(call)
     keys: set[str] = set()
     parts = positions.attribute_keys(call.context.database, query.device_id, query.start, query.end)
-    async with aclosing(parts):
+    async with aclosing(call.in_turns(parts)) as parts:
         async for found in parts:
             keys |= found
             if len(keys) > MAX_COLUMNS:
@@ -112,10 +112,11 @@ async def _send(
     The first batch is fetched before the answer begins, so that an unavailable database is a 503.
     """
     batches = positions.stream_between(
-        call.context.database, query.device_id, query.start, query.end, batch=BATCH
+        call.context.database, query.device_id, query.start, query.end, batch=lambda: BATCH
     )
     if query.geofence_id is not None:
         batches = positions_inside(batches, await find_geofence(call, query.geofence_id))
+    batches = call.in_turns(batches)
     first: list[Position] = await anext(batches, [])
     headers = {"Content-Disposition": f"attachment; filename=positions.{extension}"}
     body = _write(call, query.device_id, writer, first, batches)
