@@ -1,7 +1,8 @@
 """What is wrong with the program at present: a full disk, a database that is away.
 
-Whoever notices a condition enters it, again and again while it lasts, and whoever sees that it is over leaves
-it. The log has a line for the beginning, for each other reason that turns up, and for the end; all else that shows conditions (health, metrics, refusals) reads them here.
+Whoever notices a condition enters it, again and again while it lasts, and whoever sees that it is over
+leaves it. The log has a line for the beginning, for each other reason that turns up, and for the end; all
+else that shows conditions (health, metrics, refusals) reads them here.
 """
 
 import logging
