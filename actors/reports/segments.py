@@ -10,54 +10,62 @@ kept and used by reports that begin at different times.
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
-from typing import Final, cast
+from typing import Final
 
 import msgspec
 
-from motorpool.actors.rules.trip_detection import TrackPoint, Transition, TripSettings, TripState, advance
+from motorpool.actors.reports.path import Path
+from motorpool.actors.rules.trip_detection import (
+    TrackPoint,
+    Transition,
+    TripSettings,
+    TripState,
+    advance,
+    is_reachable,
+)
 
 TAIL = 64
-"""Fixes behind the present one that are kept before those that no transition can reach are dropped."""
-
-
-class Fix(TrackPoint, frozen=True, gc=False):
-    """A position as far as trips and stops need it."""
-
-    speed: float
-    """Knots."""
+"""TrackPointes behind the present one that are kept before those that no transition can reach are dropped."""
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):
     """A trip or a stop, from its first fix to its last, which is the first one of the next segment."""
 
     is_moving: bool
-    start: Fix
+    start: TrackPoint
     """CARRIED if it began before this piece."""
-    end: Fix
+    end: TrackPoint
     max_speed: float
     """Knots: the highest of all fixes of the segment, both ends included; of a segment that began before this
     piece, of those that the carry has not counted."""
+    centimetres: int
+    """The way from start to end, counted likewise."""
 
 
 class Carry(msgspec.Struct, frozen=True):
     """Where the machine and its present segment stand between two fixes."""
 
+    state: TripState = TripState()
+    mark: TrackPoint | None = None
+    """Up to which the way is counted (`Path`)."""
     is_moving: bool = False
-    anchor: Fix | None = None
-    window: tuple[Fix, ...] = ()
-    """These three are the `TripState`."""
-    start: Fix | None = None
+    """Whether the present segment is a trip."""
+    start: TrackPoint | None = None
     """Where the present segment began; None before the first fix of the report."""
     max_speed: float = 0.0
-    """The highest speed of the present segment before the tail."""
-    tail: tuple[Fix, ...] = ()
+    centimetres: int = 0
+    """The highest speed of the present segment before the tail, and the way up to its first fix."""
+    tail: tuple[TrackPoint, ...] = ()
     """The last fixes of the present segment: those where a transition may still lie."""
+    steps: tuple[int, ...] = ()
+    """Centimetres that each fix of the tail adds to the way."""
 
     @property
     def key(self) -> bytes:
         """All that the next piece depends on, as a digest."""
-        known = (self.is_moving, self.anchor, self.window, self.tail, self.start is None)
+        known = (self.state, self.mark, self.is_moving, self.tail, self.steps, self.start is None)
         return sha256(_encoder.encode(known)).digest()[:16]
 
     def without_start(self) -> "Carry":
@@ -66,11 +74,11 @@ class Carry(msgspec.Struct, frozen=True):
 
     def for_piece(self) -> "Carry":
         """Return it for a piece whose result is to depend on `key` alone."""
-        return msgspec.structs.replace(self.without_start(), max_speed=0.0)
+        return msgspec.structs.replace(self.without_start(), max_speed=0.0, centimetres=0)
 
 
 _encoder = msgspec.json.Encoder()
-CARRIED: Final = Fix(-1, datetime.fromisoformat("1970-01-01T00:00:00+00:00"), 0.0, 0.0, 0.0, 0.0)
+CARRIED: Final = TrackPoint(-1, datetime.fromisoformat("1970-01-01T00:00:00+00:00"), 0.0, 0.0)
 """Stands for the start of a segment that began before the present piece."""
 
 
@@ -78,25 +86,32 @@ class Segmenter:
     """Finds the segments of one device in a piece of its track, which continues from `carry`."""
 
     def __init__(self, carry: Carry, settings: TripSettings) -> None:
-        self._state = TripState(carry.is_moving, carry.anchor, carry.window)
+        self._state = carry.state
         self._settings = settings
+        self._path = Path(carry.mark, partial(is_reachable, knots=settings.implausible_speed))
         self._start = carry.start
         self._is_moving = carry.is_moving
         self._max_speed = carry.max_speed
+        self._centimetres = carry.centimetres
         # Transitions refer to the objects of the window by identity; a stored carry has copies in its tail.
-        window = {fix.position_id: fix for fix in carry.window}
-        self._tail = [window.get(fix.position_id, fix) for fix in carry.tail]
+        window = {point.position_id: point for point in carry.state.window}
+        self._tail = [window.get(point.position_id, point) for point in carry.tail]
+        self._steps = list(carry.steps)
         self._tail_limit = TAIL
 
-    def add(self, fixes: Iterable[Fix]) -> list[Segment]:
-        """Continue with fixes in the order of time; return the segments that they complete."""
+    def add(self, points: Iterable[TrackPoint]) -> list[Segment]:
+        """Continue with points in the order of time; return the segments that they complete."""
         state, settings = self._state, self._settings
         found: list[Segment] = []
-        for fix in fixes:
+        for point in points:
+            state, transitions = advance(state, point, settings)
+            if state.doubtful is point:
+                continue
             if self._start is None:
-                self._start = fix
-            self._tail.append(fix)
-            state, transitions = advance(state, fix, settings)
+                self._start = point
+            self._tail.append(point)
+            # One without a fix that repeats the last place is not in the window.
+            self._steps.append(self._path.add(point) if state.window and state.window[-1] is point else 0)
             if transitions:
                 for transition in transitions:
                     self._turn(transition, found)
@@ -109,48 +124,52 @@ class Segmenter:
         """Return where the next piece continues."""
         self._trim(self._state)
         return Carry(
+            state=self._state,
+            mark=self._path.mark,
             is_moving=self._is_moving,
-            anchor=cast("Fix | None", self._state.anchor),
-            window=cast("tuple[Fix, ...]", self._state.window),
             start=self._start,
             max_speed=self._max_speed,
+            centimetres=self._centimetres,
             tail=tuple(self._tail),
+            steps=tuple(self._steps),
         )
 
     def finish(self) -> list[Segment]:
-        """Return the last segment, which ends with the last fix; nothing if that is also where it starts."""
+        """Return the last segment, which ends with the last point; nothing if that is also where it starts."""
         found: list[Segment] = []
         if self._tail:
             self._close(len(self._tail) - 1, found)
         return found
 
     def _turn(self, transition: Transition, found: list[Segment]) -> None:
-        # A point that is not in the tail lies before the span: the first fix stands for it.
+        # A point that is not in the tail lies before the span: the first one stands for it.
         index = next(
             (index for index in range(len(self._tail) - 1, 0, -1) if self._tail[index] is transition.point), 0
         )
         self._close(index, found)
         self._start = self._tail[index]
         self._is_moving = transition.is_moving
-        self._max_speed = 0.0
-        del self._tail[:index]
+        self._max_speed, self._centimetres = 0.0, 0
+        del self._tail[:index], self._steps[:index]
 
     def _close(self, index: int, found: list[Segment]) -> None:
         assert self._start is not None
         end = self._tail[index]
         if end.position_id != self._start.position_id:
             speed = max(self._max_speed, _highest(self._tail[: index + 1]))
-            found.append(Segment(self._is_moving, self._start, end, speed))
+            way = self._centimetres + sum(self._steps[1 : index + 1])
+            found.append(Segment(self._is_moving, self._start, end, speed, way))
 
     def _trim(self, state: TripState) -> None:
-        """Drop the fixes before the window of the machine."""
+        """Drop the points before the window of the machine."""
         first = state.window[0] if state.window else None
-        index = next((index for index, fix in enumerate(self._tail) if fix is first), 0)
+        index = next((index for index, point in enumerate(self._tail) if point is first), 0)
         if index:
             self._max_speed = max(self._max_speed, _highest(self._tail[:index]))
-            del self._tail[:index]
+            self._centimetres += sum(self._steps[1 : index + 1])
+            del self._tail[:index], self._steps[:index]
         self._tail_limit = 2 * len(self._tail) + TAIL
 
 
-def _highest(fixes: Iterable[Fix]) -> float:
-    return max(fix.speed for fix in fixes)
+def _highest(points: Iterable[TrackPoint]) -> float:
+    return max(point.speed for point in points)

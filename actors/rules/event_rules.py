@@ -27,7 +27,7 @@ from motorpool.actors.rules.overspeed import OverspeedState, check_speed, rebuil
 from motorpool.actors.rules.proximity import proximity_events, rebuild_near, unaccompanied_events
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
-from motorpool.actors.rules.trip_detection import TrackPoint, TripState, track_point
+from motorpool.actors.rules.trip_detection import WINDOW_SPANS, TrackPoint, TripState, track_point
 from motorpool.storage.records import Event, Position
 from motorpool.storage.rules.fold_rows import Motion
 
@@ -126,7 +126,7 @@ def events_of(
 
     trip, point = state.trip, None
     dated_back: tuple[tuple[Event, TrackPoint], ...] = ()
-    if not position.outdated or trip.anchor is not None:
+    if not position.outdated:
         point = track_point(position)
         moves, trip = motion_events(position, point, trip, settings.trips)
         if moves:
@@ -169,7 +169,8 @@ def events_of(
 
 def window_start(latest: Position, settings: RuleSettings) -> datetime:
     """Return the fix time from which on positions are needed to rebuild the state."""
-    seconds = max(settings.report_trip_min_duration, settings.event_overspeed_minimal_duration)
+    trips = (WINDOW_SPANS + 1) * settings.report_trip_min_duration
+    seconds = max(trips, settings.event_overspeed_minimal_duration)
     return latest.fix_time - min(MAX_LOOK_BACK, timedelta(seconds=min(seconds, 1e6)))
 
 
@@ -199,15 +200,18 @@ def rebuild_state(
         trip=rebuild_trip(inputs, first, motion, rules.settings.trips),
         day=latest.fix_time.toordinal(),
         stored_that_day=stored_that_day,
-        overspeed=rebuild_overspeed(inputs, rules),
+        overspeed=rebuild_overspeed(
+            (each for each in inputs if "implausible" not in each.attributes), rules
+        ),
         near=rebuild_near(latest, near or {}, linked, rules.settings),
     )
 
 
 def _inputs(points: Iterable[Position]) -> Iterator[Position]:
-    """Yield the positions that became the latest: a late one was no input of the rules."""
+    """Yield the positions that became the latest, and implausible ones: a late one was no input of the rules."""
     newest = UNKNOWN_FIX_TIME
     for point in points:
         if point.fix_time >= newest:
-            newest = point.fix_time
+            if "implausible" not in point.attributes:
+                newest = point.fix_time
             yield point

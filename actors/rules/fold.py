@@ -98,6 +98,13 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         fix_time = latest.fix_time if latest is not None else UNKNOWN_FIX_TIME
     is_future = fix_time > server_time and fix_time - server_time > FUTURE
     replaces = not is_future and (latest is None or fix_time >= latest.fix_time)
+    attributes.pop("implausible", None)
+    doubtful: TrackPoint | None = None
+    if replaces and latest is not None and report.located:
+        point = TrackPoint(0, fix_time, report.latitude, report.longitude, report.speed)
+        if not state.trip.believes(point, settings.trips):
+            doubtful, replaces = point, False
+            attributes["implausible"] = True
     add_distance(report, latest, attributes, is_next=replaces)
     if report.archived:
         attributes["archive"] = True
@@ -145,6 +152,10 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         found = events_of(position, state, rules, known=known, linked=context.linked)
         return FoldResult(
             position, known + found.events, found.state, failures, found.point, found.dated_back
+        )
+    if doubtful is not None:
+        state = msgspec.structs.replace(
+            state, trip=msgspec.structs.replace(state.trip, doubtful=doubtful)
         )
     if fix_time.toordinal() == state.day and not is_future:
         state = msgspec.structs.replace(state, stored_that_day=state.stored_that_day + 1)
@@ -231,4 +242,6 @@ def add_motion(
 def is_latest(position: Position, latest: Position | None) -> bool:
     """Whether `position` replaces `latest`; of two with one fix time the one that arrived later does."""
     is_newer = latest is None or position.fix_time >= latest.fix_time
-    return is_newer and position.fix_time - position.server_time <= FUTURE
+    return (
+        is_newer and position.fix_time - position.server_time <= FUTURE and "implausible" not in position.attributes
+    )

@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 
 from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
-from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance, track_point
+from motorpool.actors.rules.trip_detection import (
+    TrackPoint,
+    TripSettings,
+    TripState,
+    advance,
+    is_within,
+    track_point,
+)
 from motorpool.storage.records import Event, Position
 from motorpool.storage.rules.fold_rows import Motion
 
@@ -38,10 +45,15 @@ def rebuild_trip(
     """
     state = TripState()
     for point in points:
-        # What a device without a location sends leads nowhere.
-        if point.fix_time != UNKNOWN_FIX_TIME:
+        if not point.outdated:
             state, _ = advance(state, track_point(point), settings)
+    window = state.window
     if motion is not None:
-        return TripState(motion.is_moving, track_point(motion.position), state.window)
+        anchor = track_point(motion.position)
+        if not motion.is_moving and window and not is_within(anchor, window[0], settings.min_distance):
+            # Since it stopped its receiver was found to have been wrong.
+            anchor = window[0]
+        return TripState(motion.is_moving, anchor, window, state.doubtful)
     is_known = first is not None and first.fix_time != UNKNOWN_FIX_TIME
-    return TripState(False, track_point(first) if first and is_known else state.anchor, state.window)
+    anchor = track_point(first) if first and is_known else state.anchor
+    return TripState(False, anchor, window, state.doubtful)

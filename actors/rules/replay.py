@@ -9,6 +9,7 @@ from motorpool.actors.rules.device_rules import DeviceRules
 from motorpool.actors.rules.event_rules import FoldState, events_of
 from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.actors.rules.fold import is_latest
+from motorpool.actors.rules.trip_detection import track_point
 from motorpool.storage.records import Event, Position
 
 REPLAYED: Final = frozenset(EVENT_TYPES) - {
@@ -51,6 +52,10 @@ class Replay:
     def events(self, position: Position) -> Iterator[Replayed]:
         """Yield the events of the next position whose types are REPLAYED."""
         state = self._state
+        if "implausible" in position.attributes:
+            trip = msgspec.structs.replace(state.trip, doubtful=track_point(position))
+            self._state = msgspec.structs.replace(state, trip=trip)
+            return
         if not is_latest(position, state.latest):
             return
         found = events_of(position, state, self._rules, linked=None)

@@ -17,12 +17,11 @@ from motorpool.storage.records import Event, Position
 _TIMELY = "fix_time <= server_time + interval '1 day'"
 SPAN = f"device_id = $1 and fix_time between $2 and $3 and {_TIMELY}"
 """A device, and the ends of a span, both included."""
-_DISTANCE = (
-    "case when jsonb_typeof(attributes -> 'distance') = 'number'"
-    " then (attributes -> 'distance')::float8 else 0.0 end"
+_IGNITION = (
+    "case when jsonb_typeof(attributes -> 'ignition') = 'boolean' then (attributes -> 'ignition')::boolean end"
 )
-TRACK = f"select id, fix_time, latitude, longitude, {_DISTANCE}, speed from positions"  # noqa: S608 - constants
-"""The columns of `Fix` in their order."""
+TRACK = f"select id, fix_time, latitude, longitude, speed, valid, {_IGNITION} from positions"  # noqa: S608 - constants
+"""The columns of a point of a track in their order."""
 _ROUTE = "select id, fix_time, longitude, latitude from positions"
 
 

@@ -10,8 +10,9 @@ from motorpool.storage.records import Position
 MAX_POINTS: Final = 2_000
 """Limit of the points of a device that are read."""
 _COLUMNS: Final = (
-    "device_id, id, fix_time, latitude, longitude, speed, outdated, geofence_ids,"
-    " attributes -> 'distance' as distance, attributes -> 'speedLimit' as speed_limit"
+    "device_id, id, fix_time, latitude, longitude, speed, valid, outdated, geofence_ids,"
+    " attributes -> 'ignition' as ignition, attributes -> 'speedLimit' as speed_limit,"
+    " attributes -> 'implausible' as implausible"
 )
 _PAST: Final = "fix_time <= server_time + interval '1 day'"
 """A fix from further ahead is never the latest (docs/decisions/0022)."""
@@ -38,11 +39,10 @@ class Motion(NamedTuple):
 
 
 _RECENT = f"""
-    select p.* from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[])
-        as w (device_id, since, until)
+    select p.* from unnest($1::bigint[], $2::timestamptz[]) as w (device_id, since)
     cross join lateral (
         (select {_COLUMNS} from positions
-            where device_id = w.device_id and fix_time between w.since and w.until and {_PAST}
+            where device_id = w.device_id and fix_time >= w.since and {_PAST}
             order by fix_time desc, id desc limit {MAX_POINTS})
         union all
         (select {_COLUMNS} from positions
@@ -90,14 +90,13 @@ _PROXIMITIES = """
 async def recent_points(q: Queries, wanted: Sequence[Wanted]) -> dict[int, list[Position]]:
     """Return the newest positions of devices in the order in which they were stored, by device id.
 
-    Positions have the fields that the rules remember: id, fix time, coordinates, speed, outdated, geofences,
-    and the attributes `distance` and `speedLimit`.
+    Positions have the fields that the rules remember: id, fix time, coordinates, speed, valid, outdated, geofences,
+    and the attributes `ignition`, `speedLimit` and `implausible`.
     """
     rows = await q.fetch(
         _RECENT,
         [each.device_id for each in wanted],
         [each.since for each in wanted],
-        [each.until for each in wanted],
     )
     found: dict[int, list[Position]] = {}
     for row in rows:
@@ -133,7 +132,11 @@ async def proximities(q: Queries, wanted: Sequence[Wanted]) -> dict[int, dict[in
 
 
 def _point(row: Row) -> Position:
-    sent = {"distance": row["distance"], "speedLimit": row["speed_limit"]}
+    sent = {
+        "ignition": row["ignition"],
+        "speedLimit": row["speed_limit"],
+        "implausible": row["implausible"],
+    }
     return Position(
         id=row["id"],
         device_id=row["device_id"],
@@ -141,6 +144,7 @@ def _point(row: Row) -> Position:
         latitude=row["latitude"],
         longitude=row["longitude"],
         speed=row["speed"],
+        valid=row["valid"],
         outdated=row["outdated"],
         geofence_ids=row["geofence_ids"],
         attributes={name: value for name, value in sent.items() if value is not None},
