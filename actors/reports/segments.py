@@ -10,20 +10,18 @@ kept and used by reports that begin at different times.
 
 from collections.abc import Iterable
 from datetime import datetime
-from functools import partial
 from hashlib import sha256
 from typing import Final
 
 import msgspec
 
-from motorpool.actors.reports.path import Path
+from motorpool.actors.reports.path import Path, PathState
 from motorpool.actors.rules.trip_detection import (
     TrackPoint,
     Transition,
     TripSettings,
     TripState,
     advance,
-    is_reachable,
 )
 
 TAIL = 64
@@ -48,8 +46,7 @@ class Carry(msgspec.Struct, frozen=True):
     """Where the machine and its present segment stand between two fixes."""
 
     state: TripState = TripState()
-    mark: TrackPoint | None = None
-    """Up to which the way is counted (`Path`)."""
+    path: PathState = PathState()
     is_moving: bool = False
     """Whether the present segment is a trip."""
     start: TrackPoint | None = None
@@ -65,7 +62,7 @@ class Carry(msgspec.Struct, frozen=True):
     @property
     def key(self) -> bytes:
         """All that the next piece depends on, as a digest."""
-        known = (self.state, self.mark, self.is_moving, self.tail, self.steps, self.start is None)
+        known = (self.state, self.path, self.is_moving, self.tail, self.steps, self.start is None)
         return sha256(_encoder.encode(known)).digest()[:16]
 
     def without_start(self) -> "Carry":
@@ -88,7 +85,7 @@ class Segmenter:
     def __init__(self, carry: Carry, settings: TripSettings) -> None:
         self._state = carry.state
         self._settings = settings
-        self._path = Path(carry.mark, partial(is_reachable, knots=settings.implausible_speed))
+        self._path = Path(carry.path, settings.implausible_speed)
         self._start = carry.start
         self._is_moving = carry.is_moving
         self._max_speed = carry.max_speed
@@ -125,7 +122,7 @@ class Segmenter:
         self._trim(self._state)
         return Carry(
             state=self._state,
-            mark=self._path.mark,
+            path=self._path.state,
             is_moving=self._is_moving,
             start=self._start,
             max_speed=self._max_speed,
@@ -149,8 +146,9 @@ class Segmenter:
         self._close(index, found)
         self._start = self._tail[index]
         self._is_moving = transition.is_moving
-        self._max_speed, self._centimetres = 0.0, 0
         del self._tail[:index], self._steps[:index]
+        # A trip has the way to its first point, if it was seen only after it had left.
+        self._max_speed, self._centimetres = 0.0, self._steps[0] if transition.is_moving else 0
 
     def _close(self, index: int, found: list[Segment]) -> None:
         assert self._start is not None

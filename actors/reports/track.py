@@ -8,15 +8,15 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta, tzinfo
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import msgspec
 
 from motorpool.actors.reports.days import TICK, Piece, pieces
 from motorpool.actors.reports.figures import EndPoint, end_point
-from motorpool.actors.reports.segments import Carry, Fix, Segment, Segmenter
+from motorpool.actors.reports.segments import Carry, Segment, Segmenter
 from motorpool.actors.reports.sources import Sources
-from motorpool.actors.rules.trip_detection import TripSettings, TripState, advance
+from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance
 from motorpool.storage.database.database import Database
 from motorpool.storage.devices import report_days
 from motorpool.storage.reports import report_rows
@@ -25,6 +25,8 @@ LOOK_BACK = timedelta(hours=24)
 """Positions this long before a report are read to continue the state machine."""
 FINISHED = timedelta(hours=2)
 """Time after the end of a day at which its result is kept: twice `report_days.LATE`."""
+RULES = 2
+"""Version of the rules that find trips; what is kept was found by the present one."""
 BATCH = 31
 """Pieces whose ends are read, and that are stored, in one statement."""
 _EARLIEST = datetime(1, 1, 3, tzinfo=UTC)
@@ -37,6 +39,8 @@ class Ends(NamedTuple):
     start: EndPoint
     end: EndPoint
     max_speed: float
+    centimetres: int
+    """The way from start to end."""
 
 
 class _Part(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -45,6 +49,8 @@ class _Part(msgspec.Struct, frozen=True, gc=False, array_like=True):
     is_moving: bool
     end: EndPoint
     max_speed: float
+    centimetres: int
+    """Of the way, what lies in the piece."""
 
 
 class _Record(msgspec.Struct, frozen=True):
@@ -66,7 +72,7 @@ class _Worked(NamedTuple):
     after: Carry
 
     @property
-    def first(self) -> Fix | None:
+    def first(self) -> TrackPoint | None:
         """The first fix, if there was none in the span before the piece."""
         if self.before.start is not None:
             return None
@@ -91,9 +97,36 @@ async def find_segments(
 
     `kept` says whether results of finished days are looked up and stored.
     """
+    return (await _run(sources, device_id, start, end, settings, zone, kept=kept)).found
+
+
+async def find_ways(
+    sources: Sources,
+    device_id: int,
+    start: datetime,
+    end: datetime,
+    settings: TripSettings,
+    zone: tzinfo,
+) -> list[tuple[datetime, float]]:
+    """Return how far a device came on trips, in metres, in each local day of a span, with the end of the day."""
+    run = await _run(sources, device_id, start, end, settings, zone, kept=True)
+    return [(piece.ends, centimetres / 100) for piece, centimetres in run.ways]
+
+
+async def _run(
+    sources: Sources,
+    device_id: int,
+    start: datetime,
+    end: datetime,
+    settings: TripSettings,
+    zone: tzinfo,
+    *,
+    kept: bool,
+) -> "_Run":
     run = _Run(sources, device_id, settings)
     finished = sources.system.clock.now() - FINISHED if kept else datetime.min.replace(tzinfo=UTC)
-    return await run.find(pieces(start, end, zone), finished)
+    await run.find(pieces(start, end, zone), finished)
+    return run
 
 
 class _Run:
@@ -103,7 +136,7 @@ class _Run:
         self._database = sources.database
         self._device_id = device_id
         self._settings = settings
-        self._digest = sha256(_encoder.encode(settings)).digest()[:16]
+        self._digest = sha256(_encoder.encode((RULES, settings))).digest()[:16]
         self._known: Mapping[report_days.Key, bytes] = {}
         self._version: int | None = None
         """That of the device before positions were read; None while none were."""
@@ -112,24 +145,25 @@ class _Run:
         self._start: EndPoint | None = None
         """Where the present segment began."""
         self._max_speed = 0.0
-        """Its highest speed before the tail of the carry."""
-        self._found: list[Ends] = []
+        self._centimetres = 0
+        """Its highest speed and its way before the tail of the carry."""
+        self.found: list[Ends] = []
+        self.ways: list[tuple[Piece, int]] = []
+        """The centimetres that the device came along on trips in each piece."""
 
-    async def find(self, wanted: Sequence[Piece], finished: datetime) -> list[Ends]:
+    async def find(self, wanted: Sequence[Piece], finished: datetime) -> None:
         self._finished = finished
         if any(self._may_keep(piece) for piece in wanted):
             self._known = await report_days.read(
                 self._database, self._device_id, self._digest, wanted[0].begins, wanted[-1].ends
             )
         state = await state_before(self._database, self._device_id, wanted[0].begins, self._settings)
-        self._carry = Carry(
-            state.is_moving, cast("Fix | None", state.anchor), cast("tuple[Fix, ...]", state.window)
-        )
+        self._carry = Carry(state, is_moving=state.is_moving)
         index = 0
         while index < len(wanted):
             stored = await self._look_up(wanted[index])
             if stored is not None:
-                self._join(stored)
+                self._join(wanted[index], stored)
                 index += 1
                 continue
             if self._version is None and self._finished > _EARLIEST:
@@ -142,10 +176,9 @@ class _Run:
                     index += 1
                     if len(worked) == BATCH:
                         break
-            for record in await self._complete(worked):
-                self._join(record)
+            for each, record in zip(worked, await self._complete(worked), strict=True):
+                self._join(each.piece, record)
         await self._finish()
-        return self._found
 
     def _may_keep(self, piece: Piece) -> bool:
         return piece.is_whole and piece.ends <= self._finished
@@ -167,7 +200,7 @@ class _Run:
         present = 0
         async with aclosing(rows):
             async for batch in rows:
-                fixes = [Fix(*row.values()) for row in batch]
+                fixes = [TrackPoint(*row.values()) for row in batch]
                 while fixes:
                     ends = wanted[present].ends
                     count = len(fixes)
@@ -207,7 +240,7 @@ class _Run:
             record = _Record(
                 points[first.position_id] if first is not None else None,
                 [
-                    _Part(part.is_moving, points[part.end.position_id], part.max_speed)
+                    _Part(part.is_moving, points[part.end.position_id], part.max_speed, part.centimetres)
                     for part in each.segments
                 ],
                 each.after.without_start(),
@@ -224,7 +257,7 @@ class _Run:
             await report_days.store(self._database, self._device_id, self._version, self._digest, days)
         return records
 
-    async def _points(self, fixes: Sequence[Fix]) -> tuple[dict[int, EndPoint], bool]:
+    async def _points(self, fixes: Sequence[TrackPoint]) -> tuple[dict[int, EndPoint], bool]:
         """Read positions by their fixes; also return whether all were still there."""
         if not fixes:
             return {}, True
@@ -244,21 +277,25 @@ class _Run:
                 points[fix.position_id] = EndPoint(fix.position_id, fix.fix_time, fix.latitude, fix.longitude)
         return points, is_complete
 
-    def _join(self, record: _Record) -> None:
+    def _join(self, piece: Piece, record: _Record) -> None:
         """Continue with what a piece amounts to."""
+        way = record.carry.centimetres if record.carry.is_moving else 0
+        self.ways.append((piece, way + sum(part.centimetres for part in record.parts if part.is_moving)))
         if self._start is None:
             self._start = record.first
         for part in record.parts:
-            self._close(part.is_moving, part.end, part.max_speed)
-            self._start, self._max_speed = part.end, 0.0
+            self._close(part.is_moving, part.end, part.max_speed, part.centimetres)
+            self._start, self._max_speed, self._centimetres = part.end, 0.0, 0
         self._max_speed = max(self._max_speed, record.carry.max_speed)
+        self._centimetres += record.carry.centimetres
         self._carry = record.carry
 
-    def _close(self, is_moving: bool, end: EndPoint, max_speed: float) -> None:
+    def _close(self, is_moving: bool, end: EndPoint, max_speed: float, centimetres: int) -> None:
         start = self._start
         assert start is not None
         if start.position_id != end.position_id:
-            self._found.append(Ends(is_moving, start, end, max(self._max_speed, max_speed)))
+            highest = max(self._max_speed, max_speed)
+            self.found.append(Ends(is_moving, start, end, highest, self._centimetres + centimetres))
 
     async def _finish(self) -> None:
         """End the last segment with the last position of the span."""
@@ -266,7 +303,11 @@ class _Run:
         if self._start is not None and tail:
             points, _ = await self._points(tail[-1:])
             highest = max(fix.speed for fix in tail)
-            self._close(self._carry.is_moving, points[tail[-1].position_id], highest)
+            way = sum(self._carry.steps[1:])
+            if self._carry.is_moving:
+                piece, before = self.ways[-1]
+                self.ways[-1] = (piece, before + way)
+            self._close(self._carry.is_moving, points[tail[-1].position_id], highest, way)
 
 
 async def is_covered(database: Database, device_id: int, piece: Piece) -> bool:
@@ -280,21 +321,17 @@ async def is_covered(database: Database, device_id: int, piece: Piece) -> bool:
 async def state_before(
     database: Database, device_id: int, instant: datetime, settings: TripSettings
 ) -> TripState:
-    """Return the state of the state machine just before an instant.
-
-    It starts from the last event of motion, and follows the positions since, at most 24 hours of them
-    (docs/decisions/0162).
+    """Return the state of the state machine just before an instant: that after the positions of the 24 hours before,
+    or the last one before these if there is none (docs/decisions/0162).
     """
-    event = await report_rows.last_motion_event(database, device_id, instant)
-    begin = max(instant, _EARLIEST) - LOOK_BACK
+    begin, until = max(instant, _EARLIEST) - LOOK_BACK, max(instant, _EARLIEST) - TICK
     state = TripState()
-    if event is not None:
-        anchor = Fix(*event.position.values()) if event.position is not None else None
-        state = TripState(is_moving=event.is_moving, anchor=anchor)
-        begin = max(begin, event.time)
-    until = max(instant, _EARLIEST) - TICK
     async with aclosing(report_rows.pages_of_track(database, device_id, begin, until)) as pages:
         async for rows in pages:
             for row in rows:
-                state, _ = advance(state, Fix(*row.values()), settings)
+                state, _ = advance(state, TrackPoint(*row.values()), settings)
+    if state.anchor is None:
+        row = await report_rows.last_of_track(database, device_id, until)
+        if row is not None:
+            state, _ = advance(state, TrackPoint(*row.values()), settings)
     return state

@@ -200,9 +200,7 @@ def rebuild_state(
         trip=rebuild_trip(inputs, first, motion, rules.settings.trips),
         day=latest.fix_time.toordinal(),
         stored_that_day=stored_that_day,
-        overspeed=rebuild_overspeed(
-            (each for each in inputs if "implausible" not in each.attributes), rules
-        ),
+        overspeed=rebuild_overspeed((each for each in inputs if "implausible" not in each.attributes), rules),
         near=rebuild_near(latest, near or {}, linked, rules.settings),
     )
 

@@ -101,7 +101,8 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
     attributes.pop("implausible", None)
     doubtful: TrackPoint | None = None
     if replaces and latest is not None and report.located:
-        point = TrackPoint(0, fix_time, report.latitude, report.longitude, report.speed)
+        ahead = max(0.0, (fix_time - server_time).total_seconds())
+        point = TrackPoint(0, fix_time, report.latitude, report.longitude, report.speed, ahead=ahead)
         if not state.trip.believes(point, settings.trips):
             doubtful, replaces = point, False
             attributes["implausible"] = True
@@ -154,9 +155,7 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
             position, known + found.events, found.state, failures, found.point, found.dated_back
         )
     if doubtful is not None:
-        state = msgspec.structs.replace(
-            state, trip=msgspec.structs.replace(state.trip, doubtful=doubtful)
-        )
+        state = msgspec.structs.replace(state, trip=state.trip.doubting(doubtful))
     if fix_time.toordinal() == state.day and not is_future:
         state = msgspec.structs.replace(state, stored_that_day=state.stored_that_day + 1)
     return FoldResult(position, known + late_events_of(position, known), state, failures)
@@ -243,5 +242,7 @@ def is_latest(position: Position, latest: Position | None) -> bool:
     """Whether `position` replaces `latest`; of two with one fix time the one that arrived later does."""
     is_newer = latest is None or position.fix_time >= latest.fix_time
     return (
-        is_newer and position.fix_time - position.server_time <= FUTURE and "implausible" not in position.attributes
+        is_newer
+        and position.fix_time - position.server_time <= FUTURE
+        and "implausible" not in position.attributes
     )

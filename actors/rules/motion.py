@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
+from msgspec.structs import replace
+
 from motorpool.actors.rules.trip_detection import (
     TrackPoint,
     TripSettings,
@@ -48,12 +49,9 @@ def rebuild_trip(
         if not point.outdated:
             state, _ = advance(state, track_point(point), settings)
     window = state.window
-    if motion is not None:
-        anchor = track_point(motion.position)
-        if not motion.is_moving and window and not is_within(anchor, window[0], settings.min_distance):
-            # Since it stopped its receiver was found to have been wrong.
-            anchor = window[0]
-        return TripState(motion.is_moving, anchor, window, state.doubtful)
-    is_known = first is not None and first.fix_time != UNKNOWN_FIX_TIME
-    anchor = track_point(first) if first and is_known else state.anchor
-    return TripState(False, anchor, window, state.doubtful)
+    is_moving, at = (motion.is_moving, motion.position) if motion is not None else (False, first)
+    anchor = track_point(at) if at is not None else state.anchor
+    if anchor is not None and not is_moving and window and not is_within(anchor, window[0], settings.min_distance):
+        # Since it stopped it was found elsewhere.
+        anchor = window[0]
+    return replace(state, is_moving=is_moving, anchor=anchor)

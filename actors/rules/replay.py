@@ -53,7 +53,7 @@ class Replay:
         """Yield the events of the next position whose types are REPLAYED."""
         state = self._state
         if "implausible" in position.attributes:
-            trip = msgspec.structs.replace(state.trip, doubtful=track_point(position))
+            trip = state.trip.doubting(track_point(position))
             self._state = msgspec.structs.replace(state, trip=trip)
             return
         if not is_latest(position, state.latest):

@@ -103,34 +103,24 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
     """The last point, if it was implausible."""
     doubts: int = 0
     """How many points in a row were."""
-    before: "TripState | None" = None
-    """That before the device was last found elsewhere, which may prove wrong."""
 
     def believes(self, point: TrackPoint, settings: TripSettings) -> bool:
-        """Return whether the device can be at `point` then."""
-        return self.basis(point, settings.implausible_speed) is not None
-
-    def basis(self, point: TrackPoint, limit: float) -> "TripState | None":
-        """Return the state that `point` follows; None if the device can't be there then.
-
-        It can have come there from its last plausible place, from that before it was found elsewhere, or where
-        the last point was implausible as well, from there.
+        """Return whether the device can be at `point` then: it can have come there from its last plausible place or,
+        where the last point was implausible as well, from there.
         """
-        window = self.window
+        window, limit = self.window, settings.implausible_speed
         if not window or not limit:
-            return self
+            return True
         newest = window[-1]
         if point.ahead > newest.ahead + AHEAD and self.doubts < DOUBTS:
-            return None
-        if is_reachable(newest, point, limit):
-            return self
-        before = self.before
-        if before is not None and is_reachable(before.window[-1], point, limit):
-            return before
-        if self.doubtful is None or not is_reachable(self.doubtful, point, limit):
-            return None
-        # It was elsewhere all the time, or is now wrong: no way was seen that led there.
-        return TripState(self.is_moving, self.anchor if self.is_moving else point, (), before=before or self)
+            return False
+        return is_reachable(newest, point, limit) or (
+            self.doubtful is not None and is_reachable(self.doubtful, point, limit)
+        )
+
+    def doubting(self, point: TrackPoint) -> "TripState":
+        """Return the state after a point that it does not believe."""
+        return TripState(self.is_moving, self.anchor, self.window, point, self.doubts + 1)
 
 
 class _Limits(NamedTuple):
@@ -170,6 +160,7 @@ def track_point(position: Position) -> TrackPoint:
         position.speed,
         position.valid,
         ignition if ignition.__class__ is bool else None,
+        max(0.0, (position.fix_time - position.server_time).total_seconds()),
     )
 
 
@@ -188,19 +179,14 @@ def advance(
         return TripState(state.is_moving, anchor or point, (point,)), _NONE
     limits = _limits(settings)
     newest = window[-1]
-    basis = state.basis(point, settings.implausible_speed)
-    if basis is None:
-        return TripState(state.is_moving, anchor, window, point, state.doubts + 1, state.before), _NONE
-    if basis is not state:
-        state, anchor, window = basis, basis.anchor, basis.window
-        if anchor is None or not window:
-            return TripState(state.is_moving, anchor, (point,), before=state.before), _NONE
-        newest = window[-1]
-    if not point.valid and _is_repeated(point, newest, limits):
+    if not point.valid and _is_ignored(point, newest, limits):
         return state, _NONE
-    before = state.before
-    if before is not None and (point.fix_time - before.window[-1].fix_time) > limits.kept:
-        before = None
+    if not state.believes(point, settings):
+        return state.doubting(point), _NONE
+    limit = settings.implausible_speed
+    if limit and not is_reachable(newest, point, limit):
+        # It was elsewhere all the time, or is now wrong: no way was seen that led there.
+        return TripState(state.is_moving, anchor if state.is_moving else point, (point,)), _NONE
     gap = (point.fix_time - newest.fix_time).total_seconds()
     if gap > limits.stop_gap:
         metres = _metres(newest, point)
@@ -210,18 +196,20 @@ def advance(
             return TripState(False, point, (point,)), drive
     window = _extended(window, point, limits, limits.kept if state.is_moving else limits.far)
     if state.is_moving:
-        begin = _begin_of_stop(window, limits)
+        # While it drives on, and was not silent, nothing new is known of rests.
+        is_driving = point.speed >= FAST_KNOTS and 2 * gap < limits.duration
+        begin = None if is_driving else _begin_of_stop(window, limits)
         if begin is None or begin.fix_time < anchor.fix_time:
-            return TripState(True, anchor, window, before=before), _NONE
+            return TripState(True, anchor, window), _NONE
         stopped = Transition(False, begin)
         if is_within(begin, point, limits.distance):
-            return TripState(False, begin, window, before=before), (stopped,)
+            return TripState(False, begin, window), (stopped,)
         start = _start_of_trip(window, begin, limits)
-        return TripState(True, start, window, before=before), (stopped, Transition(True, start))
+        return TripState(True, start, window), (stopped, Transition(True, start))
     if is_within(anchor, point, limits.distance) or not _has_left(anchor, window, gap, limits):
-        return TripState(False, anchor, window, before=before), _NONE
+        return TripState(False, anchor, window), _NONE
     start = _start_of_trip(window, anchor, limits)
-    return TripState(True, start, window, before=before), (Transition(True, start),)
+    return TripState(True, start, window), (Transition(True, start),)
 
 
 @lru_cache(maxsize=64)
@@ -259,16 +247,15 @@ def is_reachable(before: TrackPoint, point: TrackPoint, knots: float) -> bool:
     return _metres(before, point) <= max(LEAST_JUMP, reach)
 
 
-def _is_repeated(point: TrackPoint, newest: TrackPoint, limits: _Limits) -> bool:
-    """Whether a point without a fix only repeats the last place, as in a tunnel.
+def _is_ignored(point: TrackPoint, newest: TrackPoint, limits: _Limits) -> bool:
+    """Whether a point without a fix says nothing, as in a tunnel, where it repeats the last place or guesses.
 
     It is where the device rests if that has lasted, or the ignition is off.
     """
-    if point.latitude != newest.latitude or point.longitude != newest.longitude:
-        return False
-    if point.ignition is not None:
+    is_same = point.latitude == newest.latitude and point.longitude == newest.longitude
+    if is_same and point.ignition is not None:
         return point.ignition
-    return point.fix_time - newest.fix_time < limits.kept
+    return newest.valid and point.fix_time - newest.fix_time < limits.kept
 
 
 def _extended(
@@ -295,11 +282,12 @@ def _extended(
 
 def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limits: _Limits) -> bool:
     """Whether `middle` can be left out: it is near to both others, and `before` lies in the same slot of time."""
+    if middle.speed >= FAST_KNOTS or before.speed >= FAST_KNOTS or after.speed >= FAST_KNOTS:
+        return False
     gap = middle.fix_time - before.fix_time
     return (
         gap < limits.slot
         and gap <= (middle.fix_time - _EPOCH) % limits.slot
-        and max(before.speed, middle.speed, after.speed) < FAST_KNOTS
         and is_within(before, middle, limits.near)
         and is_within(middle, after, limits.near)
     )
@@ -340,9 +328,7 @@ def _is_past(before: TrackPoint, point: TrackPoint, limits: _Limits) -> bool:
     return limits.distance <= metres and metres * limits.duration < limits.distance * seconds
 
 
-def _first_of_rest(
-    window: Sequence[TrackPoint], last: int, end: datetime, limits: _Limits
-) -> int | None:
+def _first_of_rest(window: Sequence[TrackPoint], last: int, end: datetime, limits: _Limits) -> int | None:
     """Return the first of the points up to the one at `last` that together show a rest until `end`, if they do."""
     newest = window[last]
     latitude, longitude = newest.latitude, newest.longitude
@@ -351,6 +337,7 @@ def _first_of_rest(
     way, way_up, way_right, way_time = 0.0, 0.0, 0.0, newest.fix_time
     is_still = newest.speed < FAST_KNOTS
     is_off = newest.ignition is False
+    stays = False
     first: int | None = last if (end - newest.fix_time).total_seconds() >= limits.duration else None
     later_up = later_right = 0.0
     later_time = newest.fix_time
@@ -379,19 +366,18 @@ def _first_of_rest(
         later_up, later_right, later_time = up, right, point.fix_time
         if point.ignition is not False:
             is_off = False
-        is_moving = is_still and point.speed >= FAST_KNOTS
-        if is_moving:
+        is_moving = point.speed >= FAST_KNOTS
+        if is_moving and is_still:
             # It may have come to rest soon after it reported that.
             seconds -= _seconds_of_way(point, window[index + 1])
-        if seconds >= limits.duration and (
-            (is_still and _is_rest(extent, hypot(way_up, way_right), way, seconds, limits))
-            or is_off
-            or seconds >= WINDOW_SPANS * limits.duration
-        ):
-            first = index
+        if seconds >= limits.duration:
+            if is_off or (is_still and _is_rest(extent, hypot(way_up, way_right), way, seconds, limits)):
+                first = index
+            elif seconds >= WINDOW_SPANS * limits.duration and (first is None or stays):
+                first, stays = index, True
         if is_moving:
             is_still = False
-            if first is not None:
+            if first is not None and not stays:
                 break
     return first
 

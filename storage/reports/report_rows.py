@@ -17,10 +17,9 @@ from motorpool.storage.records import Event, Position
 _TIMELY = "fix_time <= server_time + interval '1 day'"
 SPAN = f"device_id = $1 and fix_time between $2 and $3 and {_TIMELY}"
 """A device, and the ends of a span, both included."""
-_IGNITION = (
-    "case when jsonb_typeof(attributes -> 'ignition') = 'boolean' then (attributes -> 'ignition')::boolean end"
-)
-TRACK = f"select id, fix_time, latitude, longitude, speed, valid, {_IGNITION} from positions"  # noqa: S608 - constants
+_IGNITION = "case when jsonb_typeof(attributes -> 'ignition') = 'boolean' then (attributes -> 'ignition')::boolean end"
+_AHEAD = "greatest(extract(epoch from fix_time - server_time)::float8, 0.0)"
+TRACK = f"select id, fix_time, latitude, longitude, speed, valid, {_IGNITION}, {_AHEAD} from positions"  # noqa: S608 - constants
 """The columns of a point of a track in their order."""
 _ROUTE = "select id, fix_time, longitude, latitude from positions"
 
@@ -28,10 +27,9 @@ _ROUTE = "select id, fix_time, longitude, latitude from positions"
 async def stream_track(
     q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 1000
 ) -> AsyncGenerator[list[Row], None]:
-    """Yield the positions of a device by fix time as id, time, latitude, longitude, distance and speed.
+    """Yield the positions of a device by fix time as the columns of TRACK, both ends included.
 
-    Both ends are included. `distance` is the attribute: metres since the position before. Holds a connection
-    until exhausted or closed.
+    Holds a connection until exhausted or closed.
     """
     sql = f"{TRACK} where {SPAN} order by fix_time, id"
     async with aclosing(q.stream(sql, device_id, start, end, batch=batch)) as batches:
@@ -71,32 +69,13 @@ async def pages_of_route(
             yield [(row["longitude"], row["latitude"]) for row in rows]
 
 
-class MotionEvent(NamedTuple):
-    """An event of motion, and where its position lies."""
-
-    is_moving: bool
-    time: datetime
-    position: Row | None
-    """As of `stream_track`; None if the position was deleted."""
-
-
-async def last_motion_event(q: Queries, device_id: int, before: datetime) -> MotionEvent | None:
-    """Return the last event `deviceMoving` or `deviceStopped` before an instant."""
-    event = await q.fetch_row(
-        "select type, event_time, position_id from events where device_id = $1 and event_time < $2"
-        " and type in ('deviceMoving', 'deviceStopped') order by event_time desc, id desc limit 1",
+async def last_of_track(q: Queries, device_id: int, until: datetime) -> Row | None:
+    """Return the last position of a device up to an instant, as of `stream_track`."""
+    return await q.fetch_row(
+        f"{TRACK} where device_id = $1 and fix_time <= $2 and {_TIMELY} order by fix_time desc, id desc limit 1",
         device_id,
-        before,
+        until,
     )
-    if event is None:
-        return None
-    position = await q.fetch_row(
-        f"{TRACK} where id = $1 and fix_time between $2 and $3",
-        event["position_id"],
-        event["event_time"] - timedelta(days=1),
-        event["event_time"] + timedelta(days=1),
-    )
-    return MotionEvent(event["type"] == "deviceMoving", event["event_time"], position)
 
 
 async def end_positions(

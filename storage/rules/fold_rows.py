@@ -10,7 +10,7 @@ from motorpool.storage.records import Position
 MAX_POINTS: Final = 2_000
 """Limit of the points of a device that are read."""
 _COLUMNS: Final = (
-    "device_id, id, fix_time, latitude, longitude, speed, valid, outdated, geofence_ids,"
+    "device_id, id, fix_time, server_time, latitude, longitude, speed, valid, outdated, geofence_ids,"
     " attributes -> 'ignition' as ignition, attributes -> 'speedLimit' as speed_limit,"
     " attributes -> 'implausible' as implausible"
 )
@@ -54,7 +54,9 @@ _FIRST = f"""
     select p.* from unnest($1::bigint[], $2::timestamptz[]) as w (device_id, since)
     cross join lateral (
         select {_COLUMNS} from positions
-        where device_id = w.device_id and fix_time >= w.since and {_PAST} order by fix_time, id limit {_FEW}
+        where device_id = w.device_id and fix_time >= w.since and {_PAST}
+            and not outdated and (valid or latitude <> 0 or longitude <> 0)
+        order by fix_time, id limit {_FEW}
     ) p order by p.device_id, p.id
 """  # noqa: S608 - constants
 _LAST_MOTIONS = f"""
@@ -141,6 +143,7 @@ def _point(row: Row) -> Position:
         id=row["id"],
         device_id=row["device_id"],
         fix_time=row["fix_time"],
+        server_time=row["server_time"],
         latitude=row["latitude"],
         longitude=row["longitude"],
         speed=row["speed"],
