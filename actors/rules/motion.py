@@ -9,7 +9,6 @@ from motorpool.actors.rules.trip_detection import (
     TripSettings,
     TripState,
     advance,
-    is_within,
     track_point,
 )
 from motorpool.storage.records import Event, Position
@@ -44,14 +43,24 @@ def rebuild_trip(
 
     Without one, the device stands where it was at `first`.
     """
+    inputs = [track_point(position) for position in points if not position.outdated]
     state = TripState()
-    for point in points:
-        if not point.outdated:
-            state, _ = advance(state, track_point(point), settings)
-    window = state.window
-    is_moving, at = (motion.is_moving, motion.position) if motion is not None else (False, first)
-    anchor = track_point(at) if at is not None else state.anchor
-    if anchor is not None and not is_moving and window and not is_within(anchor, window[0], settings.min_distance):
-        # Since it stopped it was found elsewhere.
-        anchor = window[0]
+    if motion is not None and inputs:
+        # Before its last transition it was the other way round.
+        at = track_point(motion.position)
+        is_known = at.fix_time <= inputs[0].fix_time
+        state = TripState(motion.is_moving is is_known, at if is_known else None)
+    elsewhere = None
+    for point in inputs:
+        known = state.window
+        state, transitions = advance(state, point, settings)
+        if transitions:
+            elsewhere = None
+        elif known and state.window == (point,):
+            elsewhere = point
+    is_moving, since = (motion.is_moving, motion.position) if motion is not None else (False, first)
+    anchor = track_point(since) if since is not None else state.anchor
+    if elsewhere is not None and not is_moving:
+        # It was found there without having been seen on the way.
+        anchor = elsewhere
     return replace(state, is_moving=is_moving, anchor=anchor)

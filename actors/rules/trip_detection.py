@@ -198,8 +198,10 @@ def advance(
     if state.is_moving:
         # While it drives on, and was not silent, nothing new is known of rests.
         is_driving = point.speed >= FAST_KNOTS and 2 * gap < limits.duration
-        begin = None if is_driving else _begin_of_stop(window, limits)
-        if begin is None or begin.fix_time < anchor.fix_time:
+        if is_driving and point.fix_time - window[0].fix_time < limits.kept:
+            return TripState(True, anchor, window), _NONE
+        begin = _begin_of_stop(window, anchor.fix_time, limits)
+        if begin is None:
             return TripState(True, anchor, window), _NONE
         stopped = Transition(False, begin)
         if is_within(begin, point, limits.distance):
@@ -293,8 +295,8 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
     )
 
 
-def _begin_of_stop(window: Sequence[TrackPoint], limits: _Limits) -> TrackPoint | None:
-    """Return where the stop began that the window shows, if it does."""
+def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: _Limits) -> TrackPoint | None:
+    """Return where the stop began that the window shows, if it does; `since` is when the trip began."""
     last = len(window) - 1
     newest = window[last]
     end = newest.fix_time
@@ -302,14 +304,14 @@ def _begin_of_stop(window: Sequence[TrackPoint], limits: _Limits) -> TrackPoint 
         # It may have rested until shortly before.
         last -= 1
         end = _departure(window[last], newest)
-    if (end - window[0].fix_time).total_seconds() < limits.duration:
+    if (end - max(window[0].fix_time, since)).total_seconds() < limits.duration:
         return None
-    first = _first_of_rest(window, last, end, limits)
+    first = _first_of_rest(window, last, end, since, limits)
     if first is None:
         return None
     place = _place_of(window[first : last + 1], limits)
     begin = next((index for index in range(first, last + 1) if place.holds(window[index])), first)
-    if begin:
+    if begin and window[begin - 1].fix_time >= since:
         before, point = window[begin - 1], window[begin]
         gap = (point.fix_time - before.fix_time).total_seconds()
         if gap >= limits.duration / 2 and 2 * _seconds_of_way(before, point) < gap:
@@ -328,7 +330,9 @@ def _is_past(before: TrackPoint, point: TrackPoint, limits: _Limits) -> bool:
     return limits.distance <= metres and metres * limits.duration < limits.distance * seconds
 
 
-def _first_of_rest(window: Sequence[TrackPoint], last: int, end: datetime, limits: _Limits) -> int | None:
+def _first_of_rest(
+    window: Sequence[TrackPoint], last: int, end: datetime, since: datetime, limits: _Limits
+) -> int | None:
     """Return the first of the points up to the one at `last` that together show a rest until `end`, if they do."""
     newest = window[last]
     latitude, longitude = newest.latitude, newest.longitude
@@ -343,6 +347,8 @@ def _first_of_rest(window: Sequence[TrackPoint], last: int, end: datetime, limit
     later_time = newest.fix_time
     for index in range(last - 1, -1, -1):
         point = window[index]
+        if point.fix_time < since:
+            break
         up = (point.latitude - latitude) * DEGREE
         right = point.longitude - longitude
         if not -180.0 < right < 180.0:
@@ -452,7 +458,8 @@ def _start_of_trip(window: Sequence[TrackPoint], anchor: TrackPoint, limits: _Li
     for end in range(last - 1, -1, -1):
         if window[end].fix_time <= anchor.fix_time:
             break
-        rest = _first_of_rest(window, end, _departure(window[end], window[end + 1]), limits)
+        until = _departure(window[end], window[end + 1])
+        rest = _first_of_rest(window, end, until, anchor.fix_time, limits)
         if rest is not None:
             break
     if rest is not None:

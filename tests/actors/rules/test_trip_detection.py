@@ -254,6 +254,7 @@ def positions(steps):
                     fix_time=time,
                     server_time=time,
                     latitude=north / DEGREE,
+                    longitude=13.0,
                     speed=kmh / 1.852,
                     valid=valid,
                     attributes={} if ignition is None else {"ignition": ignition},
@@ -296,11 +297,13 @@ def test_a_machine_that_is_built_again_goes_on_as_if_it_had_not_stopped(steps, d
             latest = position
         else:
             position.attributes["implausible"] = True
-        if first is None and (position.valid or position.latitude):
-            first = position
+        first = first or position
     since = window_start(latest, DEFAULTS)
     read = [position for position in whole[:cut] if position.fix_time >= since]
-    read = [position for position in whole[:cut] if position.fix_time < since][-8:] + read
+    before = [position for position in whole[:cut] if position.fix_time < since]
+    fixed = [position for position in before if position.valid and since - position.fix_time <= timedelta(days=1)]
+    kept = {position.id for position in [*before[-8:], *fixed[-2:]]}
+    read = [position for position in before if position.id in kept] + read
     again = rebuild_trip(read, first, motion, settings)
     assert again.is_moving == state.is_moving
     for position in whole[cut:]:
