@@ -10,6 +10,7 @@ from motorpool.actors.rules.event_rules import (
     MAX_LOOK_BACK,
     NOTHING_STORED,
     FoldState,
+    earlier_start,
     rebuild_state,
     window_start,
 )
@@ -95,6 +96,17 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice]):
             return dict.fromkeys(rows, NOTHING_STORED)
         points = await fold_rows.recent_points(database, wanted)
         motions = await fold_rows.last_motions(database, latest)
+        longer = [
+            Wanted(device_id, since, until)
+            for device_id, _, until in wanted
+            if (
+                since := earlier_start(
+                    points.get(device_id, ()), motions.get(device_id), rules[device_id].settings
+                )
+            )
+        ]
+        if longer:
+            points |= await fold_rows.recent_points(database, longer)
         unmoved = [each for each in wanted if each.device_id not in motions]
         firsts = await fold_rows.first_points(database, unmoved, MAX_LOOK_BACK) if unmoved else {}
         limited = [each for each in wanted if rules[each.device_id].settings.filter_daily_limit]

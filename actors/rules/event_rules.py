@@ -27,7 +27,13 @@ from motorpool.actors.rules.overspeed import OverspeedState, check_speed, rebuil
 from motorpool.actors.rules.proximity import proximity_events, rebuild_near, unaccompanied_events
 from motorpool.actors.rules.rule_settings import RuleSettings
 from motorpool.actors.rules.times import UNKNOWN_FIX_TIME
-from motorpool.actors.rules.trip_detection import WINDOW_SPANS, TrackPoint, TripState, track_point
+from motorpool.actors.rules.trip_detection import (
+    WINDOW_SPANS,
+    TrackPoint,
+    TripState,
+    is_within,
+    track_point,
+)
 from motorpool.storage.records import Event, Position
 from motorpool.storage.rules.fold_rows import Motion
 
@@ -168,10 +174,32 @@ def events_of(
 
 
 def window_start(latest: Position, settings: RuleSettings) -> datetime:
-    """Return the fix time from which on positions are needed to rebuild the state."""
-    trips = (WINDOW_SPANS + 1) * settings.report_trip_min_duration
-    seconds = max(trips, settings.event_overspeed_minimal_duration)
-    return latest.fix_time - min(MAX_LOOK_BACK, timedelta(seconds=min(seconds, 1e6)))
+    """Return the fix time from which on positions are needed to rebuild the state of most devices."""
+    seconds = max(3 * settings.report_trip_min_duration, settings.event_overspeed_minimal_duration)
+    return _before(latest, seconds)
+
+
+def earlier_start(
+    points: Sequence[Position], motion: Motion | None, settings: RuleSettings
+) -> datetime | None:
+    """Return the fix time from which on they are, if `points`, those from `window_start` on, are too few.
+
+    So it is for a device on a trip that has come from nowhere far since, and for one that has lost its fix.
+    """
+    if not points:
+        return None
+    newest = next((point for point in reversed(points) if point.valid), points[-1])
+    if newest is points[-1]:
+        if motion is None or not motion.is_moving:
+            return None
+        place, distance = track_point(newest), settings.report_trip_min_distance
+        if not all(is_within(track_point(point), place, distance) for point in points):
+            return None
+    return _before(newest, (WINDOW_SPANS + 1) * settings.report_trip_min_duration)
+
+
+def _before(position: Position, seconds: float) -> datetime:
+    return position.fix_time - min(MAX_LOOK_BACK, timedelta(seconds=min(seconds, 1e6)))
 
 
 def rebuild_state(

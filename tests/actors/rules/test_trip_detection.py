@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from motorpool.actors.rules import trip_detection
-from motorpool.actors.rules.event_rules import window_start
+from motorpool.actors.rules.event_rules import earlier_start, window_start
 from motorpool.actors.rules.motion import rebuild_trip
 from motorpool.actors.rules.rule_settings import DEFAULTS
 from motorpool.actors.rules.trip_detection import TrackPoint, TripSettings, TripState, advance, is_reachable
@@ -64,12 +64,22 @@ def test_the_first_point_is_where_the_device_stands():
 
 
 def test_a_stop_begins_where_the_device_came_to_rest():
-    steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *rest(1210, 2000, 8000), *drive(2000, 2600, 9000, begin=8000)]
+    steps = [
+        *rest(0, 600, 0),
+        *drive(600, 1200, 8000),
+        *rest(1210, 2000, 8000),
+        *drive(2000, 2600, 9000, begin=8000),
+    ]
     assert run(track(*steps))[0] == [(True, 600), (False, 1210), (True, 2000)]
 
 
 def test_it_does_so_without_reported_speeds_too():
-    steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *rest(1210, 2000, 8000), *drive(2000, 2600, 9000, begin=8000)]
+    steps = [
+        *rest(0, 600, 0),
+        *drive(600, 1200, 8000),
+        *rest(1210, 2000, 8000),
+        *drive(2000, 2600, 9000, begin=8000),
+    ]
     found = run(track(*[(second, north) for second, north, *_ in steps]))[0]
     assert found == [(True, 600), (False, 1200), (True, 2000)]
 
@@ -77,7 +87,12 @@ def test_it_does_so_without_reported_speeds_too():
 @pytest.mark.parametrize("seconds", [30, 120, 170])
 def test_a_halt_shorter_than_the_shortest_stop_splits_no_trip(seconds):
     halt = rest(1210, 1200 + seconds, 8000)
-    steps = [*rest(0, 600, 0), *drive(600, 1200, 8000), *halt, *drive(1200 + seconds, 2000 + seconds, 9000, begin=8000)]
+    steps = [
+        *rest(0, 600, 0),
+        *drive(600, 1200, 8000),
+        *halt,
+        *drive(1200 + seconds, 2000 + seconds, 9000, begin=8000),
+    ]
     assert run(track(*steps))[0] == [(True, 600)]
 
 
@@ -192,7 +207,14 @@ def test_one_that_was_set_is_after_a_while():
 
 @pytest.mark.parametrize(
     ("seconds", "metres", "knots", "expected"),
-    [(1, 299, 0, True), (1, 301, 0, False), (10, 833, 0, True), (10, 840, 0, False), (10, 840, 120, True), (10, -840, 0, False)],
+    [
+        (1, 299, 0, True),
+        (1, 301, 0, False),
+        (10, 833, 0, True),
+        (10, 840, 0, False),
+        (10, 840, 120, True),
+        (10, -840, 0, False),
+    ],
 )
 def test_what_can_be_reached(seconds, metres, knots, expected):
     before, point = track((0, 0), (seconds, metres, {"speed": float(knots)}))
@@ -203,7 +225,8 @@ def test_a_step_over_the_antimeridian_is_short():
     before = TrackPoint(1, NOON, 0.0, 179.9999)
     assert is_reachable(before, TrackPoint(2, NOON, 0.0, -179.9999), 162.0)
     points = [
-        TrackPoint(n, NOON + timedelta(seconds=10 * n), 0.0, 179.9999 if n % 2 else -179.9999) for n in range(300)
+        TrackPoint(n, NOON + timedelta(seconds=10 * n), 0.0, 179.9999 if n % 2 else -179.9999)
+        for n in range(300)
     ]
     assert run(points)[0] == []
 
@@ -222,7 +245,9 @@ def test_a_parked_device_holds_few_points():
     assert len(state.window) < 60
 
 
-@pytest.mark.parametrize("settings", [TripSettings(0, 0, 0), TripSettings(min_duration=0.0), TripSettings(1, 1e12, 1)])
+@pytest.mark.parametrize(
+    "settings", [TripSettings(0, 0, 0), TripSettings(min_duration=0.0), TripSettings(1, 1e12, 1)]
+)
 def test_extreme_settings_are_harmless(settings):
     run(track((0, 0), (0, 0), (0, 500), (60, 500), (9000, 90_000)), settings)
 
@@ -277,6 +302,16 @@ def test_starts_and_stops_take_turns_in_the_order_of_time(steps):
     assert times == sorted(times)
 
 
+def as_read(stored, since):
+    """The positions that `fold_rows.recent_points` reads."""
+    before = [position for position in stored if position.fix_time < since]
+    fixed = [
+        position for position in before if position.valid and since - position.fix_time <= timedelta(days=1)
+    ]
+    kept = {position.id for position in [*before[-8:], *fixed[-2:]]}
+    return [position for position in stored if position.fix_time >= since or position.id in kept]
+
+
 @settings(max_examples=2000)
 @given(STEPS, st.data())
 def test_a_machine_that_is_built_again_goes_on_as_if_it_had_not_stopped(steps, data):
@@ -289,7 +324,11 @@ def test_a_machine_that_is_built_again_goes_on_as_if_it_had_not_stopped(steps, d
         point = trip_detection.track_point(position)
         believed = state.believes(point, settings)
         # A device that stands and is found elsewhere has no event that tells where.
-        assume(not believed or not state.window or is_reachable(state.window[-1], point, settings.implausible_speed))
+        assume(
+            not believed
+            or not state.window
+            or is_reachable(state.window[-1], point, settings.implausible_speed)
+        )
         state, transitions = advance(state, point, settings)
         for transition in transitions:
             motion = Motion(transition.is_moving, whole[transition.point.position_id - 1])
@@ -298,12 +337,9 @@ def test_a_machine_that_is_built_again_goes_on_as_if_it_had_not_stopped(steps, d
         else:
             position.attributes["implausible"] = True
         first = first or position
-    since = window_start(latest, DEFAULTS)
-    read = [position for position in whole[:cut] if position.fix_time >= since]
-    before = [position for position in whole[:cut] if position.fix_time < since]
-    fixed = [position for position in before if position.valid and since - position.fix_time <= timedelta(days=1)]
-    kept = {position.id for position in [*before[-8:], *fixed[-2:]]}
-    read = [position for position in before if position.id in kept] + read
+    read = as_read(whole[:cut], window_start(latest, DEFAULTS))
+    if (since := earlier_start(read, motion, DEFAULTS)) is not None:
+        read = as_read(whole[:cut], since)
     again = rebuild_trip(read, first, motion, settings)
     assert again.is_moving == state.is_moving
     for position in whole[cut:]:
