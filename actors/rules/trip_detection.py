@@ -439,7 +439,9 @@ def _median(values: Sequence[float], weights: Sequence[float]) -> float:
 def _has_left(anchor: TrackPoint, window: Sequence[TrackPoint], gap: float, limits: _Limits) -> bool:
     """Whether a device that is `distance` away from where it stood has really left, and not only its receiver drifts."""
     point = window[-1]
-    if point.speed >= FAST_KNOTS or gap >= limits.duration:
+    if point.speed >= FAST_KNOTS:
+        return True
+    if gap >= limits.duration and not _is_past(window[-2], point, limits):
         return True
     if not is_within(anchor, point, 2 * limits.distance) and not is_within(anchor, window[-2], limits.rest):
         return True
