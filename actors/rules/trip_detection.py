@@ -204,7 +204,7 @@ def advance(
         if begin is None:
             return TripState(True, anchor, window), _NONE
         stopped = Transition(False, begin)
-        if is_within(begin, point, limits.distance):
+        if is_within(begin, point, limits.distance) or not _has_left(begin, window, gap, limits):
             return TripState(False, begin, window), (stopped,)
         start = _start_of_trip(window, begin, limits)
         return TripState(True, start, window), (stopped, Transition(True, start))
@@ -443,7 +443,7 @@ def _has_left(anchor: TrackPoint, window: Sequence[TrackPoint], gap: float, limi
         return True
     if gap >= limits.duration and not _is_past(window[-2], point, limits):
         return True
-    if not is_within(anchor, point, 2 * limits.distance) and not is_within(anchor, window[-2], limits.rest):
+    if not is_within(anchor, point, 2 * limits.distance) and not is_within(anchor, window[-2], limits.distance):
         return True
     for other in reversed(window):
         if is_within(anchor, other, limits.distance):

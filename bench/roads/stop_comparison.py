@@ -66,7 +66,12 @@ def compare_stops(day: Day, reported: Reported, sound: SoundReports) -> StopComp
     found = [(day.stops[index], reported.stops[matched[index]]) for index in judged if index in matched]
     begins = [(true.start, told.start) for true, told in found if true.start != day.start]
     ends = [(true.end, told.end) for true, told in found if true.end != day.end]
-    unmatched = [stop for index, stop in enumerate(reported.stops) if index not in matched.values()]
+    unmatched = [
+        stop
+        for index, stop in enumerate(reported.stops)
+        # A span that begins before the first trip, as it has no other.
+        if index not in matched.values() and not (index == 0 and length(stop) < JUDGED)
+    ]
     debatable = debatable_halts(day, sound)
     ignored = tuple(stop for stop in unmatched if _is_mostly_within(stop, debatable))
     return StopComparison(
