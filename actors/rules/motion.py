@@ -19,7 +19,7 @@ def motion_events(
     position: Position, point: TrackPoint, state: TripState, settings: TripSettings
 ) -> tuple[list[tuple[Event, TrackPoint]], TripState]:
     """Return events of starts and stops, each with the point to which it is dated back, and the new state."""
-    state, transitions = advance(state, point, settings)
+    state, transitions = advance(state, point, settings, is_believed=True)
     if not transitions:
         return [], state
     return [

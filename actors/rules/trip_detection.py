@@ -138,6 +138,8 @@ class _Limits(NamedTuple):
     """Metres, of a receiver that does not drift."""
     near: float
     """Metres between points of which one is enough."""
+    span: timedelta
+    """`duration`."""
     kept: timedelta
     """How far the window reaches back."""
     far: timedelta
@@ -165,11 +167,11 @@ def track_point(position: Position) -> TrackPoint:
 
 
 def advance(
-    state: TripState, point: TrackPoint, settings: TripSettings
+    state: TripState, point: TrackPoint, settings: TripSettings, *, is_believed: bool = False
 ) -> tuple[TripState, tuple[Transition, ...]]:
     """Return the state after `point`, and the transitions that it shows, in the order of their points.
 
-    Points come in the order of their fix times; several may have the same. The point of a transition is
+    `is_believed`: `state.believes` was asked already, and said so. Points come in the order of their fix times; several may have the same. The point of a transition is
     `point` or one of the window, and its fix time is never before that of the transition before it.
     """
     anchor, window = state.anchor, state.window
@@ -181,7 +183,7 @@ def advance(
     newest = window[-1]
     if not point.valid and _is_ignored(point, newest, limits):
         return state, _NONE
-    if not state.believes(point, settings):
+    if not (is_believed or state.believes(point, settings)):
         return state.doubting(point), _NONE
     limit = settings.implausible_speed
     if limit and not is_reachable(newest, point, limit):
@@ -196,9 +198,9 @@ def advance(
             return TripState(False, point, (point,)), drive
     window = _extended(window, point, limits, limits.kept if state.is_moving else limits.far)
     if state.is_moving:
-        # While it drives on, and was not silent, nothing new is known of rests.
-        is_driving = point.speed >= FAST_KNOTS and 2 * gap < limits.duration
-        if is_driving and point.fix_time - window[0].fix_time < limits.kept:
+        is_short = point.fix_time - window[0].fix_time < limits.kept
+        if is_short and 2 * gap < limits.duration and _has_just_moved(window, limits):
+            # Only who has not moved for long, or was silent, may have stopped.
             return TripState(True, anchor, window), _NONE
         begin = _begin_of_stop(window, anchor.fix_time, limits)
         if begin is None:
@@ -225,6 +227,7 @@ def _limits(settings: TripSettings) -> _Limits:
         rest=REST_SHARE * settings.min_distance,
         still=STILL_SHARE * settings.min_distance,
         near=NEAR_SHARE * settings.min_distance,
+        span=span,
         kept=WINDOW_SPANS * span,
         far=2 * span,
         slot=span / SLOTS,
@@ -295,6 +298,17 @@ def _is_between(before: TrackPoint, middle: TrackPoint, after: TrackPoint, limit
     )
 
 
+def _has_just_moved(window: Sequence[TrackPoint], limits: _Limits) -> bool:
+    """Whether the device reported within `duration` that it moves."""
+    since = window[-1].fix_time - limits.span
+    for point in reversed(window):
+        if point.fix_time <= since:
+            return False
+        if point.speed >= FAST_KNOTS:
+            return True
+    return False
+
+
 def _begin_of_stop(window: Sequence[TrackPoint], since: datetime, limits: _Limits) -> TrackPoint | None:
     """Return where the stop began that the window shows, if it does; `since` is when the trip began."""
     last = len(window) - 1
@@ -354,8 +368,14 @@ def _first_of_rest(
         if not -180.0 < right < 180.0:
             right = (right + 180.0) % 360.0 - 180.0
         right *= scale
-        north, south = max(north, up), min(south, up)
-        east, west = max(east, right), min(west, right)
+        if up > north:
+            north = up
+        elif up < south:
+            south = up
+        if right > east:
+            east = right
+        elif right < west:
+            west = right
         extent = max(north - south, east - west)
         if extent >= limits.distance:
             break
