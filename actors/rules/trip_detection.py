@@ -49,6 +49,8 @@ MAX_WINDOW_POINTS = 256
 to half of them."""
 MAX_SECONDS = 1e8
 """A longer `min_duration` counts as this: three years."""
+ROUNDING: Final = 1e-6
+"""Seconds: sums of times that differ by less are equal."""
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 
 
@@ -82,6 +84,11 @@ class TrackPoint(msgspec.Struct, frozen=True, gc=False):
     """None if the device does not say."""
     ahead: float = 0.0
     """Seconds that the fix time was ahead of the clock of the server when the position arrived; not negative."""
+
+    @property
+    def is_nowhere(self) -> bool:
+        """Whether it says nothing of where the device is."""
+        return not self.valid and self.latitude == self.longitude == 0.0
 
 
 class Transition(msgspec.Struct, frozen=True, gc=False):
@@ -175,16 +182,17 @@ def advance(
     `point` or one of the window, and its fix time is never before that of the transition before it.
     """
     anchor, window = state.anchor, state.window
-    if not point.valid and point.latitude == point.longitude == 0.0:
-        return state, _NONE
     if anchor is None or not window:
+        if point.is_nowhere:
+            return state, _NONE
         return TripState(state.is_moving, anchor or point, (point,)), _NONE
-    limits = _limits(settings)
-    newest = window[-1]
-    if not point.valid and _is_ignored(point, newest, limits):
-        return state, _NONE
+    # The same question as `fold` asks for all positions, before those that say nothing are left out.
     if not (is_believed or state.believes(point, settings)):
         return state.doubting(point), _NONE
+    limits = _limits(settings)
+    newest = window[-1]
+    if not point.valid and (point.is_nowhere or _is_ignored(point, newest, limits)):
+        return state, _NONE
     limit = settings.implausible_speed
     if limit and not is_reachable(newest, point, limit):
         # It was elsewhere all the time, or is now wrong: no way was seen that led there.
@@ -198,7 +206,7 @@ def advance(
             return TripState(False, point, (point,)), drive
     window = _extended(window, point, limits, limits.kept if state.is_moving else limits.far)
     if state.is_moving:
-        is_short = point.fix_time - window[0].fix_time < limits.kept
+        is_short = point.fix_time - max(window[0].fix_time, anchor.fix_time) < limits.kept
         if is_short and 2 * gap < limits.duration and _has_just_moved(window, limits):
             # Only who has not moved for long, or was silent, may have stopped.
             return TripState(True, anchor, window), _NONE
@@ -451,7 +459,7 @@ def _median(values: Sequence[float], weights: Sequence[float]) -> float:
     found = 0.0
     for found, weight in sorted(zip(values, weights, strict=True)):
         wanted -= weight
-        if wanted <= 0:
+        if wanted <= ROUNDING:
             break
     return found
 
