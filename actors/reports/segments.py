@@ -16,48 +16,42 @@ from typing import Final
 import msgspec
 
 from motorpool.actors.reports.path import Path, PathState
-from motorpool.actors.rules.trip_detection import (
-    TrackPoint,
-    Transition,
-    TripSettings,
-    TripState,
-    advance,
-)
+from motorpool.actors.rules.trip_detection import TrackPoint, Transition, TripSettings, TripState, advance
 
 TAIL = 64
-"""TrackPointes behind the present one that are kept before those that no transition can reach are dropped."""
+"""Points behind the present one that are kept before those that no transition can reach are dropped."""
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):
-    """A trip or a stop, from its first fix to its last, which is the first one of the next segment."""
+    """A trip or a stop, from its first point to its last, which is the first one of the next segment."""
 
     is_moving: bool
     start: TrackPoint
     """CARRIED if it began before this piece."""
     end: TrackPoint
     max_speed: float
-    """Knots: the highest of all fixes of the segment, both ends included; of a segment that began before this
+    """Knots: the highest of all points of the segment, both ends included; of a segment that began before this
     piece, of those that the carry has not counted."""
     centimetres: int
-    """The way from start to end, counted likewise."""
+    """The distance from start to end, counted likewise."""
 
 
 class Carry(msgspec.Struct, frozen=True):
-    """Where the machine and its present segment stand between two fixes."""
+    """Where the machine and its present segment stand between two points."""
 
     state: TripState = TripState()
     path: PathState = PathState()
     is_moving: bool = False
     """Whether the present segment is a trip."""
     start: TrackPoint | None = None
-    """Where the present segment began; None before the first fix of the report."""
+    """Where the present segment began; None before the first point of the report."""
     max_speed: float = 0.0
     centimetres: int = 0
-    """The highest speed of the present segment before the tail, and the way up to its first fix."""
+    """The highest speed of the present segment before the tail, and the distance up to its first point."""
     tail: tuple[TrackPoint, ...] = ()
-    """The last fixes of the present segment: those where a transition may still lie."""
+    """The last points of the present segment: those where a transition may still lie."""
     steps: tuple[int, ...] = ()
-    """Centimetres that each fix of the tail adds to the way."""
+    """Centimetres that each point of the tail adds to the distance."""
 
     @property
     def key(self) -> bytes:
@@ -94,6 +88,11 @@ class Segmenter:
         window = {point.position_id: point for point in carry.state.window}
         self._tail = [window.get(point.position_id, point) for point in carry.tail]
         self._steps = list(carry.steps)
+        self._earlier = len(self._tail)
+        """How many points of the tail belong to earlier pieces."""
+        self.earlier_steps: list[tuple[datetime, int]] = []
+        """What trips were found to have come along in earlier pieces: fix times and centimetres of points. They are
+        part of the distances of segments and of the carry."""
         self._tail_limit = TAIL
 
     def add(self, points: Iterable[TrackPoint]) -> list[Segment]:
@@ -102,7 +101,7 @@ class Segmenter:
         found: list[Segment] = []
         for point in points:
             state, transitions = advance(state, point, settings)
-            if state.doubtful is point:
+            if state.doubtful is point or point.is_nowhere:
                 continue
             if self._start is None:
                 self._start = point
@@ -144,19 +143,34 @@ class Segmenter:
             (index for index in range(len(self._tail) - 1, 0, -1) if self._tail[index] is transition.point), 0
         )
         self._close(index, found)
-        self._start = self._tail[index]
+        self._drop(index)
+        self._start = self._tail[0]
         self._is_moving = transition.is_moving
-        del self._tail[:index], self._steps[:index]
-        # A trip has the way to its first point, if it was seen only after it had left.
-        self._max_speed, self._centimetres = 0.0, self._steps[0] if transition.is_moving else 0
+        self._max_speed, self._centimetres = 0.0, 0
+        if transition.is_moving:
+            # A trip has the step to its first point, which may have been seen only after the device had left.
+            self._centimetres = self._count(0, 0)
 
     def _close(self, index: int, found: list[Segment]) -> None:
         assert self._start is not None
         end = self._tail[index]
         if end.position_id != self._start.position_id:
             speed = max(self._max_speed, _highest(self._tail[: index + 1]))
-            way = self._centimetres + sum(self._steps[1 : index + 1])
-            found.append(Segment(self._is_moving, self._start, end, speed, way))
+            centimetres = self._centimetres + self._count(1, index)
+            found.append(Segment(self._is_moving, self._start, end, speed, centimetres))
+
+    def _count(self, first: int, last: int) -> int:
+        """Return the sum of steps of points of the tail, which count as the present segment's from now on."""
+        if self._is_moving:
+            for index in range(first, min(last + 1, self._earlier)):
+                if self._steps[index]:
+                    self.earlier_steps.append((self._tail[index].fix_time, self._steps[index]))
+        return sum(self._steps[first : last + 1])
+
+    def _drop(self, count: int) -> None:
+        """Forget the first points of the tail."""
+        del self._tail[:count], self._steps[:count]
+        self._earlier = max(0, self._earlier - count)
 
     def _trim(self, state: TripState) -> None:
         """Drop the points before the window of the machine."""
@@ -164,8 +178,8 @@ class Segmenter:
         index = next((index for index, point in enumerate(self._tail) if point is first), 0)
         if index:
             self._max_speed = max(self._max_speed, _highest(self._tail[:index]))
-            self._centimetres += sum(self._steps[1 : index + 1])
-            del self._tail[:index], self._steps[:index]
+            self._centimetres += self._count(1, index)
+            self._drop(index)
         self._tail_limit = 2 * len(self._tail) + TAIL
 
 

@@ -9,7 +9,7 @@ from motorpool.actors.reports.figures import compare, knots
 from motorpool.actors.reports.items import SummaryItem
 from motorpool.actors.reports.periods import Period, find_periods
 from motorpool.actors.reports.sources import ReportQuery, ReportRules, Sources, Viewer
-from motorpool.actors.reports.track import find_ways
+from motorpool.actors.reports.track import find_distances
 from motorpool.storage.records import Device
 from motorpool.storage.reports import report_rows
 
@@ -23,10 +23,10 @@ async def summary(
     if not query.daily:
         async with sources.slots:
             found = await find_periods(sources, device.id, query.start, query.end, zone)
-            ways = await find_ways(sources, device.id, query.start, query.end, rules.trips, zone)
+            distances = await find_distances(sources, device.id, query.start, query.end, rules.trips, zone)
         if found:
             whole = Period(found[0].first, found[-1].last, max(period.max_speed for period in found))
-            yield [_item(device, rules, whole, sum(way for _, way in ways))]
+            yield [_item(device, rules, whole, sum(metres for _, metres in distances))]
         return
     start: datetime | None = query.start
     while start is not None:
@@ -40,18 +40,18 @@ async def summary(
             end = query.end if later is None else later - TICK
             begin = max(start, midnight_before(first, zone))
             found = await find_periods(sources, device.id, begin, end, zone)
-            ways = await find_ways(sources, device.id, begin, end, rules.trips, zone)
+            distances = await find_distances(sources, device.id, begin, end, rules.trips, zone)
         items = []
         for period in found:
             # Both are in order; days without positions have no period.
-            way = next(way for ends, way in ways if period.first.fix_time < ends)
-            items.append(_item(device, rules, period, way))
+            metres = next(metres for ends, metres in distances if period.first.fix_time < ends)
+            items.append(_item(device, rules, period, metres))
         yield items
         start = later
 
 
-def _item(device: Device, rules: ReportRules, period: Period, way: float) -> SummaryItem:
-    figures = compare(period.first, period.last, rules, way)
+def _item(device: Device, rules: ReportRules, period: Period, metres: float) -> SummaryItem:
+    figures = compare(period.first, period.last, rules, metres)
     hours = max(0, figures.end_hours - figures.start_hours)
     return SummaryItem(
         device_id=device.id,

@@ -186,14 +186,15 @@ def earlier_start(
 
     So it is for a device on a trip that has come from nowhere far since, and for one that has lost its fix.
     """
-    if not points:
+    known = [point for point in _inputs(points) if "implausible" not in point.attributes]
+    if not known:
         return None
-    newest = next((point for point in reversed(points) if point.valid), points[-1])
-    if newest is points[-1]:
+    newest = next((point for point in reversed(known) if point.valid), known[-1])
+    if newest is known[-1]:
         if motion is None or not motion.is_moving:
             return None
         place, distance = track_point(newest), settings.report_trip_min_distance
-        if not all(is_within(track_point(point), place, distance) for point in points):
+        if not all(is_within(track_point(point), place, distance) for point in known):
             return None
     return _before(newest, (WINDOW_SPANS + 1) * settings.report_trip_min_duration)
 
@@ -234,7 +235,7 @@ def rebuild_state(
 
 
 def _inputs(points: Iterable[Position]) -> Iterator[Position]:
-    """Yield the positions that became the latest, and implausible ones: a late one was no input of the rules."""
+    """Yield the positions that became the latest, and implausible ones: late ones were no input of the rules."""
     newest = UNKNOWN_FIX_TIME
     for point in points:
         if point.fix_time >= newest:

@@ -11,15 +11,16 @@ from typing import Any, Final
 
 import msgspec
 
+from motorpool.actors.rules.alarms import alarm_events
 from motorpool.actors.rules.carried_values import add_hours, copy_attributes
 from motorpool.actors.rules.cell_networks import complete_network
 from motorpool.actors.rules.computed import Failures, Variables, compute_values
 from motorpool.actors.rules.device_rules import UNCONFIGURED, DeviceRules
-from motorpool.actors.rules.distance import add_distance
+from motorpool.actors.rules.distance import add_distance, remove_distance
 from motorpool.actors.rules.event_rules import FoldState, events_of, late_events_of
 from motorpool.actors.rules.filters import is_dropped
 from motorpool.actors.rules.geofence_index import EMPTY
-from motorpool.actors.rules.rule_settings import DEFAULTS
+from motorpool.actors.rules.rule_settings import DEFAULTS, RuleSettings
 from motorpool.actors.rules.times import (
     ROLLOVER_AGE,
     UNKNOWN_FIX_TIME,
@@ -27,7 +28,7 @@ from motorpool.actors.rules.times import (
     override_times,
     unroll,
 )
-from motorpool.actors.rules.trip_detection import TrackPoint
+from motorpool.actors.rules.trip_detection import TrackPoint, track_point
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Device, Event, Position
 
@@ -98,14 +99,6 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         fix_time = latest.fix_time if latest is not None else UNKNOWN_FIX_TIME
     is_future = fix_time > server_time and fix_time - server_time > FUTURE
     replaces = not is_future and (latest is None or fix_time >= latest.fix_time)
-    attributes.pop("implausible", None)
-    doubtful: TrackPoint | None = None
-    if replaces and latest is not None and report.located:
-        ahead = max(0.0, (fix_time - server_time).total_seconds())
-        point = TrackPoint(0, fix_time, report.latitude, report.longitude, report.speed, ahead=ahead)
-        if not state.trip.believes(point, settings.trips):
-            doubtful, replaces = point, False
-            attributes["implausible"] = True
     add_distance(report, latest, attributes, is_next=replaces)
     if report.archived:
         attributes["archive"] = True
@@ -140,6 +133,13 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
         rules.calendar is not None and not rules.calendar.covers(fix_time, server_time)
     ):
         return FoldResult(None, context.events, state, failures)
+    is_implausible = (
+        replaces and not outdated and not _is_believed(report, fix_time, server_time, state, settings)
+    )
+    if is_implausible:
+        replaces = False
+        attributes["implausible"] = True
+        remove_distance(report, latest, attributes)
     add_motion(report, latest, attributes, settings.event_motion_speed_threshold)
     if rules.computed:
         variables = _variables(attributes, position, latest, context)
@@ -148,17 +148,44 @@ def fold(report: PositionReport, state: FoldState, context: FoldContext) -> Fold
             position = msgspec.structs.replace(position, **fields)
         failures += more
     _add_known(position, latest, rules)
+    if is_implausible:
+        attributes["implausible"] = True
+    else:
+        # Neither devices nor expressions say so.
+        attributes.pop("implausible", None)
     known = context.events
     if replaces:
         found = events_of(position, state, rules, known=known, linked=context.linked)
         return FoldResult(
             position, known + found.events, found.state, failures, found.point, found.dated_back
         )
-    if doubtful is not None:
-        state = msgspec.structs.replace(state, trip=state.trip.doubting(doubtful))
+    late_events = late_events_of(position, known)
+    if is_implausible:
+        state = msgspec.structs.replace(state, trip=state.trip.doubting(track_point(position)))
+        if "alarm" in attributes:
+            # Wherever it is: the next position may not tell of it any more.
+            late_events += tuple(
+                alarm_events(position, latest, ignore_duplicates=settings.event_ignore_duplicate_alerts)
+            )
     if fix_time.toordinal() == state.day and not is_future:
         state = msgspec.structs.replace(state, stored_that_day=state.stored_that_day + 1)
-    return FoldResult(position, known + late_events_of(position, known), state, failures)
+    return FoldResult(position, known + late_events, state, failures)
+
+
+def _is_believed(
+    report: PositionReport,
+    fix_time: datetime,
+    server_time: datetime,
+    state: FoldState,
+    settings: RuleSettings,
+) -> bool:
+    """Whether the device can be at the location of a report (docs/events.md#implausible-positions)."""
+    ahead = (fix_time - server_time).total_seconds() if fix_time > server_time else 0.0
+    # A third of what it takes by keyword.
+    point = TrackPoint(
+        0, fix_time, report.latitude, report.longitude, report.speed, report.valid, None, ahead
+    )
+    return state.trip.believes(point, settings.trips)
 
 
 def _add_known(position: Position, latest: Position | None, rules: DeviceRules) -> None:

@@ -471,7 +471,9 @@ def _has_left(anchor: TrackPoint, window: Sequence[TrackPoint], gap: float, limi
         return True
     if gap >= limits.duration and not _is_past(window[-2], point, limits):
         return True
-    if not is_within(anchor, point, 2 * limits.distance) and not is_within(anchor, window[-2], limits.distance):
+    if not is_within(anchor, point, 2 * limits.distance) and not is_within(
+        anchor, window[-2], limits.distance
+    ):
         return True
     for other in reversed(window):
         if is_within(anchor, other, limits.distance):

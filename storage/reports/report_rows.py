@@ -17,10 +17,15 @@ from motorpool.storage.records import Event, Position
 _TIMELY = "fix_time <= server_time + interval '1 day'"
 SPAN = f"device_id = $1 and fix_time between $2 and $3 and {_TIMELY}"
 """A device, and the ends of a span, both included."""
-_IGNITION = "case when jsonb_typeof(attributes -> 'ignition') = 'boolean' then (attributes -> 'ignition')::boolean end"
+_IGNITION = (
+    "case when jsonb_typeof(attributes -> 'ignition') = 'boolean'"
+    " then (attributes -> 'ignition')::boolean end"
+)
 _AHEAD = "greatest(extract(epoch from fix_time - server_time)::float8, 0.0)"
 TRACK = f"select id, fix_time, latitude, longitude, speed, valid, {_IGNITION}, {_AHEAD} from positions"  # noqa: S608 - constants
 """The columns of a point of a track in their order."""
+_TRACK_SPAN = f"{SPAN} and not outdated"
+"""Those that say where the device was: the others repeat the location of the position before."""
 _ROUTE = "select id, fix_time, longitude, latitude from positions"
 
 
@@ -31,23 +36,40 @@ async def stream_track(
 
     Holds a connection until exhausted or closed.
     """
-    sql = f"{TRACK} where {SPAN} order by fix_time, id"
+    sql = f"{TRACK} where {_TRACK_SPAN} order by fix_time, id"
     async with aclosing(q.stream(sql, device_id, start, end, batch=batch)) as batches:
         async for rows in batches:
             yield rows
 
 
 async def pages_of_track(
-    q: Queries, device_id: int, start: datetime, end: datetime, *, select: str = TRACK, batch: int = 5000
+    q: Queries, device_id: int, start: datetime, end: datetime
 ) -> AsyncGenerator[list[Row], None]:
-    """Yield what `stream_track` does, or other columns; one statement for a short track.
+    """Yield what `stream_track` does; one statement for a short track.
 
     No connection is kept between pages, however slow the consumer is.
     """
+    async with aclosing(_pages(q, f"{TRACK} where {_TRACK_SPAN}", device_id, start, end)) as pages:
+        async for rows in pages:
+            yield rows
+
+
+async def pages_of_route(
+    q: Queries, device_id: int, start: datetime, end: datetime
+) -> AsyncGenerator[list[tuple[float, float]], None]:
+    """Yield longitude and latitude of a device's positions by fix time, page by page as `pages_of_track`."""
+    async with aclosing(_pages(q, f"{_ROUTE} where {SPAN}", device_id, start, end)) as pages:
+        async for rows in pages:
+            yield [(row["longitude"], row["latitude"]) for row in rows]
+
+
+async def _pages(
+    q: Queries, select: str, device_id: int, start: datetime, end: datetime, *, batch: int = 5000
+) -> AsyncGenerator[list[Row], None]:
     after = (start, -1)
     while True:
         rows = await q.fetch(
-            f"{select} where {SPAN} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
+            f"{select} and (fix_time, id) > ($2, $4) order by fix_time, id limit {int(batch)}",
             device_id,
             after[0],
             end,
@@ -60,19 +82,11 @@ async def pages_of_track(
         after = (rows[-1]["fix_time"], rows[-1]["id"])
 
 
-async def pages_of_route(
-    q: Queries, device_id: int, start: datetime, end: datetime
-) -> AsyncGenerator[list[tuple[float, float]], None]:
-    """Yield longitude and latitude of a device's positions by fix time, page by page as `pages_of_track`."""
-    async with aclosing(pages_of_track(q, device_id, start, end, select=_ROUTE)) as pages:
-        async for rows in pages:
-            yield [(row["longitude"], row["latitude"]) for row in rows]
-
-
 async def last_of_track(q: Queries, device_id: int, until: datetime) -> Row | None:
     """Return the last position of a device up to an instant, as of `stream_track`."""
     return await q.fetch_row(
-        f"{TRACK} where device_id = $1 and fix_time <= $2 and {_TIMELY} order by fix_time desc, id desc limit 1",
+        f"{TRACK} where device_id = $1 and fix_time <= $2 and {_TIMELY} and not outdated"
+        " order by fix_time desc, id desc limit 1",
         device_id,
         until,
     )

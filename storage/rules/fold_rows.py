@@ -1,7 +1,7 @@
 """The rows from which the rules' state is rebuilt when a device's actor starts (docs/positions.md#state)."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from motorpool.storage.database.queries import Queries, Row
@@ -16,8 +16,11 @@ _COLUMNS: Final = (
 )
 _PAST: Final = "fix_time <= server_time + interval '1 day'"
 """A fix from further ahead is never the latest (docs/decisions/0022)."""
-_IS_PLACE: Final = f"{_PAST} and not outdated and (valid or latitude <> 0 or longitude <> 0)"
-"""Whether a position says where the device is."""
+_IS_PLACE: Final = (
+    f"{_PAST} and not outdated"
+    " and (valid or latitude <> 0 or longitude <> 0 or attributes ? 'implausible')"
+)
+"""Whether a position says where the device is, or was doubted to."""
 _FEW: Final = 8
 """Points at an edge of a span, among which is the first or last that was not late."""
 
@@ -44,7 +47,7 @@ _RECENT = f"""
     select p.* from unnest($1::bigint[], $2::timestamptz[]) as w (device_id, since)
     cross join lateral (
         (select {_COLUMNS} from positions
-            where device_id = w.device_id and fix_time >= w.since and {_IS_PLACE}
+            where device_id = w.device_id and fix_time >= w.since and fix_time < $3 and {_IS_PLACE}
             order by fix_time desc, id desc limit {MAX_POINTS})
         union
         (select {_COLUMNS} from positions
@@ -95,8 +98,11 @@ _PROXIMITIES = """
 """
 
 
-async def recent_points(q: Queries, wanted: Sequence[Wanted]) -> dict[int, list[Position]]:
-    """Return the newest positions of devices in the order in which they were stored, by device id.
+async def recent_points(
+    q: Queries, wanted: Sequence[Wanted], before: datetime = datetime.max.replace(tzinfo=UTC)
+) -> dict[int, list[Position]]:
+    """Return the newest positions of devices in the order in which they were stored, by device id: those with fix
+    times `before` an instant.
 
     Positions have the fields that the rules remember: id, fix time, coordinates, speed, valid, outdated, geofences,
     and the attributes `ignition`, `speedLimit` and `implausible`.
@@ -105,6 +111,7 @@ async def recent_points(q: Queries, wanted: Sequence[Wanted]) -> dict[int, list[
         _RECENT,
         [each.device_id for each in wanted],
         [each.since for each in wanted],
+        before,
     )
     found: dict[int, list[Position]] = {}
     for row in rows:
