@@ -96,19 +96,20 @@ class DeviceLoader(BatchingActor[LoadDevice, StoredDevice]):
             return dict.fromkeys(rows, NOTHING_STORED)
         points = await fold_rows.recent_points(database, wanted)
         motions = await fold_rows.last_motions(database, latest)
-        longer = [
-            Wanted(device_id, since, until)
-            for device_id, _, until in wanted
-            if (
-                since := earlier_start(
-                    points.get(device_id, ()), motions.get(device_id), rules[device_id].settings
-                )
-            )
-        ]
-        if longer:
-            points |= await fold_rows.recent_points(database, longer)
         unmoved = [each for each in wanted if each.device_id not in motions]
         firsts = await fold_rows.first_points(database, unmoved, MAX_LOOK_BACK) if unmoved else {}
+        longer = []
+        for device_id, _, until in wanted:
+            since = earlier_start(
+                points.get(device_id, ()),
+                motions.get(device_id),
+                firsts.get(device_id),
+                rules[device_id].settings,
+            )
+            if since is not None:
+                longer.append(Wanted(device_id, since, until))
+        if longer:
+            points |= await fold_rows.recent_points(database, longer)
         limited = [each for each in wanted if rules[each.device_id].settings.filter_daily_limit]
         counts = await fold_rows.days(database, limited) if limited else {}
         followed = [each for each in wanted if rules[each.device_id].compares_linked_devices]

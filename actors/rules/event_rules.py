@@ -22,7 +22,7 @@ from motorpool.actors.rules.geofence_visits import crossing_events, visit_events
 from motorpool.actors.rules.ignition import ignition_events
 from motorpool.actors.rules.maintenance_due import maintenance_events
 from motorpool.actors.rules.media_events import MEDIA, media_events, result_events
-from motorpool.actors.rules.motion import motion_events, rebuild_trip
+from motorpool.actors.rules.motion import located_of, motion_events, rebuild_trip
 from motorpool.actors.rules.overspeed import OverspeedState, check_speed, rebuild_overspeed
 from motorpool.actors.rules.proximity import proximity_events, rebuild_near, unaccompanied_events
 from motorpool.actors.rules.rule_settings import RuleSettings
@@ -180,23 +180,34 @@ def window_start(latest: Position, settings: RuleSettings) -> datetime:
 
 
 def earlier_start(
-    points: Sequence[Position], motion: Motion | None, settings: RuleSettings
+    points: Sequence[Position], motion: Motion | None, first: Position | None, settings: RuleSettings
 ) -> datetime | None:
     """Return the fix time from which on they are, if `points`, those from `window_start` on, are too few.
 
-    So it is for a device on a trip that has come from nowhere far since, and for one that has lost its fix.
+    So it is for a device on a trip that has not come far lately, for one that has lost its fix, and for one that stands
+    elsewhere than it stopped, at `motion` or `first`: it was found there, after positions that were implausible.
     """
-    known = [point for point in _inputs(points) if "implausible" not in point.attributes]
+    known = [point for point in located_of(_inputs(points)) if "implausible" not in point.attributes]
     if not known:
         return None
-    newest = next((point for point in reversed(known) if point.valid), known[-1])
-    if newest is known[-1]:
-        if motion is None or not motion.is_moving:
-            return None
-        place, distance = track_point(newest), settings.report_trip_min_distance
-        if not all(is_within(track_point(point), place, distance) for point in known):
-            return None
-    return _before(newest, (WINDOW_SPANS + 1) * settings.report_trip_min_duration)
+    latest = known[-1]
+    place, distance = track_point(latest), settings.report_trip_min_distance
+    if motion is None or not motion.is_moving:
+        stopped = motion.position if motion is not None else first
+        if stopped is not None and not is_within(track_point(stopped), place, distance):
+            return max(stopped.fix_time, latest.fix_time - MAX_LOOK_BACK)
+        is_enough = True
+    else:
+        # Who is this far from where it was lately keeps no older points that are near to where it is now.
+        lately = _before(latest, settings.report_trip_min_duration)
+        is_enough = any(
+            point.fix_time >= lately and not is_within(track_point(point), place, 2 * distance)
+            for point in known
+        )
+    fixed = next((point for point in reversed(known) if point.valid), latest)
+    if is_enough and fixed is latest:
+        return None
+    return _before(fixed, (WINDOW_SPANS + 1) * settings.report_trip_min_duration)
 
 
 def _before(position: Position, seconds: float) -> datetime:

@@ -1,6 +1,7 @@
 """Events of motion (docs/events.md#motion, docs/decisions/0155)."""
 
 from collections.abc import Iterable
+from itertools import dropwhile
 
 from msgspec.structs import replace
 
@@ -9,6 +10,7 @@ from motorpool.actors.rules.trip_detection import (
     TripSettings,
     TripState,
     advance,
+    is_within,
     track_point,
 )
 from motorpool.storage.records import Event, Position
@@ -36,6 +38,15 @@ def motion_events(
     ], state
 
 
+def located_of(points: Iterable[Position]) -> list[Position]:
+    """Return the positions that say where a device was, of some in a row."""
+    located = [position for position in points if not position.outdated]
+    if any(position.valid for position in located):
+        # Whether those without a fix say anything is told by the one before them that has one.
+        return list(dropwhile(lambda position: not position.valid, located))
+    return located
+
+
 def rebuild_trip(
     points: Iterable[Position], first: Position | None, motion: Motion | None, settings: TripSettings
 ) -> TripState:
@@ -43,24 +54,32 @@ def rebuild_trip(
 
     Without one, the device stands where it was at `first`.
     """
-    inputs = [track_point(position) for position in points if not position.outdated]
-    state = TripState()
-    if motion is not None and inputs:
-        # Before its last transition it was the other way round.
-        at = track_point(motion.position)
-        is_known = at.fix_time <= inputs[0].fix_time
-        state = TripState(motion.is_moving is is_known, at if is_known else None)
-    elsewhere = None
-    for point in inputs:
-        known = state.window
-        state, transitions = advance(state, point, settings)
-        if transitions:
-            elsewhere = None
-        elif known and state.window == (point,):
-            elsewhere = point
+    located = located_of(points)
     is_moving, since = (motion.is_moving, motion.position) if motion is not None else (False, first)
-    anchor = track_point(since) if since is not None else state.anchor
-    if elsewhere is not None and not is_moving:
-        # It was found there without having been seen on the way.
-        anchor = elsewhere
-    return replace(state, is_moving=is_moving, anchor=anchor)
+    anchor = track_point(since) if since is not None else None
+    has_turned = anchor is not None and bool(located) and anchor.fix_time <= located[0].fix_time
+    # Before its last transition it was the other way round.
+    state = TripState(is_moving, anchor) if has_turned else TripState(motion is not None and not is_moving)
+    for position in located:
+        point = track_point(position)
+        if "implausible" in position.attributes:
+            state = state.doubting(point)
+            continue
+        before = state
+        state, transitions = advance(state, point, settings, is_believed=True)
+        if has_turned and transitions:
+            # Positions before these told otherwise: there was no event.
+            state = replace(state, is_moving=is_moving, anchor=anchor, elsewhere=before.elsewhere)
+        elif since is not None and position.id == since.id:
+            has_turned = True
+            state = replace(state, is_moving=is_moving, anchor=anchor, elsewhere=None)
+    if anchor is None:
+        anchor = state.anchor
+    elsewhere = None
+    if not is_moving and state.window:
+        elsewhere = state.elsewhere
+        place = elsewhere or anchor
+        if place is not None and not any(is_within(place, each, settings.min_distance) for each in state.window):
+            # It has been there for longer than these points tell.
+            elsewhere = state.window[0]
+    return replace(state, is_moving=is_moving, anchor=anchor, elsewhere=elsewhere)

@@ -110,6 +110,8 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
     """The last point, if it was implausible."""
     doubts: int = 0
     """How many points in a row were."""
+    elsewhere: TrackPoint | None = None
+    """Where a device stands that was found elsewhere than at its anchor, without having been seen on the way."""
 
     def believes(self, point: TrackPoint, settings: TripSettings) -> bool:
         """Return whether the device can be at `point` then: it can have come there from its last plausible place or,
@@ -127,7 +129,9 @@ class TripState(msgspec.Struct, frozen=True, gc=False):
 
     def doubting(self, point: TrackPoint) -> "TripState":
         """Return the state after a point that it does not believe."""
-        return TripState(self.is_moving, self.anchor, self.window, point, self.doubts + 1)
+        return TripState(
+            self.is_moving, self.anchor, self.window, point, self.doubts + 1, self.elsewhere
+        )
 
 
 class _Limits(NamedTuple):
@@ -196,7 +200,8 @@ def advance(
     limit = settings.implausible_speed
     if limit and not is_reachable(newest, point, limit):
         # It was elsewhere all the time, or is now wrong: no way was seen that led there.
-        return TripState(state.is_moving, anchor if state.is_moving else point, (point,)), _NONE
+        is_found = not (state.is_moving or is_within(anchor, point, limits.distance))
+        return TripState(state.is_moving, anchor, (point,), None, 0, point if is_found else None), _NONE
     gap = (point.fix_time - newest.fix_time).total_seconds()
     if gap > limits.stop_gap:
         metres = _metres(newest, point)
@@ -218,9 +223,10 @@ def advance(
             return TripState(False, begin, window), (stopped,)
         start = _start_of_trip(window, begin, limits)
         return TripState(True, start, window), (stopped, Transition(True, start))
-    if is_within(anchor, point, limits.distance) or not _has_left(anchor, window, gap, limits):
-        return TripState(False, anchor, window), _NONE
-    start = _start_of_trip(window, anchor, limits)
+    place = state.elsewhere or anchor
+    if is_within(place, point, limits.distance) or not _has_left(place, window, gap, limits):
+        return TripState(False, anchor, window, None, 0, state.elsewhere), _NONE
+    start = _start_of_trip(window, place, limits)
     return TripState(True, start, window), (Transition(True, start),)
 
 

@@ -128,7 +128,7 @@ async def _state_before(q: Queries, device_id: int, rules: DeviceRules, instant:
     motion = await replays.last_motion_before(q, device_id, instant)
     wanted = Wanted(device_id, window_start(latest, rules.settings), latest.fix_time)
     points = await fold_rows.recent_points(q, [wanted], instant)
-    since = earlier_start(points.get(device_id, ()), motion, rules.settings)
+    since = earlier_start(points.get(device_id, ()), motion, None, rules.settings)
     if since is not None:
         points = await fold_rows.recent_points(q, [wanted._replace(since=since)], instant)
     return rebuild_state(latest, rules, points=points.get(device_id, ()), motion=motion)

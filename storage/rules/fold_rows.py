@@ -16,11 +16,10 @@ _COLUMNS: Final = (
 )
 _PAST: Final = "fix_time <= server_time + interval '1 day'"
 """A fix from further ahead is never the latest (docs/decisions/0022)."""
-_IS_PLACE: Final = (
-    f"{_PAST} and not outdated"
-    " and (valid or latitude <> 0 or longitude <> 0 or attributes ? 'implausible')"
-)
-"""Whether a position says where the device is, or was doubted to."""
+_IS_LOCATED: Final = f"{_PAST} and not outdated"
+"""Whether a position does not only repeat the location of the one before."""
+_IS_PLACE: Final = f"{_IS_LOCATED} and (valid or latitude <> 0 or longitude <> 0)"
+"""Whether a position says where the device is."""
 _FEW: Final = 8
 """Points at an edge of a span, among which is the first or last that was not late."""
 
@@ -47,16 +46,17 @@ _RECENT = f"""
     select p.* from unnest($1::bigint[], $2::timestamptz[]) as w (device_id, since)
     cross join lateral (
         (select {_COLUMNS} from positions
-            where device_id = w.device_id and fix_time >= w.since and fix_time < $3 and {_IS_PLACE}
+            where device_id = w.device_id and fix_time >= w.since and fix_time < $3 and {_IS_LOCATED}
             order by fix_time desc, id desc limit {MAX_POINTS})
         union
         (select {_COLUMNS} from positions
-            where device_id = w.device_id and fix_time < w.since and {_IS_PLACE}
+            where device_id = w.device_id and fix_time < w.since and {_IS_LOCATED}
+                and not attributes ? 'implausible'
             order by fix_time desc, id desc limit {_FEW})
         union
         (select {_COLUMNS} from positions
             where device_id = w.device_id and fix_time between w.since - interval '1 day' and w.since
-                and valid and {_IS_PLACE}
+                and valid and {_IS_LOCATED} and not attributes ? 'implausible'
             order by fix_time desc, id desc limit 2)
     ) p order by p.device_id, p.id
 """  # noqa: S608 - constants

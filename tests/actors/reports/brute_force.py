@@ -96,28 +96,23 @@ def judge(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[str]:
     `implausible`.
     """
     found: list[str] = []
-    for index, point in enumerate(points):
-        known = [points[k] for k in range(index) if found[k] in {"next", "jump"}]
-        if not known:
-            found.append("ignored" if point.is_nowhere else "next")
-            continue
-        last = known[-1]
-        wrong = 0
-        while wrong < index and found[index - 1 - wrong] == "implausible":
-            wrong += 1
-        # What is ignored does not end a row of implausible positions.
-        doubts = [points[k] for k in range(points.index(last) + 1, index) if found[k] == "implausible"]
-        is_near = rules.fastest == 0 or can_reach(last, point, rules.fastest)
-        if rules.fastest:
-            jumped = point.ahead > last.ahead + 60 and len(doubts) < 10
+    last: Point | None = None
+    doubts: list[Point] = []
+    """Implausible positions since the last that was not."""
+    for point in points:
+        is_near = last is None or rules.fastest == 0 or can_reach(last, point, rules.fastest)
+        if last is not None and rules.fastest:
             agrees = bool(doubts) and can_reach(doubts[-1], point, rules.fastest)
-            if jumped or not (is_near or agrees):
+            has_wrong_time = point.ahead > last.ahead + 60 and len(doubts) < 10
+            if has_wrong_time or not (is_near or agrees):
                 found.append("implausible")
+                doubts.append(point)
                 continue
-        if not point.valid and (point.is_nowhere or _says_nothing(point, last, rules)):
+        if point.is_nowhere or (not point.valid and last is not None and _says_nothing(point, last, rules)):
             found.append("ignored")
-        else:
-            found.append("next" if is_near else "jump")
+            continue
+        found.append("next" if is_near else "jump")
+        last, doubts = point, []
     return found
 
 
@@ -130,41 +125,36 @@ def _says_nothing(point: Point, last: Point, rules: Rules) -> bool:
 
 def turns(points: Sequence[Point], rules: Rules = DEFAULTS) -> list[tuple[bool, int]]:
     """Where the device started (True) and stopped, as indices."""
-    found: list[tuple[bool, int]] = []
-    moving, anchor = False, None
+    found: list[tuple[bool, Point]] = []
+    moving = False
     track: list[Point] = []
     for point, kind in zip(points, judge(points, rules), strict=True):
         if kind in {"implausible", "ignored"}:
             continue
-        if kind == "jump":
+        if not track:
+            first = place = point
+        turned = found[-1][1] if found else first
+        if kind == "jump" or not track:
             track = [point]
-            anchor = anchor if moving else point
+            # It stands there, or after all where it stopped.
+            place = turned if metres(turned, point) < rules.distance else point
             continue
-        if anchor is None:
-            anchor, track = point, [point]
-            continue
-        assert track
         before, gap = track[-1], seconds(track[-1], point)
         way = metres(before, point)
         if gap > STOP_GAP and way >= rules.distance and way * rules.duration > rules.distance * gap:
             found += [(False, before)] * moving + [(True, before), (False, point)]
-            moving, anchor, track = False, point, [point]
+            moving, place, track = False, point, [point]
             continue
         track = _recent([*track, point], rules, is_on_trip=moving)
         if moving:
-            stop = _stop(track, anchor.time, rules)
+            stop = _stop(track, turned.time, rules)
             if stop is None:
                 continue
             found.append((False, stop))
-            moving, anchor = False, stop
-            if metres(stop, point) >= rules.distance and _has_left(track, stop, rules):
-                anchor = _start(track, stop, rules)
-                moving = True
-                found.append((True, anchor))
-        elif metres(anchor, point) >= rules.distance and _has_left(track, anchor, rules):
-            anchor = _start(track, anchor, rules)
+            moving, place = False, stop
+        if metres(place, point) >= rules.distance and _has_left(track, place, rules):
+            found.append((True, _start(track, place, rules)))
             moving = True
-            found.append((True, anchor))
     places = {id(point): index for index, point in enumerate(points)}
     return [(is_moving, places[id(point)]) for is_moving, point in found]
 

@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -281,7 +282,8 @@ def positions(steps):
                     latitude=north / DEGREE,
                     longitude=13.0,
                     speed=kmh / 1.852,
-                    valid=valid,
+                    # It has had a fix some time.
+                    valid=valid or not found,
                     attributes={} if ignition is None else {"ignition": ignition},
                 )
             )
@@ -304,7 +306,11 @@ def test_starts_and_stops_take_turns_in_the_order_of_time(steps):
 
 def as_read(stored, since):
     """The positions that `fold_rows.recent_points` reads."""
-    before = [position for position in stored if position.fix_time < since]
+    before = [
+        position
+        for position in stored
+        if position.fix_time < since and "implausible" not in position.attributes
+    ]
     fixed = [
         position for position in before if position.valid and since - position.fix_time <= timedelta(days=1)
     ]
@@ -318,17 +324,15 @@ def test_a_machine_that_is_built_again_goes_on_as_if_it_had_not_stopped(steps, d
     """From the last event of motion and the positions since `window_start`, as after a crash."""
     whole = positions(steps)
     cut = data.draw(st.integers(1, len(whole)))
+    fixed = [position.fix_time for position in whole[:cut] if position.valid]
+    # What was more than a day ago is not read.
+    assume(all(later - earlier < timedelta(days=1) for earlier, later in pairwise(fixed)))
+    assume(whole[cut - 1].fix_time - fixed[-1] < timedelta(days=1))
     settings = DEFAULTS.trips
     state, motion, latest, first = TripState(), None, None, None
     for position in whole[:cut]:
         point = trip_detection.track_point(position)
         believed = state.believes(point, settings)
-        # A device that stands and is found elsewhere has no event that tells where.
-        assume(
-            not believed
-            or not state.window
-            or is_reachable(state.window[-1], point, settings.implausible_speed)
-        )
         state, transitions = advance(state, point, settings)
         for transition in transitions:
             motion = Motion(transition.is_moving, whole[transition.point.position_id - 1])
@@ -338,7 +342,7 @@ def test_a_machine_that_is_built_again_goes_on_as_if_it_had_not_stopped(steps, d
             position.attributes["implausible"] = True
         first = first or position
     read = as_read(whole[:cut], window_start(latest, DEFAULTS))
-    if (since := earlier_start(read, motion, DEFAULTS)) is not None:
+    if (since := earlier_start(read, motion, first if motion is None else None, DEFAULTS)) is not None:
         read = as_read(whole[:cut], since)
     again = rebuild_trip(read, first, motion, settings)
     assert again.is_moving == state.is_moving

@@ -35,7 +35,7 @@ def week(seed: int, *, start: datetime = MAY, days: int = 7) -> list[Point]:
         way = round(metres(points[-1], point), 2) if points else 0.0
         total = round(total + way, 2)
         given = {"distance": way, "totalDistance": total, "hours": 60_000 * len(points)}
-        points.append(Point(time, latitude, longitude, speed, way, len(points), given))
+        points.append(Point(time, latitude, longitude, speed, len(points), given))
 
     while time < start + timedelta(days=days):
         for _ in range(chance.randrange(3, 25)):
