@@ -1,0 +1,66 @@
+"""What positions tell of a device's engine and tank, in the order of time."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import datetime
+from typing import NamedTuple
+
+from motorpool.storage.database.queries import Queries
+from motorpool.storage.reports.report_rows import SPAN
+
+
+def _number(key: str) -> str:
+    return (
+        f"case when jsonb_typeof(attributes -> '{key}') = 'number'"
+        f" then (attributes -> '{key}')::float8 end"
+    )
+
+
+_READINGS = f"""
+    select id, fix_time, latitude, longitude, address, speed,
+        case when jsonb_typeof(attributes -> 'ignition') = 'boolean'
+            then (attributes -> 'ignition')::boolean end as ignition,
+        {_number("rpm")} as rpm, {_number("hours")} as hours, {_number("fuelUsed")} as fuel_used,
+        {_number("fuel")} as fuel, {_number("fuelLevel")} as fuel_level
+    from positions where {SPAN} and not outdated and not attributes ? 'implausible'
+    order by fix_time, id
+"""  # noqa: S608 - constants
+
+
+class Reading(NamedTuple):
+    """A position, and what it tells of the engine and the tank; None: nothing."""
+
+    position_id: int
+    time: datetime
+    latitude: float
+    longitude: float
+    address: str | None
+    speed: float
+    """Knots."""
+    ignition: bool | None = None
+    rpm: float | None = None
+    hours: float | None = None
+    """Milliseconds that the engine has run."""
+    fuel_used: float | None = None
+    """Litres, since ever."""
+    fuel: float | None = None
+    """Litres in the tank."""
+    fuel_level: float | None = None
+    """Percent of the tank."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the engine runs: by its speed if that is known, else by the ignition."""
+        return self.rpm > 0 if self.rpm is not None else self.ignition is True
+
+
+async def stream_readings(
+    q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 1000
+) -> AsyncGenerator[list[Reading], None]:
+    """Yield the readings of a device by fix time, both ends of the span included.
+
+    Holds a connection until exhausted or closed.
+    """
+    async with aclosing(q.stream(_READINGS, device_id, start, end, batch=batch)) as batches:
+        async for rows in batches:
+            yield [Reading(*row.values()) for row in rows]
