@@ -1,8 +1,8 @@
 """Names and addresses that reports show beside their figures."""
 
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from motorpool.actors.reports.figures import EndPoint
 from motorpool.actors.reports.sources import Sources, Viewer
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.database import Database
@@ -12,6 +12,22 @@ from motorpool.storage.records import Geofence, Maintenance
 
 Visible = tuple[frozenset[int], frozenset[int]] | None
 """The geofences and the maintenance that a viewer may see; None: all."""
+
+
+class Place(Protocol):
+    """A place, and its address if that is stored."""
+
+    @property
+    def latitude(self) -> float:
+        """Degrees, north positive."""
+
+    @property
+    def longitude(self) -> float:
+        """Degrees, east positive."""
+
+    @property
+    def address(self) -> str | None:
+        """None if none is stored."""
 
 
 async def driver_names(database: Database, viewer: Viewer, unique_ids: Iterable[str]) -> dict[str, str]:
@@ -35,7 +51,7 @@ async def visible_ids(database: Database, viewer: Viewer) -> Visible:
     return frozenset(geofences), frozenset(await MAINTENANCE.ids(database, query))
 
 
-async def with_addresses(sources: Sources, points: Sequence[EndPoint]) -> list[str | None]:
+async def with_addresses(sources: Sources, points: Sequence[Place]) -> list[str | None]:
     """Return the addresses of places: those stored with the positions, others from the geocoder."""
     found = [point.address for point in points]
     missing = [index for index, address in enumerate(found) if address is None]

@@ -66,6 +66,11 @@ class ReportRules(msgspec.Struct, frozen=True):
     """Whether distances are those between positions even if the device sends its odometer."""
     fuel_capacity: float = 0.0
     """Litres of the tank; 0: unknown."""
+    idling_seconds: float = 120.0
+    """Shorter spans are no idling."""
+    min_fill: float = 0.0
+    min_loss: float = 0.0
+    """Litres; 0: by the size of the tank."""
 
 
 class Viewer:
@@ -140,7 +145,14 @@ class Sources:
         if device.id not in found:
             return ReportRules()
         settings = found[device.id].settings
-        return ReportRules(settings.trips, settings.report_ignore_odometer, settings.fuel_capacity)
+        return ReportRules(
+            trips=settings.trips,
+            ignore_odometer=settings.report_ignore_odometer,
+            fuel_capacity=settings.fuel_capacity,
+            idling_seconds=settings.report_idling_min_duration,
+            min_fill=settings.report_fuel_min_fill,
+            min_loss=settings.report_fuel_min_loss,
+        )
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Call `work()` in one of the threads that write workbooks."""

@@ -154,6 +154,10 @@ class WorkbookWriter:
         match form:
             case Form.DURATION:
                 return self._number("[h]:mm:ss", 1 / DAY_MILLISECONDS)
+            case Form.CONSUMPTION:
+                return self._number('0.0 "l/100 km"', 1.0)
+            case Form.COUNT:
+                return self._number("0", 1.0)
             case Form.DEGREES:
                 return self._number("0.000000", 1.0)
             case Form.TIME:

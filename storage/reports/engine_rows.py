@@ -10,9 +10,11 @@ from motorpool.storage.reports.report_rows import SPAN
 
 
 def _number(key: str) -> str:
+    """Return the expression of an attribute; null where it is no number, or one that no vehicle comes to."""
+    value = f"attributes -> '{key}'"
     return (
-        f"case when jsonb_typeof(attributes -> '{key}') = 'number'"
-        f" then (attributes -> '{key}')::float8 end"
+        f"case when jsonb_typeof({value}) = 'number' then"
+        f" case when abs(({value})::numeric) < 1e15 then ({value})::float8 end end"
     )
 
 
@@ -31,11 +33,11 @@ class Reading(NamedTuple):
     """A position, and what it tells of the engine and the tank; None: nothing."""
 
     position_id: int
-    time: datetime
+    fix_time: datetime
     latitude: float
     longitude: float
-    address: str | None
-    speed: float
+    address: str | None = None
+    speed: float = 0.0
     """Knots."""
     ignition: bool | None = None
     rpm: float | None = None
@@ -48,18 +50,14 @@ class Reading(NamedTuple):
     fuel_level: float | None = None
     """Percent of the tank."""
 
-    @property
-    def is_running(self) -> bool:
-        """Whether the engine runs: by its speed if that is known, else by the ignition."""
-        return self.rpm > 0 if self.rpm is not None else self.ignition is True
-
 
 async def stream_readings(
     q: Queries, device_id: int, start: datetime, end: datetime, *, batch: int = 1000
 ) -> AsyncGenerator[list[Reading], None]:
     """Yield the readings of a device by fix time, both ends of the span included.
 
-    Holds a connection until exhausted or closed.
+    Positions that repeat an earlier place, and those that cannot be, are left out. Holds a connection until
+    exhausted or closed.
     """
     async with aclosing(q.stream(_READINGS, device_id, start, end, batch=batch)) as batches:
         async for rows in batches:

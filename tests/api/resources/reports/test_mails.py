@@ -79,7 +79,7 @@ async def test_a_request_outlives_the_server_and_ends_with_the_right(served, let
     # Requests that a server left behind: one whose user may have no reports any more, one of another release.
     assert (await served.admin.put(f"/users/{ann.id}", json=await changed(served, ann))).status == 200
     await request("trips", ann.id)
-    await request("fuel", served.admin_id)
+    await request("horoscope", served.admin_id)
     await request("stops", served.admin_id)
     served.context.system.ref(REPORT_MAILER).offer(ReportMailRequested())
     envelope, _ = await letters.next()
