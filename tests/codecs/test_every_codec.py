@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.codecs.devices import CODECS, DeviceCodec
-from motorpool.codecs.devices.attributes import ALARMS, ATTRIBUTES, unit_of_numbered
+from motorpool.codecs.devices.attributes import ALARMS, find_attribute
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import MAX_REJECTED_BYTES
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -97,10 +97,8 @@ def attribute_fault(key: str, value: object) -> str:
 
     Keys that are not in the table may have any value but None.
     """
-    if key in ATTRIBUTES:
-        kind: type | None = ATTRIBUTES[key][0]
-    else:
-        kind = None if unit_of_numbered(key) is None else float
+    found = find_attribute(key)
+    kind = None if found is None else found.attribute.kind
     if value is None:
         return f"{key} is None: leave it out"
     if kind is float:
