@@ -8,6 +8,7 @@ from motorpool.codecs.reports import ALARM_LABEL, AlarmFilesAnnounced, FileUploa
 
 MAX_ALARMS = 64
 """Past it the oldest is forgotten."""
+_OF_ALARM = frozenset(("alarm", "alarmDetail"))
 _NO_LOCATION = PositionReport({}, located=False)
 _NO_REPORTS: dict[str, PositionReport] = {}
 """Shared by the devices without alarms, which most are; never changed."""
@@ -43,7 +44,7 @@ class AlarmFileRequests:
     def report_of(self, name: str, file: FileUploadCompleted, upload: AlarmFilesAnnounced) -> PositionReport:
         """Return the alarm's report with the file stored as `name`, without raising the alarm again."""
         label, alarm = self.find(upload.key) or (upload.label, _NO_LOCATION)
-        attributes = {key: value for key, value in alarm.attributes.items() if key != "alarm"}
+        attributes = {key: value for key, value in alarm.attributes.items() if key not in _OF_ALARM}
         attributes |= {file.kind: name, ALARM_LABEL: label}
         if file.channel:
             attributes["channel"] = file.channel

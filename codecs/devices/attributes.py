@@ -1,6 +1,6 @@
 """The attributes and alarms under which all protocols report the same thing the same way.
 
-`ATTRIBUTES` and `NUMBERED` are the one table of what codecs and rules make: type, unit and
+`ATTRIBUTES`, `NUMBERED` and `ALARM_DETAILS` are the one table of what codecs and rules make: type, unit and
 decimals. What each is called stands in the catalogs of languages (`actors/words/catalogs/`), and
 docs/attributes.md shows both. Every codec's test compares the decoded vectors with it.
 """
@@ -29,9 +29,9 @@ ignition motion charge archive armed blocked roaming lock door mock gps footBrak
 segmentLate installed odbConnect usbConnected tamper externalBatteryCharge taximeterOn audioOutput
 """
 _TEXTS = """
-alarm alarmLabel iccid imei vin driverUniqueId result image video audio geofence card phone command
-dtcs activity plate model operator ip antenna serial raw network imsi driver container password lockPassword
-timezone cvn calid gSensor tilt cardCode cardAgency cardValidity
+alarm alarmDetail alarmLabel iccid imei vin driverUniqueId result image video audio geofence card phone
+command dtcs activity plate model operator ip antenna serial raw network imsi driver container password
+lockPassword timezone cvn calid gSensor tilt cardCode cardAgency cardValidity
 accessoryMac accessoryName assign bms connection data dataDetails deviceType driverLicence dtcsCodes
 error eventFiles mac manufacturer networkTechnology poi pressureHigh pressureLow registration regions
 sensorId tagId tagMac tagName taximeterEnd taximeterStart tempData terminalId tid trigger
@@ -181,7 +181,7 @@ NUMBERED: Final[Mapping[str, Attribute]] = {
 }
 """By key, where `#` stands for a number of up to five digits; in the last three for hexadecimal digits."""
 
-HIDDEN: Final = frozenset(("raw", "alarmLabel"))
+HIDDEN: Final = frozenset(("raw", "alarmLabel", "alarmDetail"))
 """Attributes that only programs need, or that another one says already."""
 
 _ALARMS = """
@@ -192,6 +192,41 @@ temperature parking bonnet footBrake fuelLeak tampering removing
 """
 ALARMS: Final = frozenset(_ALARMS.split())
 """The names that `alarm` may hold, separated by commas."""
+
+_DETAILS = {
+    "general": """
+        dangerWarning drivingViolation tireWarning blindSpotWarning routeTime overcrowded abnormalDriving
+        forwardCollision followingTooClose pedestrianCollision obstacle assistanceFault solidLineCrossed
+        personInAisle
+        phoneUse phoneScreen smoking distraction driverNotSeen handsOffWheel monitoringFault noSeatBelt
+        eyesCovered driverCameraCovered overtimeDriving
+        rearApproach leftApproach rightApproach
+        longIdling engineStalled coasting engineOverspeed
+        tire#PressureHigh tire#PressureLow tire#TempHigh tire#SensorFault tire#PressureUneven tire#SlowLeak
+        tire#BatteryLow
+    """,
+    "fault": """
+        gnssFault gnssAntennaShort displayFault speechFault cameraFault cardReaderFault speedSensorFault
+        videoSignalLost videoStorageFault videoUnitFault
+    """,
+    "tampering": "cameraCovered",
+    "overspeed": "overspeedWarning roadSignExceeded",
+    "fatigueDriving": "fatigueWarning drivingTimeExceeded",
+    "laneChange": "laneDeparture frequentLaneChange",
+    "parking": "parkedTooLong",
+    "geofence": "areaCrossed routeCrossed",
+    "geofenceExit": "routeLeft",
+    "fuelLeak": "fuelAbnormal",
+    "tow": "vehicleStolen",
+    "powerOn": "unauthorizedIgnition",
+    "movement": "unauthorizedMovement",
+    "accident": "collisionWarning rolloverWarning",
+    "door": "unauthorizedDoor",
+}
+ALARM_DETAILS: Final[Mapping[str, str]] = {
+    detail: alarm for alarm, details in _DETAILS.items() for detail in details.split()
+}
+"""What an alarm may be exactly, and the name that `alarm` has for it; `#` stands for a number."""
 
 _PLAIN_UNITS = {"m up": "m", "time": ""}
 _DIGITS = re.compile(r"[0-9]{1,5}")
@@ -234,12 +269,37 @@ def unit_of(key: str) -> str:
     return "" if found is None else _PLAIN_UNITS.get(found.attribute.unit, found.attribute.unit)
 
 
+def alarm_of(detail: str) -> str:
+    """Return the alarm that a detail, with or without a level, belongs to; `general` for an unknown one."""
+    name = detail.partition(":")[0]
+    if name in ALARMS:
+        return name
+    return ALARM_DETAILS.get(name) or ALARM_DETAILS.get(with_mark(name)[0], "general")
+
+
 def add_alarms(attributes: dict[str, Any], names: Iterable[str]) -> None:
-    """Add alarms to those that the attributes hold: in order, each once."""
-    before = attributes.get("alarm")
-    joined = ",".join(dict.fromkeys((*(before.split(",") if before else ()), *names)))
-    if joined:
-        attributes["alarm"] = joined
+    """Add alarms to those that the attributes hold: in order, each once.
+
+    Args:
+        attributes: to be completed.
+        names: alarms, or what they are exactly (`ALARM_DETAILS`), either of them with the level that the
+            device gives them behind a colon: `phoneUse:1`. Details and levels go to `alarmDetail`.
+    """
+    alarms, details = _split(attributes.get("alarm")), _split(attributes.get("alarmDetail"))
+    for name in names:
+        if name in ALARMS:
+            alarms[name] = None
+        else:
+            alarms[alarm_of(name)] = None
+            details[name] = None
+    if alarms:
+        attributes["alarm"] = ",".join(alarms)
+    if details:
+        attributes["alarmDetail"] = ",".join(details)
+
+
+def _split(text: str | None) -> dict[str, None]:
+    return dict.fromkeys(text.split(",")) if text else {}
 
 
 def put(attributes: dict[str, Any], name: str, value: object) -> None:

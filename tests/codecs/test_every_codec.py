@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from motorpool.bench.vehicles.jt808.terminal import Terminal
 from motorpool.codecs.devices import CODECS, DeviceCodec
-from motorpool.codecs.devices.attributes import ALARMS, find_attribute
+from motorpool.codecs.devices.attributes import ALARM_DETAILS, ALARMS, find_attribute, with_mark
 from motorpool.codecs.devices.framed_codec import FramedCodec
 from motorpool.codecs.devices.framing import MAX_REJECTED_BYTES
 from motorpool.codecs.errors import CodecError, UnsupportedCommand
@@ -108,6 +108,9 @@ def attribute_fault(key: str, value: object) -> str:
     if not is_right:
         return f"{key} is {value!r}, not {'a number' if kind is float else kind.__name__ if kind else ''}"
     unknown = set(value.split(",")) - ALARMS if key == "alarm" and isinstance(value, str) else set()
+    if key == "alarmDetail" and isinstance(value, str):
+        names = {detail.partition(":")[0] for detail in value.split(",")}
+        unknown = {name for name in names - ALARMS if with_mark(name)[0] not in ALARM_DETAILS}
     return f"no such alarm: {', '.join(sorted(unknown))}" if unknown else ""
 
 

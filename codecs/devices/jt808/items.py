@@ -1,6 +1,7 @@
 """The items of a JT/T 808 location as attributes (docs/protocols/jt808.md#location-items)."""
 
 from collections.abc import Callable
+from struct import Struct
 from typing import Any
 
 from motorpool.codecs.devices.jt808.alarm_labels import AlarmLabel
@@ -26,18 +27,79 @@ NUMERIC_ITEMS: dict[int, tuple[str, float]] = {
 """Items that are one number, by id << 8 | length, because small trackers reuse ids with other lengths: the
 attribute, and the factor of its value, or the divisor where negative."""
 
-_VIDEO_ALARMS = ("fault", "tampering", "fault", "fault", "general", "general")
-"""Alarms of item 0x14 by bit: signal lost, covered, storage, other fault, overcrowded, abnormal driving."""
+_VIDEO_ALARMS = (
+    "videoSignalLost",
+    "cameraCovered",
+    "videoStorageFault",
+    "videoUnitFault",
+    "overcrowded",
+    "abnormalDriving",
+)
+"""Alarms of item 0x14 by bit."""
 
-_ADAS_ALARMS = {2: "laneChange", 5: "laneChange", 6: "overspeed"}
+_ADAS_ALARMS = {
+    1: "forwardCollision",
+    2: "laneDeparture",
+    3: "followingTooClose",
+    4: "pedestrianCollision",
+    5: "frequentLaneChange",
+    6: "roadSignExceeded",
+    7: "obstacle",
+    8: "assistanceFault",
+    18: "solidLineCrossed",
+    19: "personInAisle",
+}
+_DRIVER_ALARMS = {
+    1: "fatigueDriving",
+    2: "phoneUse",
+    3: "smoking",
+    4: "distraction",
+    5: "driverNotSeen",
+    6: "handsOffWheel",
+    7: "monitoringFault",
+}
+_DRIVER_ALARMS_OF_GUANGDONG = {
+    1: "fatigueDriving",
+    2: "phoneUse",
+    3: "smoking",
+    4: "distraction",
+    5: "driverNotSeen",
+    6: "driverCameraCovered",
+    8: "overtimeDriving",
+    10: "noSeatBelt",
+    11: "eyesCovered",
+    12: "handsOffWheel",
+    13: "phoneScreen",
+}
+_BLIND_SPOT_ALARMS = {1: "rearApproach", 2: "leftApproach", 3: "rightApproach"}
+_DRIVING_ALARMS = {
+    1: "hardAcceleration",
+    2: "hardBraking",
+    3: "hardCornering",
+    4: "longIdling",
+    5: "engineStalled",
+    6: "coasting",
+    7: "engineOverspeed",
+    0x16: "accident",
+}
 _CAMERA_EVENTS = frozenset((16, 17))
 """Events that raise no alarm: a sign or a driver recognized, a snapshot taken."""
 _ALARM_ENDED = 2
 _TYRE_LABEL_OFFSET = 24
-_TYRE_BYTES = 9
-"""Size of a tyre's entry in item 0x66, after the label and the number of tyres."""
-_DRIVING_ALARMS = {1: "hardAcceleration", 2: "hardBraking", 3: "hardCornering", 0x16: "accident"}
-_DRIVER_ALARMS = {1: "fatigueDriving"}
+_TYRE = Struct(">BHHhH")
+"""A tyre's entry in item 0x66, after the label and the number of tyres: place from 0, alarms, kPa, °C, % of
+the sensor's battery."""
+_TYRE_ALARMS = {
+    1: "PressureHigh",
+    2: "PressureLow",
+    3: "TempHigh",
+    4: "SensorFault",
+    5: "PressureUneven",
+    6: "SlowLeak",
+    7: "BatteryLow",
+}
+"""By bit; bit 0 is a report at regular times."""
+_TYRE_VALUE_ABSENT = 0xFFFF
 
 
 def _fuel(value: int, attributes: Attributes, _: Alarms) -> None:
@@ -65,8 +127,10 @@ def _abnormal_driving(value: int, attributes: Attributes, alarms: Alarms) -> Non
     attributes["abnormalDriving"] = value
     if value & 1:
         alarms.append("fatigueDriving")
-    if value & 0b110:  # telephone, smoking
-        alarms.append("general")
+    if value & 2:
+        alarms.append("phoneUse")
+    if value & 4:
+        alarms.append("smoking")
 
 
 def _analogue(value: int, attributes: Attributes, _: Alarms) -> None:
@@ -106,9 +170,10 @@ def _camera_alarm(name: str, names: dict[int, str]) -> Reader:
 
     def read(value: bytes, attributes: Attributes, alarms: Alarms) -> None:
         kind = attributes[f"{name}Alarm"] = value[5]
-        attributes[f"{name}Level"] = value[6]
+        level = attributes[f"{name}Level"] = value[6]
         if value[4] != _ALARM_ENDED and kind not in _CAMERA_EVENTS:
-            alarms.append(names.get(kind, "general"))
+            alarm = names.get(kind, "general")
+            alarms.append(f"{alarm}:{level}" if level else alarm)
         add_alarm_label(AlarmLabel.parse(value[31:]), attributes)
 
     return read
@@ -131,14 +196,32 @@ def _labelled_alarm(key: str, label_start: int, names: dict[int, str]) -> Reader
 
 def tyre_alarm(value: bytes, attributes: Attributes, alarms: Alarms) -> bool:
     """Read an item of `TYRE_ALARM_ITEMS` if it is an alarm of tyres, and return whether it is."""
-    size = 16 if (len(value) - _TYRE_LABEL_OFFSET - 17) % _TYRE_BYTES == 0 else 40
-    label = AlarmLabel.parse(value[_TYRE_LABEL_OFFSET : _TYRE_LABEL_OFFSET + size])
+    size = 16 if (len(value) - _TYRE_LABEL_OFFSET - 17) % _TYRE.size == 0 else 40
+    entries = _TYRE_LABEL_OFFSET + size + 1
+    label = AlarmLabel.parse(value[_TYRE_LABEL_OFFSET : entries - 1])
     if label is None:
         return False
+    raised = [
+        name
+        for place, bits, *measured in _TYRE.iter_unpack(value[entries:])
+        for name in _tyre(f"tire{place + 1}", bits, measured, attributes)
+    ]
     if value[4] != _ALARM_ENDED:
-        alarms.append("general")
+        alarms.extend(raised or ("general",))
     add_alarm_label(label, attributes)
     return True
+
+
+def _tyre(wheel: str, bits: int, measured: list[int], attributes: Attributes) -> list[str]:
+    """Add pressure, temperature and battery of a sensor; return its alarms."""
+    pressure, degrees, level = measured
+    if pressure != _TYRE_VALUE_ABSENT:
+        attributes[f"{wheel}Pressure"] = pressure / 100
+    if degrees & 0xFFFF != _TYRE_VALUE_ABSENT:
+        attributes[f"{wheel}Temp"] = degrees
+    if level != _TYRE_VALUE_ABSENT:
+        attributes[f"{wheel}BatteryLevel"] = level
+    return [f"{wheel}{alarm}" for bit, alarm in _TYRE_ALARMS.items() if bits >> bit & 1]
 
 
 def add_alarm_label(label: AlarmLabel | None, attributes: Attributes) -> None:
@@ -167,16 +250,17 @@ STRUCTURED_ITEMS: dict[int, Callable[[bytes, Attributes, Alarms], None]] = {
     0x18_03: _fatigue,
     # With the short and the long (Guangdong) alarm label; other lengths are other makers' items.
     **dict.fromkeys((0x64_2F, 0x64_47), _camera_alarm("adas", _ADAS_ALARMS)),
-    **dict.fromkeys((0x65_2F, 0x65_47), _camera_alarm("dms", _DRIVER_ALARMS)),
-    **dict.fromkeys((0x67_29, 0x67_41), _labelled_alarm("bsdAlarm", 25, {})),
+    0x65_2F: _camera_alarm("dms", _DRIVER_ALARMS),
+    0x65_47: _camera_alarm("dms", _DRIVER_ALARMS_OF_GUANGDONG),
+    **dict.fromkeys((0x67_29, 0x67_41), _labelled_alarm("bsdAlarm", 25, _BLIND_SPOT_ALARMS)),
     **dict.fromkeys((0x70_2F, 0x70_47), _labelled_alarm("drivingAlarm", 31, _DRIVING_ALARMS)),
 }
 """Longer items; keyed as `NUMERIC_ITEMS`."""
 
 TYRE_ALARM_ITEMS = frozenset(
-    0x66_00 | _TYRE_LABEL_OFFSET + label + 1 + tyres * _TYRE_BYTES
+    0x66_00 | _TYRE_LABEL_OFFSET + label + 1 + tyres * _TYRE.size
     for label in (16, 40)
     for tyres in range(1, 21)
-    if _TYRE_LABEL_OFFSET + label + 1 + tyres * _TYRE_BYTES < 256
+    if _TYRE_LABEL_OFFSET + label + 1 + tyres * _TYRE.size < 256
 )
 """Items that may be a tyre alarm or another maker's cells."""

@@ -7,7 +7,10 @@ from motorpool.codecs.reports import AlarmFilesAnnounced, FileUploadCompleted, P
 
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 ALARM = PositionReport(
-    {"alarm": "general", "ignition": True, "alarmLabel": "aa01,bb01"}, NOON, latitude=1.5, valid=True
+    {"alarm": "general", "alarmDetail": "phoneUse:1", "ignition": True, "alarmLabel": "aa01,bb01"},
+    NOON,
+    latitude=1.5,
+    valid=True,
 )
 PHOTO = FileUploadCompleted("00_64_x", "image", "jpg", 9, channel=64, receipt=b"r")
 

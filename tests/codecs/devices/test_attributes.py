@@ -15,10 +15,12 @@ from motorpool.bench.vehicles.route import VehicleState
 from motorpool.bench.vehicles.trackers import TRACKERS
 from motorpool.codecs.devices import CODECS
 from motorpool.codecs.devices.attributes import (
+    ALARM_DETAILS,
     ALARMS,
     ATTRIBUTES,
     NUMBERED,
     add_alarms,
+    alarm_of,
     find_attribute,
     unit_of,
 )
@@ -98,6 +100,7 @@ def is_made_of_entries(template: str) -> bool:
 
 
 def test_each_word_in_the_tables_of_codecs_is_an_attribute_or_no_key():
+    known = ALARMS | ALARM_DETAILS.keys() | COMMANDS | OTHER_WORDS | CODECS.keys()
     unknown: dict[str, str] = {}
     for path in sorted(DEVICES.rglob("*.py")):
         if path.name == "attributes.py":
@@ -111,7 +114,7 @@ def test_each_word_in_the_tables_of_codecs_is_an_attribute_or_no_key():
             if not all(WORD.fullmatch(word) for word in words):
                 continue  # a sentence
             for word in words:
-                if not (find_attribute(word) or word in ALARMS | COMMANDS | OTHER_WORDS | CODECS.keys()):
+                if not (find_attribute(word) or word in known):
                     unknown[word] = path.name
     assert unknown == {}
 
@@ -189,6 +192,23 @@ def test_alarms_are_added_in_order_and_each_once():
     attributes = {"alarm": "sos"}
     add_alarms(attributes, ("tow", "sos", "tow"))
     assert attributes == {"alarm": "sos,tow"}
+    add_alarms(attributes, ("phoneUse:1", "fatigueDriving:2", "tire3SlowLeak", "phoneUse:1", "sos"))
+    assert attributes == {
+        "alarm": "sos,tow,general,fatigueDriving",
+        "alarmDetail": "phoneUse:1,fatigueDriving:2,tire3SlowLeak",
+    }
     empty: dict[str, object] = {}
     add_alarms(empty, ())
     assert empty == {}
+
+
+def test_a_detail_belongs_to_an_alarm():
+    assert set(ALARM_DETAILS.values()) <= ALARMS
+    assert not ALARMS & ALARM_DETAILS.keys()
+    assert [alarm_of(detail) for detail in ("cameraFault", "laneDeparture:2", "sos", "fatigueDriving:1")] == [
+        "fault",
+        "laneChange",
+        "sos",
+        "fatigueDriving",
+    ]
+    assert alarm_of("tire12PressureLow:1") == alarm_of("never heard of") == "general"

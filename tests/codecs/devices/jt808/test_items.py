@@ -35,24 +35,31 @@ def read(*items):
         (0x12, "040000000701", {"geofence": "7"}, ["geofenceExit"]),
         (0x13, "00000003003c01", {"segment": 3, "segmentTime": 60000, "segmentLate": True}, []),
         (0x14, "00000000", {"videoAlarm": 0}, []),
-        (0x14, "00000007", {"videoAlarm": 7}, ["fault", "tampering", "fault"]),
+        (0x14, "00000007", {"videoAlarm": 7}, ["videoSignalLost", "cameraCovered", "videoStorageFault"]),
+        (0x14, "00000038", {"videoAlarm": 56}, ["videoUnitFault", "overcrowded", "abnormalDriving"]),
         (0x14, "00000040", {"videoAlarm": 64}, []),
         (0x15, "00000005", {"videoLost": 5}, []),
         (0x16, "80000000", {"videoCovered": 1 << 31}, []),
         (0x17, "1001", {"storageFault": 4097}, []),
         (0x18, "0001", {"abnormalDriving": 1}, ["fatigueDriving"]),
-        (0x18, "000450", {"abnormalDriving": 4, "fatigue": 80}, ["general"]),
+        (0x18, "000450", {"abnormalDriving": 4, "fatigue": 80}, ["smoking"]),
+        (0x18, "0007", {"abnormalDriving": 7}, ["fatigueDriving", "phoneUse", "smoking"]),
         (0x25, "00000013", {"input": 19}, []),
         (0x2A, "0002", {"sleep": 2}, []),
         (0x2B, "00640032", {"adc1": 50, "adc2": 100}, []),
         (0x30, "18", {"rssi": 24}, []),
         (0x31, "0b", {"sat": 11}, []),
-        (0x64, "0000000101" + "02" + "01" + "00" * 40, {"adasAlarm": 2, "adasLevel": 1}, ["laneChange"]),
+        (0x64, "0000000101" + "02" + "01" + "00" * 40, {"adasAlarm": 2, "adasLevel": 1}, ["laneDeparture:1"]),
         (0x64, "0000000102" + "02" + "01" + "00" * 40, {"adasAlarm": 2, "adasLevel": 1}, []),
         (0x64, "0000000100" + "11" + "00" + "00" * 40, {"adasAlarm": 17, "adasLevel": 0}, []),
-        (0x64, "0000000101" + "01" + "02" + "00" * 64, {"adasAlarm": 1, "adasLevel": 2}, ["general"]),
-        (0x65, "0000000101" + "01" + "02" + "00" * 40, {"dmsAlarm": 1, "dmsLevel": 2}, ["fatigueDriving"]),
-        (0x65, "0000000101" + "03" + "02" + "00" * 64, {"dmsAlarm": 3, "dmsLevel": 2}, ["general"]),
+        (
+            0x64,
+            "0000000101" + "01" + "02" + "00" * 64,
+            {"adasAlarm": 1, "adasLevel": 2},
+            ["forwardCollision:2"],
+        ),
+        (0x65, "0000000101" + "01" + "02" + "00" * 40, {"dmsAlarm": 1, "dmsLevel": 2}, ["fatigueDriving:2"]),
+        (0x65, "0000000101" + "03" + "02" + "00" * 64, {"dmsAlarm": 3, "dmsLevel": 2}, ["smoking:2"]),
         (0x65, "00000001", {"item0x65": "00000001"}, []),
         (0x67, "0102", {"item0x67": "0102"}, []),
         (0x01, "0102", {"item0x01": "0102"}, []),
@@ -68,7 +75,7 @@ def test_an_item_is_taken_alike_when_walked_and_when_learned(item, value, attrib
 def test_all_items_of_one_location_add_up():
     assert read((0x01, "00000001"), (0x14, "00000001"), (0x11, "00"), (0x31, "05")) == (
         {"odometer": 100, "videoAlarm": 1, "sat": 5},
-        ["fault", "overspeed"],
+        ["videoSignalLost", "overspeed"],
     )
 
 
@@ -87,18 +94,28 @@ YUE = "5445524d303031" + "00" * 23 + "260305200000" + "02" + "03" + "0000"
 PLACE = "32" + "0022" + "03200000" + "00cc0000" + "260305200000" + "0001"
 """Speed, altitude, latitude, longitude, time and vehicle status of an active-safety alarm."""
 TYRE = "00" + "0004" + "00fa" + "0019" + "0050"
+"""The first wheel, its pressure low: 250 kPa, 25 °C, 80 % of the battery."""
+TYRE_VALUES = {"tire1Pressure": 2.5, "tire1Temp": 25, "tire1BatteryLevel": 80}
 
 
 @pytest.mark.parametrize("label", [SU, YUE])
 @pytest.mark.parametrize(
     ("item", "head", "tail", "attributes", "alarms"),
     [
-        (0x64, "00000001 01 03 01 0000000000", "", {"adasAlarm": 3, "adasLevel": 1}, ["general"]),
-        (0x65, "00000001 01 02 01 0000000000", "", {"dmsAlarm": 2, "dmsLevel": 1}, ["general"]),
-        (0x66, "00000001 01", "01" + TYRE, {}, ["general"]),
-        (0x66, "00000001 01", "08" + TYRE * 8, {}, ["general"]),
-        (0x66, "00000001 02", "01" + TYRE, {}, []),
-        (0x67, "00000001 01 02", "", {"bsdAlarm": 2}, ["general"]),
+        (0x64, "00000001 01 03 01 0000000000", "", {"adasAlarm": 3, "adasLevel": 1}, ["followingTooClose:1"]),
+        (0x65, "00000001 01 02 01 0000000000", "", {"dmsAlarm": 2, "dmsLevel": 1}, ["phoneUse:1"]),
+        (0x66, "00000001 01", "01" + TYRE, TYRE_VALUES, ["tire1PressureLow"]),
+        (0x66, "00000001 01", "01" + TYRE[:2] + "0001" + TYRE[6:], TYRE_VALUES, ["general"]),
+        (
+            0x66,
+            "00000001 01",
+            "02" + TYRE + "0a" + "00d0" + "ffff" * 3,
+            TYRE_VALUES,
+            ["tire1PressureLow", "tire11SensorFault", "tire11SlowLeak", "tire11BatteryLow"],
+        ),
+        (0x66, "00000001 02", "01" + TYRE, TYRE_VALUES, []),
+        (0x67, "00000001 01 02", "", {"bsdAlarm": 2}, ["leftApproach"]),
+        (0x70, "00000001 01 06 0005 0028 0000", "", {"drivingAlarm": 6}, ["coasting"]),
         (0x70, "00000001 01 01 0005 0028 0000", "", {"drivingAlarm": 1}, ["hardAcceleration"]),
         (0x70, "00000001 01 02 0005 0028 0000", "", {"drivingAlarm": 2}, ["hardBraking"]),
         (0x70, "00000001 01 03 0005 0028 0000", "", {"drivingAlarm": 3}, ["hardCornering"]),
@@ -111,9 +128,39 @@ def test_an_alarm_with_files_names_its_label(label, item, head, tail, attributes
         assert read((item, value)) == ({**attributes, "alarmLabel": label}, alarms)
 
 
+@pytest.mark.parametrize(
+    ("item", "label", "kinds"),
+    [
+        (
+            0x64,
+            SU,
+            "forwardCollision laneDeparture followingTooClose pedestrianCollision frequentLaneChange"
+            " roadSignExceeded obstacle assistanceFault",
+        ),
+        (
+            0x65,
+            SU,
+            "fatigueDriving phoneUse smoking distraction driverNotSeen handsOffWheel monitoringFault general",
+        ),
+        # Guangdong's list goes on otherwise, and has the longer label.
+        (
+            0x65,
+            YUE,
+            "fatigueDriving phoneUse smoking distraction driverNotSeen driverCameraCovered general"
+            " overtimeDriving general noSeatBelt eyesCovered handsOffWheel phoneScreen general",
+        ),
+    ],
+)
+def test_cameras_say_what_they_see_with_its_level(item, label, kinds):
+    for kind, name in enumerate(kinds.split(), 1):
+        value = f"0000000101{kind:02x}02" + "00" * 5 + PLACE + label
+        assert read((item, value))[1] == [f"{name}:2"]
+        assert read((item, value[:12] + "00" + value[14:]))[1] == [name]
+
+
 def test_an_alarm_without_files_names_none():
     value = "000000010103010000000000" + PLACE + SU[:-4] + "0000"
-    assert read((0x64, value)) == ({"adasAlarm": 3, "adasLevel": 1}, ["general"])
+    assert read((0x64, value)) == ({"adasAlarm": 3, "adasLevel": 1}, ["followingTooClose:1"])
 
 
 def test_two_alarms_of_one_location_are_both_named():

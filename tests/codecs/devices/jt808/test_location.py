@@ -108,6 +108,45 @@ def test_alarm_bits_by_the_year(bits, is_2019, alarm):
     assert located(encode_location(1, 2, WHEN, alarm=bits), is_2019=is_2019).attributes["alarm"] == alarm
 
 
+def test_alarm_bits_say_what_the_standard_says():
+    """Table 24 of JT/T 808-2013 and table 25 of JT/T 808-2019."""
+    standard = {
+        3: "dangerWarning",
+        4: "gnssFault",
+        6: "gnssAntennaShort",
+        9: "displayFault",
+        10: "speechFault",
+        11: "cameraFault",
+        12: "cardReaderFault",
+        13: "overspeedWarning",
+        14: "fatigueWarning",
+        15: "drivingViolation",
+        16: "tireWarning",
+        17: "blindSpotWarning",
+        18: "drivingTimeExceeded",
+        19: "parkedTooLong",
+        20: "areaCrossed",
+        21: "routeCrossed",
+        22: "routeTime",
+        23: "routeLeft",
+        24: "speedSensorFault",
+        25: "fuelAbnormal",
+        26: "vehicleStolen",
+        27: "unauthorizedIgnition",
+        28: "unauthorizedMovement",
+        29: "collisionWarning",
+        30: "rolloverWarning",
+        31: "unauthorizedDoor",
+    }
+    for bit in range(32):
+        body = encode_location(1, 2, WHEN, alarm=1 << bit)
+        assert located(body, is_2019=True).attributes.get("alarmDetail") == standard.get(bit), bit
+        expected = None if bit in (15, 16, 17) else standard.get(bit)
+        assert located(body, is_2019=False).attributes.get("alarmDetail") == expected, bit
+    several = located(encode_location(1, 2, WHEN, alarm=1 << 4 | 1 << 11 | 1), is_2019=True).attributes
+    assert (several["alarm"], several["alarmDetail"]) == ("sos,fault", "gnssFault,cameraFault")
+
+
 def test_every_alarm_bit_has_a_standard_name():
     standard = {
         "general",
