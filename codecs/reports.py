@@ -60,7 +60,7 @@ class PositionReport(msgspec.Struct, frozen=True, gc=False):
     """One position as the device reports it; the device actor makes a `Position` of it."""
 
     attributes: dict[str, Any]
-    """Canonical keys of docs/protocols/common.md#attribute-keys."""
+    """Keys of docs/attributes.md."""
     device_time: datetime | None = None
     """Time of the device's clock; None if it sent none, which stands for server time."""
     fix_time: datetime | None = None

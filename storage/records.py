@@ -146,6 +146,8 @@ class Position(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     geofence_ids: list[int] | None = None
     """Geofences that hold the place; null for none."""
     attributes: dict[str, Any] = {}
+    """What the device sent and the server added, under keys that are the same for all protocols
+    (docs/attributes.md)."""
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -161,6 +163,8 @@ class Event(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     maintenance_id: int = 0
     """The maintenance; 0 is none."""
     attributes: dict[str, Any] = {}
+    """Of its type; of an alarm `alarm`, and `alarmDetail` where the device says what it is exactly
+    (docs/attributes.md#alarms)."""
 
 
 class Command(msgspec.Struct, frozen=True, rename="camel"):

@@ -4,7 +4,6 @@ The texts are those of the catalogs (`actors/words/catalog.py`). A type without 
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,23 +13,14 @@ import msgspec
 
 from motorpool.actors.deliveries.notice import EventFacts, RenderedMessage
 from motorpool.actors.events.coordinates import coordinate_format, format_coordinates
-from motorpool.actors.words.catalog import FALLBACK, Catalog, catalog_of, read_catalog
-from motorpool.actors.words.preferences import Preferences, Unit, preferences_for
+from motorpool.actors.words.preferences import Preferences, preferences_for
 from motorpool.actors.words.printable import printable_line
+from motorpool.actors.words.values import ValueWriter, capitalized
 from motorpool.storage.records import Position, ServerSettings, User
 
 FOLDER = Path(__file__).parent
 MAX_VALUE_LENGTH = 500
 """Texts of devices and users are shortened to this many characters."""
-MILLISECONDS_PER_HOUR = 3_600_000
-DISTANCE_KEYS = frozenset(
-    {"odometer", "serviceOdometer", "tripOdometer", "obdOdometer", "distance", "totalDistance"}
-)
-"""Types of maintenance that count metres."""
-HOUR_KEYS = frozenset({"hours", "drivingTime"})
-"""Types of maintenance that count milliseconds."""
-TIME_KEYS = frozenset({"serverTime", "deviceTime", "fixTime"})
-"""Types of maintenance that are due at a time, in milliseconds since 1970."""
 _SHOWN_AS_SENT = ("result", "reason", "company", "notificator", "file", "protocol", "host")
 """Attributes of events that texts show as they are."""
 
@@ -60,17 +50,17 @@ def render(facts: EventFacts, reader: Reader, place: str = "") -> RenderedMessag
 
     `place` is where it happened, beside the address: the zone or the town.
     """
-    language = catalog_of(reader.preferences.language)
     event = facts.event
-    template = language.texts.get(event.type) or read_catalog(FALLBACK).texts.get(event.type)
+    writer = _Writer(reader)
+    language = writer.language
+    template = language.texts.get(event.type)
     if template is None:
         return RenderedMessage(event.type, event.type, event.type, f"<p>{event.type}</p>")
-    writer = _Writer(language, reader)
     variables = _variables(facts, writer)
     said = _line(template.render(variables))
     device = "" if facts.device is None else _line(facts.device.name)
     subject = f"{device}: {said}" if device else said
-    if special := language.subjects.get(event.type) or read_catalog(FALLBACK).subjects.get(event.type):
+    if special := language.subjects.get(event.type):
         subject = _line(special.render(variables))
     digest = f"{device}: {said}, {writer.time(event.event_time)}" if device else said
     rows = tuple(_rows(facts, writer, variables, place)) if device else ()
@@ -83,62 +73,26 @@ def render(facts: EventFacts, reader: Reader, place: str = "") -> RenderedMessag
     return RenderedMessage(subject, digest, "\n".join(lines) + "\n", html)
 
 
-class _Writer:
-    """Writes values as a user reads them."""
+def describe(facts: EventFacts, reader: Reader) -> str:
+    """Return what happened as text that stands alone: `Phone in hand, level 1`; empty for an unknown type."""
+    writer = _Writer(reader)
+    template = writer.language.texts.get(facts.event.type)
+    if template is None:
+        return ""
+    variables = _variables(facts, writer)
+    alarm = variables["alarm"] if facts.event.type == "alarm" else ""
+    return capitalized(alarm or _line(template.render(variables)))
 
-    def __init__(self, language: Catalog, reader: Reader) -> None:
-        self.language = language
-        self.preferences = reader.preferences
+
+class _Writer(ValueWriter):
+    """Writes values of events, and where they happened."""
+
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader.preferences)
         self._coordinates = reader.coordinates
-
-    def time(self, instant: datetime) -> str:
-        return instant.astimezone(self.preferences.zone).strftime(self.language.time)
-
-    def number(self, value: float, digits: int = 1) -> str:
-        return f"{value:.{digits}f}".replace(".", self.language.decimal)
-
-    def speed(self, knots: object) -> str:
-        return self._quantity(knots, self.preferences.speed)
-
-    def volume(self, litres: object) -> str:
-        return self._quantity(litres, self.preferences.volume)
-
-    def distance(self, metres: object) -> str:
-        return self._quantity(metres, self.preferences.distance)
 
     def coordinates(self, position: Position) -> str:
         return format_coordinates(position.latitude, position.longitude, self._coordinates)
-
-    def _quantity(self, value: object, unit: Unit) -> str:
-        """Return a number of the API's unit in another unit; empty where it is not one."""
-        if not _is_number(value):
-            return ""
-        return f"{self.number(value * unit.per_base)} {unit.symbol}"  # type: ignore[operator]
-
-    def instant(self, milliseconds: object) -> str:
-        """Return a time given in milliseconds since 1970; empty where it is not one."""
-        if not _is_number(milliseconds):
-            return ""
-        try:
-            return self.time(datetime.fromtimestamp(milliseconds / 1000, UTC))  # type: ignore[operator]
-        except (OverflowError, OSError, ValueError):
-            return ""
-
-    def alarms(self, keys: object) -> str:
-        named = [key.strip() for key in keys.split(",")] if isinstance(keys, str) else []
-        return ", ".join(self.language.alarms.get(key, key) for key in named)
-
-    def maintained(self, kind: str, value: object) -> str:
-        """Return the value of a maintenance in the unit of its type."""
-        if kind in DISTANCE_KEYS:
-            return self.distance(value)
-        if kind in TIME_KEYS:
-            return self.instant(value)
-        if not _is_number(value):
-            return ""
-        if kind in HOUR_KEYS:
-            return f"{self.number(value / MILLISECONDS_PER_HOUR)} h"  # type: ignore[operator]
-        return self.number(value)  # type: ignore[arg-type]
 
 
 def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
@@ -146,7 +100,7 @@ def _variables(facts: EventFacts, writer: _Writer) -> dict[str, str]:
     maintenance = facts.maintenance
     kind = "" if maintenance is None else maintenance.type
     return {
-        "alarm": _line(writer.alarms(attributes.get("alarm"))),
+        "alarm": _line(writer.alarm(attributes.get("alarm"), attributes.get("alarmDetail"))),
         **{name: _line(attributes.get(name)) for name in _SHOWN_AS_SENT},
         "since": writer.instant(attributes.get("lastUpdate")),
         "speed": writer.speed(attributes.get("speed")),
@@ -179,10 +133,6 @@ def _rows(
         yield labels["geofence"], variables["geofence"]
     if variables["driver"]:
         yield labels["driver"], variables["driver"]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _line(value: object) -> str:

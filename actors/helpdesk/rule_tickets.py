@@ -15,7 +15,11 @@ from motorpool.actors.helpdesk.ticket_reader import lock_facts
 from motorpool.actors.helpdesk.ticket_rules import RuleCapture, TicketRule
 from motorpool.actors.helpdesk.ticket_writer import write
 from motorpool.actors.mailings.ticket_mails import TicketMails
+from motorpool.actors.words.preferences import preferences_of
+from motorpool.actors.words.printable import printable_line
 from motorpool.actors.words.record_json import format_time
+from motorpool.actors.words.values import ValueWriter, capitalized
+from motorpool.storage.accounts import server
 from motorpool.storage.database.queries import Queries
 from motorpool.storage.devices import positions
 from motorpool.storage.helpdesk import ticket_captures, ticket_rules
@@ -65,6 +69,9 @@ class RuleTickets:
         """
         changes: list[Change] = []
         refused: list[str] = []
+        settings = await server.fetch(transaction)
+        # Tickets have many readers.
+        writer = ValueWriter(preferences_of({}, settings.attributes))
         keys = [group.key for group in selection.groups]
         opened = await ticket_rules.opened(transaction, keys)
         joining: list[tuple[RuleEvents, OpenedTicket]] = []
@@ -74,7 +81,9 @@ class RuleTickets:
             if causes and not _joins(group, causes[0], present):
                 try:
                     async with transaction.transaction() as savepoint:
-                        change, present = await self._open(savepoint, group, causes[0], selection, now)
+                        change, present = await self._open(
+                            savepoint, group, causes[0], selection, writer, now
+                        )
                 except TicketRefused as error:
                     refused.append(f"rule {group.rule.id} of company {group.key.company_id}: {error}")
                     continue
@@ -86,10 +95,16 @@ class RuleTickets:
                 rest = group._replace(events=[each for each in group.events if each.id > causes[0].id])
             if present is not None and rest.events:
                 joining.append((rest, present))
-        return changes + await self._join(transaction, joining, now), refused
+        return changes + await self._join(transaction, joining, writer, now), refused
 
     async def _open(
-        self, transaction: Queries, group: RuleEvents, event: Event, selection: Selection, now: datetime
+        self,
+        transaction: Queries,
+        group: RuleEvents,
+        event: Event,
+        selection: Selection,
+        writer: ValueWriter,
+        now: datetime,
     ) -> tuple[Change | None, OpenedTicket | None]:
         """Open a ticket, or the one that says that the rule is muted; the latter has no row of the device."""
         key, rule = group.key, group.rule
@@ -128,8 +143,8 @@ class RuleTickets:
                 position_id=event.position_id,
                 maintenance_id=event.maintenance_id,
                 geofence_id=event.geofence_id,
-                subject=(action.subject or f"{_cause(event)}: {device.name}")[:MAX_SUBJECT],
-                description=_description(event, selection),
+                subject=(action.subject or f"{_cause(event, writer)}: {device.name}")[:MAX_SUBJECT],
+                description=_description(event, selection, writer),
                 attributes=await _attributes(transaction, event),
             )
         category = TicketCategory(team_id=usable.category_team_id, priority_id=usable.category_priority_id)
@@ -155,7 +170,11 @@ class RuleTickets:
         return change, made
 
     async def _join(
-        self, transaction: Queries, joining: Sequence[tuple[RuleEvents, OpenedTicket]], now: datetime
+        self,
+        transaction: Queries,
+        joining: Sequence[tuple[RuleEvents, OpenedTicket]],
+        writer: ValueWriter,
+        now: datetime,
     ) -> list[Change]:
         if not joining:
             return []
@@ -166,7 +185,7 @@ class RuleTickets:
             ticket = facts.get(present.ticket_id)
             if ticket is None:
                 continue
-            outcome, row = _joined(ticket, group, present, now)
+            outcome, row = _joined(ticket, group, present, writer, now)
             await ticket_rules.put(transaction, group.key, row)
             if outcome is not None:
                 changes.append(Change(ticket, outcome))
@@ -183,7 +202,7 @@ def _joins(group: RuleEvents, event: Event, present: OpenedTicket | None) -> boo
 
 
 def _joined(
-    facts: TicketFacts, group: RuleEvents, present: OpenedTicket, now: datetime
+    facts: TicketFacts, group: RuleEvents, present: OpenedTicket, writer: ValueWriter, now: datetime
 ) -> tuple[Outcome | None, OpenedTicket]:
     """Return what events make of a ticket, None if they leave no entry, and its new row."""
     causes, last = group.causes(), group.events[-1]
@@ -191,7 +210,7 @@ def _joined(
     note = ""
     if last not in causes and not row.is_over and facts.ticket.status_kind in LIVE_KINDS:
         # Said, and nothing more: whether the ticket is done is for people to decide.
-        note = f"{last.type} at {format_time(last.event_time)}"
+        note = f"{_cause(last, writer)}, {writer.time(last.event_time)}"
         row = msgspec.structs.replace(row, is_over=True)
     if attributes is None and not note:
         return None, row
@@ -241,18 +260,21 @@ def _author(rule: TicketRule) -> Author:
     return Author(kind="device", attributes={"ruleId": rule.id, "ruleName": rule.name})
 
 
-def _cause(event: Event) -> str:
-    alarm = event.attributes.get("alarm")
-    return f"{event.type} {alarm}" if isinstance(alarm, str) and alarm else event.type
+def _cause(event: Event, writer: ValueWriter) -> str:
+    """Return what happened: the alarm, else the type of the event."""
+    alarm = writer.alarm(event.attributes.get("alarm"), event.attributes.get("alarmDetail"))
+    said = alarm if event.type == "alarm" and alarm else writer.language.names.get(event.type, event.type)
+    return capitalized(printable_line(said))
 
 
-def _description(event: Event, selection: Selection) -> str:
+def _description(event: Event, selection: Selection, writer: ValueWriter) -> str:
     """Return what a ticket about maintenance says; others say nothing."""
     row = selection.maintenances.get(event.maintenance_id)
     if row is None:
         return ""
+    value = writer.maintained(row.type, event.attributes.get(row.type))
     return (
-        f"Maintenance {row.name} is due: {row.type} has reached {event.attributes.get(row.type)}.\n"
+        f"Maintenance {row.name} is due. {writer.attribute_name(row.type)}: {value}\n"
         f"When it is done, resolve the ticket with resetMaintenance, or set start to the present {row.type}"
         f" (PUT /maintenance/{row.id})."
     )

@@ -1,13 +1,14 @@
 """The words of the server in the languages of users (docs/events.md#texts).
 
 A file of `catalogs/` is a language: Jinja2 templates of events (`[texts]`, `[subjects]`) and of mails
-(`[mails]`), names of alarms, labels, and how times and numbers are written. What a language lacks is taken
-from English.
+(`[mails]`), names of alarms, attributes, values and headings, labels, and how times and numbers are written.
+What a language lacks is taken from English; `untranslated` of the English file lists it.
 """
 
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import jinja2
 
@@ -16,10 +17,11 @@ FALLBACK = "en"
 
 
 class Catalog:
-    """The compiled words of a language."""
+    """The compiled words of a language; what it lacks is taken from English."""
 
     def __init__(self, name: str) -> None:
         content = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+        english = None if name == FALLBACK else read_catalog(FALLBACK)
         # The texts are not HTML: who puts them into a document escapes them.
         texts = jinja2.Environment(autoescape=False)  # noqa: S701
         self.name = name
@@ -31,11 +33,22 @@ class Catalog:
         self.near_town: str = content["near_town"]
         """Where a place outside of a town is: a format with `town`, `distance` and `direction`."""
         self.labels: dict[str, str] = content["labels"]
+        self.headings: dict[str, str] = content.get("headings", {})
+        """Of workbooks, by the English one."""
+        self.names: dict[str, str] = content["names"]
+        """By type of event, in the order in which the console offers them."""
+        self.states: dict[str, str] = content["states"]
+        """By status of a device."""
         self.alarms: dict[str, str] = content["alarms"]
+        """In the order in which the console offers them; in the middle of a sentence."""
+        self.details: dict[str, str] = content["details"]
+        """What alarms are exactly (docs/attributes.md#alarms)."""
+        self.attributes: dict[str, str] = content["attributes"]
+        """Names of attributes, by their keys in `codecs/devices/attributes.py`."""
+        self.values: dict[str, dict[str, str]] = content["values"]
+        """Words for values of attributes, or for bits of those that have bits, by attribute and value."""
         self.texts = {kind: texts.from_string(text) for kind, text in content["texts"].items()}
         """By type of event."""
-        self.names: dict[str, str] = content.get("names", {})
-        """By type of event, in the order in which the console offers them; in English only."""
         self.subjects = {kind: texts.from_string(text) for kind, text in content["subjects"].items()}
         """By type of event, where the text makes no subject."""
         self.mails = {
@@ -43,6 +56,15 @@ class Catalog:
             for name, mail in content["mails"].items()
         }
         """Subject and body of each mail that is no event."""
+        if english is not None:
+            for part in PARTS:
+                setattr(self, part, {**getattr(english, part), **getattr(self, part)})
+
+
+PARTS: Final = (
+    "labels names states alarms details attributes values texts subjects mails".split()  # noqa: SIM905
+)
+"""The sections of which a language may lack some."""
 
 
 def languages() -> tuple[str, ...]:
@@ -64,4 +86,4 @@ def catalog_of(wanted: str) -> Catalog:
 
 def mail_templates(name: str, language: str) -> tuple[jinja2.Template, jinja2.Template]:
     """Return the templates of the subject and the body of a mail."""
-    return catalog_of(language).mails.get(name) or read_catalog(FALLBACK).mails[name]
+    return catalog_of(language).mails[name]

@@ -32,7 +32,7 @@ _TEXTS = """
 alarm alarmDetail alarmLabel iccid imei vin driverUniqueId result image video audio geofence card phone
 command dtcs activity plate model operator ip antenna serial raw network imsi driver container password
 lockPassword timezone cvn calid gSensor tilt cardCode cardAgency cardValidity
-accessoryMac accessoryName assign bms connection data dataDetails deviceType driverLicence dtcsCodes
+accessoryMac accessoryName bms connection data dataDetails deviceType driverLicence dtcsCodes
 error eventFiles mac manufacturer networkTechnology poi pressureHigh pressureLow registration regions
 sensorId tagId tagMac tagName taximeterEnd taximeterStart tempData terminalId tid trigger
 server backupServer
@@ -54,8 +54,8 @@ _NUMBERS: Final[Mapping[tuple[str, int | None], str]] = {
         province reason reportStrategy segment startupStatus storageFault tachographInfo
         taximeterDistance taximeterFare taximeterTrip taximeterWait totalTrailer totalTruck turnovers
         uptime validity vehicleOverspeed videoAlarm videoCovered videoLost videoCoding abnormalDriving
-        warningType audioChannels audioCoding audioSampleBits maxAudioChannels maxVideoChannels hs1 hs2 hs3
-        ls1 ls2 ls3 panic tcpPort udpPort axleWeight
+        warningType audioChannels audioCoding audioSampleBits maxAudioChannels maxVideoChannels
+        panic tcpPort udpPort axleWeight
         """,
     ("", 1): "hdop vdop pdop",
     ("bpm", 0): "heartRate",
@@ -95,7 +95,7 @@ _NUMBERS: Final[Mapping[tuple[str, int | None], str]] = {
 }
 _TIMES = "tripStart tripEnd startTime endTime"
 _BITS = """
-status input output sleep externalAlarms videoAlarm videoLost videoCovered storageFault abnormalDriving
+input output sleep externalAlarms videoAlarm videoLost videoCovered storageFault abnormalDriving
 indicators lights doors
 """
 
@@ -132,6 +132,8 @@ NUMBERED: Final[Mapping[str, Attribute]] = {
     "alarm#Status": Attribute(float),
     "in#": Attribute(None),
     "out#": Attribute(None),
+    "hs#": Attribute(float),
+    "ls#": Attribute(float),
     "io#": Attribute(None),
     "assign#": Attribute(str),
     "driver#Card": Attribute(str),
@@ -180,6 +182,12 @@ NUMBERED: Final[Mapping[str, Attribute]] = {
     "item#": Attribute(str),
 }
 """By key, where `#` stands for a number of up to five digits; in the last three for hexadecimal digits."""
+
+OF_PROTOCOLS: Final[Mapping[str, Attribute]] = {
+    "jt808.status": Attribute(float, has_bits=True),
+    "jt808.input": Attribute(float, has_bits=True),
+}
+"""By the name of a protocol and the key: what these are there."""
 
 HIDDEN: Final = frozenset(("raw", "alarmLabel", "alarmDetail"))
 """Attributes that only programs need, or that another one says already."""
@@ -237,14 +245,19 @@ class Found(NamedTuple):
     """An entry of the table."""
 
     name: str
-    """Its key there: `temp#`."""
+    """Its key there: `temp#`, or `jt808.status`."""
     number: str
     """What stands for `#`; empty where there is none."""
     attribute: Attribute
 
 
-def find_attribute(key: str) -> Found | None:
-    """Return the entry of an attribute; None for one that is not in the table."""
+def find_attribute(key: str, protocol: str = "") -> Found | None:
+    """Return the entry of an attribute; None for one that is not in the table.
+
+    With a protocol that of the protocol, where it has one of its own.
+    """
+    if protocol and (known := OF_PROTOCOLS.get(own := f"{protocol}.{key}")) is not None:
+        return Found(own, "", known)
     known = ATTRIBUTES.get(key)
     if known is not None:
         return Found(key, "", known)

@@ -1,6 +1,6 @@
 """The items of a JT/T 808 location as attributes (docs/protocols/jt808.md#location-items)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
@@ -27,6 +27,11 @@ NUMERIC_ITEMS: dict[int, tuple[str, float]] = {
 """Items that are one number, by id << 8 | length, because small trackers reuse ids with other lengths: the
 attribute, and the factor of its value, or the divisor where negative."""
 
+
+def _by_code(alarms: Mapping[int, str]) -> Mapping[str, str]:
+    return {str(code): alarm for code, alarm in alarms.items() if alarm}
+
+
 _VIDEO_ALARMS = (
     "videoSignalLost",
     "cameraCovered",
@@ -36,6 +41,8 @@ _VIDEO_ALARMS = (
     "abnormalDriving",
 )
 """Alarms of item 0x14 by bit."""
+_ABNORMAL_DRIVING = ("fatigueDriving", "phoneUse", "smoking")
+"""Alarms of item 0x18 by bit."""
 
 _ADAS_ALARMS = {
     1: "forwardCollision",
@@ -82,6 +89,17 @@ _DRIVING_ALARMS = {
     7: "engineOverspeed",
     0x16: "accident",
 }
+ALARM_CODES: Mapping[str, Mapping[str, str]] = {
+    "adasAlarm": _by_code(_ADAS_ALARMS),
+    # 6 is something else in Guangdong.
+    "dmsAlarm": _by_code({**_DRIVER_ALARMS_OF_GUANGDONG, **_DRIVER_ALARMS, 6: ""}),
+    "bsdAlarm": _by_code(_BLIND_SPOT_ALARMS),
+    "drivingAlarm": _by_code(_DRIVING_ALARMS),
+    "videoAlarm": _by_code(dict(enumerate(_VIDEO_ALARMS))),
+    "abnormalDriving": _by_code(dict(enumerate(_ABNORMAL_DRIVING))),
+}
+"""What values, or bits, of attributes stand for: alarms, or what they are exactly, by code in digits."""
+
 _CAMERA_EVENTS = frozenset((16, 17))
 """Events that raise no alarm: a sign or a driver recognized, a snapshot taken."""
 _ALARM_ENDED = 2
@@ -125,12 +143,8 @@ def _video_alarm(value: int, attributes: Attributes, alarms: Alarms) -> None:
 
 def _abnormal_driving(value: int, attributes: Attributes, alarms: Alarms) -> None:
     attributes["abnormalDriving"] = value
-    if value & 1:
-        alarms.append("fatigueDriving")
-    if value & 2:
-        alarms.append("phoneUse")
-    if value & 4:
-        alarms.append("smoking")
+    if value:
+        alarms.extend(alarm for place, alarm in enumerate(_ABNORMAL_DRIVING) if value >> place & 1)
 
 
 def _analogue(value: int, attributes: Attributes, _: Alarms) -> None:

@@ -1,14 +1,13 @@
 """Events in words: every type in every language, in the units and the time zone of who reads them."""
 
-import tomllib
 from datetime import UTC, datetime
 
 import pytest
 
 from motorpool.actors.events.coordinates import format_coordinates
-from motorpool.actors.events.rendering import EventFacts, Reader, reader_of, render
+from motorpool.actors.events.rendering import EventFacts, Reader, describe, reader_of, render
 from motorpool.actors.rules.event_types import EVENT_TYPES
-from motorpool.actors.words.catalog import FOLDER, languages, read_catalog
+from motorpool.actors.words.catalog import languages
 from motorpool.actors.words.preferences import preferences_of
 from motorpool.storage.records import (
     Device,
@@ -53,25 +52,6 @@ def facts(kind, **fields):
     return EventFacts(**{**known, **fields})
 
 
-UNTRANSLATED = set(tomllib.loads((FOLDER / "en.toml").read_text(encoding="utf-8"))["untranslated"])
-"""Types of events whose texts are in English in all languages."""
-
-
-def test_there_are_five_languages():
-    assert languages() == ("de", "en", "es", "fr", "zh")
-
-
-@pytest.mark.parametrize("name", languages())
-def test_every_language_has_every_text(name):
-    english, other = read_catalog("en"), read_catalog(name)
-    for part in ("labels", "alarms", "texts", "subjects", "mails"):
-        lacks = UNTRANSLATED if part == "texts" and name != "en" else set()
-        assert set(getattr(english, part)) - set(getattr(other, part)) == lacks, part
-        assert set(getattr(other, part)) <= set(getattr(english, part)), part
-    assert set(EVENT_TYPES) <= set(english.texts)
-    assert set(EVENT_TYPES) <= set(english.names)
-
-
 @pytest.mark.parametrize("name", languages())
 def test_every_type_is_rendered_with_and_without_what_is_known(name):
     for kind in EVENT_TYPES:
@@ -98,7 +78,7 @@ def test_values_are_in_the_units_and_the_zone_of_the_reader():
     assert "57.5 mph (limit 46.0 mph), 2026-06-15 08:00:00" in shown.digest
     assert "13.2 US gal to 5.3 US gal" in render(facts("deviceFuelDrop"), miles).digest
     assert "Oil (621.4 mi)" in render(facts("maintenance"), miles).digest
-    assert "SOS, ownWord" in render(facts("alarm"), miles).digest
+    assert "alarm: emergency button; ownWord, 2026" in render(facts("alarm"), miles).digest
     assert "last message 2026-06-15 08:00:00" in render(facts("deviceInactive"), miles).digest
 
 
@@ -106,6 +86,25 @@ def test_the_place_is_a_line_of_its_own_unless_the_event_names_it():
     assert "Place: Yard\nAddress: Mall & Co\n" in render(facts("alarm"), reads(), " Yard\n").text
     assert "Place" not in render(facts("geofenceEnter"), reads(), "Depot").text
     assert "Place" not in render(facts("alarm"), reads()).text
+
+
+def test_an_alarm_says_what_it_is_exactly():
+    attributes = {"alarm": "general", "alarmDetail": "phoneUse:1"}
+    event = Event(type="alarm", event_time=NOON, attributes=attributes)
+    shown = render(facts("", event=event), Reader())
+    assert shown.subject == "Van <1>: alarm: phone in hand, level 1"
+    assert shown.digest.startswith("Van <1>: alarm: phone in hand, level 1, 2026-06-15")
+    assert describe(EventFacts(event=event), Reader()) == "Phone in hand, level 1"
+    portuguese = render(facts("", event=event), reads(language="pt_BR"))
+    assert portuguese.subject == "Van <1>: alarme: telemóvel na mão, nível 1"
+
+
+def test_what_stands_alone_has_a_capital():
+    assert describe(facts("deviceOverspeed"), reads(speedUnit="kmh")) == (
+        "Exceeded the speed limit: 92.6 km/h (limit 74.1 km/h)"
+    )
+    assert describe(facts("geofenceEnter"), reads(language="de")) == "Hat Depot erreicht"
+    assert describe(facts("", event=Event(type="ticketClosed", event_time=NOON)), Reader()) == ""
 
 
 @pytest.mark.parametrize(

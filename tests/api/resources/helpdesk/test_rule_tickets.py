@@ -193,6 +193,22 @@ async def test_a_rule_has_the_rights_of_who_edited_it_last_at_that_moment(desk, 
     assert count == 1
 
 
+async def test_a_ticket_is_called_by_what_happened_in_the_words_of_the_server(desk, truck):
+    await save_rules(desk, {"name": "Alarms", "when": {"eventTypes": ["alarm"]}})
+    exact = {"alarm": "general", "alarmDetail": "phoneUse:1"}
+    await happen(desk.served, alarm(truck["id"], 900, attributes=exact))
+    server = (await desk.served.admin.get("/server")).json()
+    attributes = {**server["attributes"], "language": "pt"}
+    assert (await desk.served.admin.put("/server", json={**server, "attributes": attributes})).status == 200
+    van, bus = await make_device(desk, "Van"), await make_device(desk, "Bus")
+    await happen(desk.served, alarm(van["id"], 901), alarm(bus["id"], 902, attributes={"alarm": "own\nword"}))
+    assert [ticket["subject"] for ticket in await tickets_of(desk)] == [
+        "Phone in hand, level 1: Truck",
+        "Botão de emergência: Van",
+        "Own word: Bus",
+    ]
+
+
 async def test_the_end_of_a_cause_is_noted_once_and_closes_nothing(desk, truck):
     rule = {"name": "Silent", "when": {"eventTypes": ["deviceOffline"]}, "commentWhenOver": True}
     await save_rules(desk, rule)
@@ -202,9 +218,9 @@ async def test_the_end_of_a_cause_is_noted_once_and_closes_nothing(desk, truck):
     await happen(desk.served, alarm(truck["id"], 902, 5, **back))
     await happen(desk.served, alarm(truck["id"], 903, 6, **back))
     (ticket,) = await tickets_of(desk)
-    assert (ticket["subject"], ticket["statusKind"]) == ("deviceOffline: Truck", "new")
+    assert (ticket["subject"], ticket["statusKind"]) == ("Went offline: Truck", "new")
     (comment,) = await history_of(desk, ticket, "comment")
-    assert (comment["text"], comment["internal"]) == ("deviceOnline at 2026-05-01T12:05:00Z", True)
+    assert (comment["text"], comment["internal"]) == ("Came online, 2026-05-01 12:05:00", True)
 
 
 async def test_maintenance_opens_one_ticket_for_each_period(desk, truck):
@@ -223,6 +239,7 @@ async def test_maintenance_opens_one_ticket_for_each_period(desk, truck):
         (903, oil["id"]),
     ]
     assert "PUT /maintenance/" in found[0]["description"]
+    assert found[0]["description"].startswith("Maintenance Oil is due. Odometer: 10.0 km\n")
 
 
 async def test_resolving_resets_the_maintenance_and_the_history_says_where(desk, truck):

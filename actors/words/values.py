@@ -1,0 +1,249 @@
+"""Values in words: in the language, the units and the time zone of a reader (docs/attributes.md).
+
+`api/console/src/format/attributes.ts` does the same in the console; `tests/actors/words/values.json` has the
+cases that both are tested with.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from motorpool.actors.words.catalog import catalog_of
+from motorpool.actors.words.preferences import Preferences, Unit
+from motorpool.codecs.devices.attributes import HIDDEN, Attribute, Found, alarm_of, find_attribute, with_mark
+from motorpool.codecs.devices.jt808.items import ALARM_CODES
+
+MILLISECONDS_PER_HOUR: Final = 3_600_000
+DISTANCE_KEYS: Final = frozenset(
+    {"odometer", "serviceOdometer", "tripOdometer", "obdOdometer", "distance", "totalDistance"}
+)
+"""Types of maintenance that count metres."""
+HOUR_KEYS: Final = frozenset({"hours", "drivingTime"})
+"""Types of maintenance that count milliseconds."""
+TIME_KEYS: Final = frozenset({"serverTime", "deviceTime", "fixTime"})
+"""Types of maintenance that are due at a time, in milliseconds since 1970."""
+KNOTS_PER_KMH: Final = 1 / 1.852
+SHORT_METRES: Final = 100
+"""Distances of fewer units than this have a decimal."""
+_CAMERA_KEYS: Final = frozenset(("adasLevel", "dmsLevel", *ALARM_CODES))
+"""What `alarm` says in words where the device named it exactly."""
+_MOST_BITS: Final = 1 << 64
+_WORDS = re.compile(r"[a-z]{3,}([A-Z][a-z]+)*")
+_CAPITAL = re.compile(r"[A-Z]")
+
+
+class ValueWriter:
+    """Writes values as a user reads them.
+
+    Values of another type than expected are written as they are, or as an empty text by the methods for one
+    quantity.
+    """
+
+    def __init__(self, preferences: Preferences) -> None:
+        self.language = catalog_of(preferences.language)
+        self.preferences = preferences
+        self._measures: dict[str, Callable[[float], str]] = {
+            "m": self._distance,
+            "km": lambda value: self._distance(value * 1000),
+            "0.1 km": lambda value: self._distance(value * 100),
+            "m up": lambda value: self.quantity(value, preferences.altitude, 0),
+            "knots": lambda value: self.quantity(value, preferences.speed, 0),
+            "km/h": lambda value: self.quantity(value * KNOTS_PER_KMH, preferences.speed, 0),
+            "l": self.volume,
+            "l/h": lambda value: f"{self.volume(value)}/h",
+            "ms": self._duration,
+            "s": lambda value: self._duration(value * 1000),
+        }
+
+    def time(self, instant: datetime) -> str:
+        """Return the time in the zone of the reader; in UTC at the ends of the calendar."""
+        try:
+            instant = instant.astimezone(self.preferences.zone)
+        except OverflowError:
+            instant = instant.astimezone(UTC)
+        return instant.strftime(self.language.time)
+
+    def number(self, value: float, digits: int = 1) -> str:
+        """Return a number with this many decimals."""
+        text = f"{value:.{digits}f}"
+        if not text.strip("-0."):
+            text = text.removeprefix("-")
+        return text.replace(".", self.language.decimal)
+
+    def quantity(self, value: object, unit: Unit, digits: int = 1) -> str:
+        """Return a number of the API's unit in another unit; empty where it is not a number."""
+        number = as_number(value)
+        return "" if number is None else f"{self.number(number * unit.per_base, digits)} {unit.symbol}"
+
+    def speed(self, knots: object) -> str:
+        """Return a speed given in knots."""
+        return self.quantity(knots, self.preferences.speed)
+
+    def volume(self, litres: object) -> str:
+        """Return a volume given in litres."""
+        return self.quantity(litres, self.preferences.volume)
+
+    def distance(self, metres: object) -> str:
+        """Return a distance given in metres."""
+        return self.quantity(metres, self.preferences.distance)
+
+    def instant(self, milliseconds: object) -> str:
+        """Return a time given in milliseconds since 1970; empty where it is not one."""
+        number = as_number(milliseconds)
+        try:
+            return "" if number is None else self.time(datetime.fromtimestamp(number / 1000, UTC))
+        except (OverflowError, OSError, ValueError):
+            return ""
+
+    def maintained(self, kind: str, value: object) -> str:
+        """Return what maintenance of a type counts; empty where it is not a number."""
+        if kind in TIME_KEYS:
+            return self.instant(value)
+        if kind in DISTANCE_KEYS:
+            return self.distance(value)
+        number = as_number(value)
+        if number is None:
+            return ""
+        if kind in HOUR_KEYS:
+            return f"{self.number(number / MILLISECONDS_PER_HOUR)} h"
+        return self.number(number)
+
+    # Alarms
+
+    def alarm(self, keys: object, details: object = None) -> str:
+        """Return alarms by name, for the middle of a sentence: `phone in hand, level 1`.
+
+        Args:
+            keys: the attribute `alarm`; another type than text is none.
+            details: the attribute `alarmDetail`: what they are exactly.
+        """
+        exact = _split(details)
+        words = []
+        for key in _split(keys):
+            named = [self._alarm_name(detail) for detail in exact if alarm_of(detail) == key]
+            words += named or [self._alarm_name(key)]
+        return "; ".join(dict.fromkeys(words))
+
+    def _alarm_name(self, detail: str) -> str:
+        name, _, level = detail.partition(":")
+        text = self.language.alarms.get(name) or self.language.details.get(name)
+        if text is None:
+            marked, number = with_mark(name)
+            text = self.language.details.get(marked, name).replace("#", number)
+        return self.language.labels["level"].format(alarm=text, level=level) if level else text
+
+    # Attributes
+
+    def attribute_name(self, key: str) -> str:
+        """Return the name of an attribute; of one that is not in the table its words: `Fuel percent`."""
+        found = find_attribute(key)
+        if found is None:
+            return spaced(key)
+        return self.language.attributes.get(found.name, spaced(key)).replace("#", found.number)
+
+    def attribute_text(self, key: str, value: object, protocol: str = "") -> str:
+        """Return the value of an attribute."""
+        found = find_attribute(key, protocol) or _UNKNOWN
+        if isinstance(value, bool):
+            code = "true" if value else "false"
+            return self._word(found.name, code) or self.language.labels["yes" if value else "no"]
+        if isinstance(value, str):
+            if found.attribute.unit == "time":
+                return self._iso_time(value)
+            return self.alarm(value) if key == "alarm" else self._word(found.name, value) or value
+        number = as_number(value)
+        if number is None:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if found.attribute.has_bits and 0 <= number < _MOST_BITS:
+            return self._bits(found.name, int(number))
+        return self._word(found.name, f"{number:g}") or self._measure(number, found.attribute)
+
+    def attributes(self, attributes: Mapping[str, Any], protocol: str = "") -> Iterator[tuple[str, str]]:
+        """Yield names and values of what people read of the attributes: alarms first, then by name."""
+        details = attributes.get("alarmDetail")
+        if alarm := capitalized(self.alarm(attributes.get("alarm"), details)):
+            yield self.attribute_name("alarm"), alarm
+        yield from sorted(
+            (self.attribute_name(key), self.attribute_text(key, value, protocol))
+            for key, value in attributes.items()
+            if key not in HIDDEN and key != "alarm" and not (details and key in _CAMERA_KEYS)
+        )
+
+    def _word(self, name: str, code: str) -> str:
+        """Return the word for a value or bit; empty where it has none."""
+        word = self.language.values.get(name, {}).get(code)
+        if word is None and (alarm := ALARM_CODES.get(name, {}).get(code)):
+            word = self._alarm_name(alarm)
+        return word or ""
+
+    def _bits(self, name: str, value: int) -> str:
+        """Return the bits that are set: by their words where they have some, else by number, from 1."""
+        bits = [bit for bit in range(value.bit_length()) if value >> bit & 1]
+        has_words = name in self.language.values or name in ALARM_CODES
+        texts = [self._word(name, str(bit)) if has_words else str(bit + 1) for bit in bits]
+        return ", ".join(filter(None, texts)) or self.language.labels["none"]
+
+    def _measure(self, value: float, attribute: Attribute) -> str:
+        if (write := self._measures.get(attribute.unit)) is not None:
+            return write(value)
+        decimals = attribute.decimals
+        if decimals is None:
+            decimals = 0 if value == int(value) else 2
+        return f"{self.number(value, decimals)} {attribute.unit}".rstrip()
+
+    def _distance(self, metres: float) -> str:
+        unit = self.preferences.distance
+        return self.quantity(metres, unit, int(abs(metres * unit.per_base) < SHORT_METRES))
+
+    def _duration(self, milliseconds: float) -> str:
+        """Return a length by its two largest units: `2 h 10 min`, `45 s`."""
+        seconds = max(0, int(milliseconds / 1000))
+        minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
+        if days:
+            return f"{days} d {hours % 24} h".removesuffix(" 0 h")
+        if hours:
+            return f"{hours} h {minutes % 60} min".removesuffix(" 0 min")
+        return f"{minutes} min" if minutes else f"{seconds} s"
+
+    def _iso_time(self, text: str) -> str:
+        try:
+            instant = datetime.fromisoformat(text)
+        except ValueError:
+            return text
+        return self.time(instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC))
+
+
+_UNKNOWN: Final = Found("", "", Attribute(None))
+
+
+def as_number(value: object) -> float | None:
+    """Return a finite number that is not a boolean; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) <= MOST else None
+
+
+MOST: Final = 1e300
+"""What is larger is no measurement, and may not be converted."""
+
+
+def spaced(key: str) -> str:
+    """Return the words of a key, `Fuel percent` of `fuelPercent`; one that is not of words as it is."""
+    if not _WORDS.fullmatch(key):
+        return key
+    return capitalized(_CAPITAL.sub(lambda found: f" {found[0].lower()}", key))
+
+
+def capitalized(text: str) -> str:
+    """Return a text with a capital at its beginning, for where it stands alone."""
+    return text[:1].upper() + text[1:]
+
+
+def _split(value: object) -> list[str]:
+    return (
+        [part for part in (each.strip() for each in value.split(",")) if part]
+        if isinstance(value, str)
+        else []
+    )
