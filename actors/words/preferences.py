@@ -21,9 +21,9 @@ class Unit(NamedTuple):
     """How many of it make one base unit, the unit of the API."""
 
 
-# Keys are the values of the attributes; the first is the default.
+# Keys are the values of the attributes; the first is the default, as in the console.
 SPEED_UNITS: Mapping[str, Unit] = MappingProxyType(
-    {"kn": Unit("kn", 1.0), "kmh": Unit("km/h", 1.852), "mph": Unit("mph", 1852 / 1609.344)}
+    {"kmh": Unit("km/h", 1.852), "kn": Unit("kn", 1.0), "mph": Unit("mph", 1852 / 1609.344)}
 )
 """Units of speed; the base is a knot."""
 DISTANCE_UNITS: Mapping[str, Unit] = MappingProxyType(
@@ -44,7 +44,7 @@ class Preferences(msgspec.Struct, frozen=True):
     language: str = "en"
     """Two letters, lower case."""
     zone: tzinfo = UTC
-    speed: Unit = SPEED_UNITS["kn"]
+    speed: Unit = SPEED_UNITS["kmh"]
     distance: Unit = DISTANCE_UNITS["km"]
     altitude: Unit = ALTITUDE_UNITS["m"]
     volume: Unit = VOLUME_UNITS["ltr"]

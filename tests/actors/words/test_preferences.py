@@ -16,6 +16,8 @@ def test_the_user_counts_before_the_server_and_the_defaults_last():
     assert (found.language, found.altitude.symbol) == ("de", "m")
     assert preferences_of({}, {}) == Preferences()
     assert Preferences().zone is UTC
+    # As in the console: api/console/src/format/style.ts.
+    assert Preferences().speed.symbol == "km/h"
 
 
 def test_the_server_can_force_its_own():

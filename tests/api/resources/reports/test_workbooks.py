@@ -130,7 +130,7 @@ async def test_every_other_report_opens(served, database):
     assert route.sheetnames == ["Vehicle 1", "Vehicle 1 (2)"]
     _, titles, rows = table(route.worksheets[0])
     assert titles == ["Valid", "Time", "Latitude", "Longitude", "Altitude", "Speed", "Address", "Attributes"]
-    assert rows == [[True, local(0, 0), 52.5, 13.4, 0, 10, "52.500000, 13.400000", "a==x  b=1"]]
+    assert rows == [[True, local(0, 0), 52.5, 13.4, 0, 18.52, "52.500000, 13.400000", "a==x  b=1"]]
     _, titles, rows = table((await opened(served.admin, f"/reports/events/xlsx?{span()}")).active)
     assert titles == ["Time", "Type", "Geofence Name", "Maintenance Name", "Address", "Attributes"]
     assert rows == [[local(0, 0), "geofenceEnter", "Depot", None, "Berlin", "alarm=sos"]]
