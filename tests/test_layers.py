@@ -85,7 +85,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "events": {"deliveries", "geocoding", "messages", "words", "work"},
         "gateway": {"devices", "files", "messages", "video", "words", "work"},
         "mailings": {"accounts", "deliveries", "messages", "words"},
-        "reports": {"accounts", "deliveries", "geocoding", "messages", "rules", "words", "work"},
+        "reports": {"accounts", "deliveries", "events", "geocoding", "messages", "rules", "words", "work"},
         "helpdesk": {
             "accounts",
             "deliveries",

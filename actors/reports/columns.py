@@ -17,7 +17,7 @@ from motorpool.actors.reports.routes import route
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
 from motorpool.actors.reports.summary import summary
 from motorpool.actors.reports.trips import stops, trips
-from motorpool.storage.records import Device, Event, Position
+from motorpool.storage.records import Device, Event, Geofence, Maintenance, Position
 
 
 class Form(Enum):
@@ -33,6 +33,10 @@ class Form(Enum):
     VOLUME = "litres"
     DEGREES = "degrees"
     PLACE = "latitude, longitude and words"
+    EVENT = "an event with what it names, in words"
+    EVENT_TYPE = "the type of an event, in words"
+    ATTRIBUTES = "the attributes of a position, in words"
+    STATE = "the status of a device, in words"
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Column:
     """A column of a workbook."""
 
     title: str
+    """In English; other languages have it in `[headings]` of their catalog."""
     form: Form
     value: Callable[[Any], object]
     """Returns the value of a row; None leaves the cell empty."""
@@ -82,7 +87,7 @@ class Report:
 
     @property
     def title(self) -> str:
-        """The title of its workbook."""
+        """The title of its workbook, in English as those of columns are."""
         return self.name.capitalize()
 
 
@@ -103,16 +108,17 @@ def _each(
     return read
 
 
-def _attributes(attributes: Mapping[str, object]) -> str:
-    return "  ".join(f"{key}={value}" for key, value in sorted(attributes.items()))
-
-
 def _event_place(row: EventRow) -> tuple[float, float, str | None] | None:
-    return None if row.position is None else (row.position.latitude, row.position.longitude, row.place)
+    position = row.facts.position
+    return None if position is None else (position.latitude, position.longitude, row.place)
 
 
 def _device_place(row: DeviceItem) -> tuple[float, float, str | None] | None:
     return None if row.latitude is None or row.longitude is None else (row.latitude, row.longitude, row.place)
+
+
+def _name(row: Geofence | Maintenance | None) -> str | None:
+    return None if row is None else row.name
 
 
 TIME, TEXT, PLACE = Form.TIME, Form.TEXT, Form.PLACE
@@ -125,15 +131,15 @@ ROUTE = (
     Column("Altitude", Form.ALTITUDE, lambda each: each.altitude),
     Column("Speed", SPEED, lambda each: each.speed),
     Column("Address", PLACE, lambda each: (each.latitude, each.longitude, each.address), 30),
-    Column("Attributes", TEXT, lambda each: _attributes(each.attributes), 60),
+    Column("Attributes", Form.ATTRIBUTES, lambda each: each, 60),
 )
 EVENTS = (
-    Column("Time", TIME, lambda each: each.event.event_time, 20),
-    Column("Type", TEXT, lambda each: each.event.type, 22),
-    Column("Geofence Name", TEXT, lambda each: each.geofence or None, 22),
-    Column("Maintenance Name", TEXT, lambda each: each.maintenance or None, 22),
+    Column("Time", TIME, lambda each: each.facts.event.event_time, 20),
+    Column("Type", Form.EVENT_TYPE, lambda each: each.facts.event.type, 22),
+    Column("Geofence Name", TEXT, lambda each: _name(each.facts.geofence), 22),
+    Column("Maintenance Name", TEXT, lambda each: _name(each.facts.maintenance), 22),
     Column("Address", PLACE, _event_place, 30),
-    Column("Attributes", TEXT, lambda each: _attributes(each.event.attributes), 60),
+    Column("Attributes", Form.EVENT, lambda each: each.facts, 60),
 )
 TRIPS = (
     Column("Start", TIME, lambda each: each.start_time, 20),
@@ -175,7 +181,7 @@ DEVICES = (
     Column("Phone", TEXT, lambda each: each.phone, 18),
     Column("Model", TEXT, lambda each: each.model, 18),
     Column("Contact", TEXT, lambda each: each.contact, 22),
-    Column("Status", TEXT, lambda each: each.status, 10),
+    Column("Status", Form.STATE, lambda each: each.status, 10),
     Column("Last Update", TIME, lambda each: each.last_update, 20),
     Column("Address", PLACE, _device_place, 30),
 )

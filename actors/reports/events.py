@@ -1,19 +1,24 @@
 """Events and visits to geofences in a span of time (docs/reports.md#events)."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
+from motorpool.actors.deliveries.notice import EventFacts
 from motorpool.actors.reports.items import GeofenceVisit
-from motorpool.actors.reports.names import Visible, in_words, names_by_id, visible_ids, with_addresses
+from motorpool.actors.reports.names import Visible, driver_names, in_words, visible_ids, with_addresses
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer, devices_of
+from motorpool.storage.database.database import Database
+from motorpool.storage.database.tables import Table
 from motorpool.storage.devices import positions
 from motorpool.storage.plain_tables import GEOFENCES, MAINTENANCE
-from motorpool.storage.records import Device, Event, Position
+from motorpool.storage.records import Device, Event, Geofence, Maintenance, Position
 from motorpool.storage.reports import report_rows
+
+R = TypeVar("R", Geofence, Maintenance, Position)
 
 ALL_EVENTS: Final = "allEvents"
 """Stands for all types in the clients' requests."""
@@ -61,36 +66,44 @@ def _may_see(event: Event, visible: Visible) -> bool:
 class EventRow(msgspec.Struct, frozen=True):
     """An event as a workbook shows it."""
 
-    event: Event
-    geofence: str
-    maintenance: str
-    """Names; empty where there is none."""
-    position: Position | None
-    """Where it happened."""
-    place: str | None = None
-    """The same in words."""
+    facts: EventFacts
+    """With the rows that it names, and the position where it happened."""
+    place: str | None
+    """Where that is, in words."""
 
 
 async def event_rows(sources: Sources, viewer: Viewer, found: Sequence[Event]) -> list[EventRow]:
-    """Add names and places to events of one batch."""
+    """Add to events of one batch what a workbook says of them: rows that they name, and places."""
     database = sources.database
-    geofences = await names_by_id(database, GEOFENCES, (event.geofence_id for event in found))
-    maintenance = await names_by_id(database, MAINTENANCE, (event.maintenance_id for event in found))
-    ids = sorted({event.position_id for event in found} - {0})
-    found_at = {position.id: position for position in await positions.TABLE.fetch_many(database, ids)}
+    drivers = await driver_names(database, viewer, filter(None, map(_driver_of, found)))
+    geofences = await _rows(database, GEOFENCES, (event.geofence_id for event in found))
+    maintenance = await _rows(database, MAINTENANCE, (event.maintenance_id for event in found))
+    found_at = await _rows(database, positions.TABLE, (event.position_id for event in found))
     points = list(found_at.values())
     words = await in_words(sources, viewer, points, await with_addresses(sources, points))
     places = dict(zip(found_at, words, strict=True))
     return [
         EventRow(
-            event,
-            geofences.get(event.geofence_id, ""),
-            maintenance.get(event.maintenance_id, ""),
-            found_at.get(event.position_id),
+            EventFacts(
+                event=event,
+                geofence=geofences.get(event.geofence_id),
+                maintenance=maintenance.get(event.maintenance_id),
+                position=found_at.get(event.position_id),
+                driver=drivers.get(_driver_of(event), ""),
+            ),
             places.get(event.position_id),
         )
         for event in found
     ]
+
+
+def _driver_of(event: Event) -> str:
+    unique_id = event.attributes.get("driverUniqueId")
+    return unique_id if isinstance(unique_id, str) else ""
+
+
+async def _rows(database: Database, table: Table[R], ids: Iterable[int]) -> dict[int, R]:
+    return {row.id: row for row in await table.fetch_many(database, sorted(set(ids) - {0}))}
 
 
 async def geofence_visits(

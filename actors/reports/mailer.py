@@ -16,6 +16,7 @@ from motorpool.actors.reports.render import render
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer
 from motorpool.actors.reports.workbook import WorkbookTooLarge
+from motorpool.actors.words.catalog import catalog_of, mail_templates
 from motorpool.actors.work.polling import PollingActor
 from motorpool.runtime import Kind
 from motorpool.storage.accounts import server, users
@@ -114,24 +115,29 @@ class ReportMailer(PollingActor[ReportMailRequested]):
         user, settings = await self._viewer(claimed.user_id)
         sources = self._sources.for_report()
         viewer = Viewer(sources.system, user, settings)
-        title = ", ".join(report.title for report in WORKBOOKS[mailed.name])
-        text, attachments = f"The report you asked for is attached: {title}.\n", []
+        headings = catalog_of(viewer.preferences.language).headings
+        titles = (report.title for report in WORKBOOKS[mailed.name])
+        words = {"title": ", ".join(headings.get(title, title) for title in titles)}
+        mail, attachments = "requestedReport", []
         content: bytes | None = None
         try:
             with trio.fail_after(RENDER_SECONDS):
                 content = await self._content(sources, viewer, mailed)
         except WorkbookTooLarge as error:
-            text = f"The report {title} was not made: {error}.\n"
+            mail, words["reason"] = "failedReport", str(error)
         except trio.TooSlowError:
-            text = f"The report {title} was not made: it takes too long. Ask for a shorter span.\n"
+            mail = "slowReport"
         else:
             if content is None:
-                text = f"The report {title} is too large for a mail. Ask for a shorter span.\n"
+                mail = "largeReport"
             else:
                 attachments.append(Attachment("report.xlsx", XLSX, content))
         # Rights may have ended meanwhile.
         user, _ = await self._viewer(claimed.user_id)
-        message = OutgoingMessage(channel="mail", user_id=user.id, to=user.email, subject="Report", text=text)
+        subject, text = (each.render(words) for each in mail_templates(mail, viewer.preferences.language))
+        message = OutgoingMessage(
+            channel="mail", user_id=user.id, to=user.email, subject=subject, text=f"{text}\n"
+        )
         try:
             async with self._database.transaction() as transaction:
                 if not await requested_reports.finish(transaction, claimed):

@@ -7,9 +7,8 @@ from motorpool.actors.geocoding.places import Point, read_places
 from motorpool.actors.reports.sources import Sources, Viewer
 from motorpool.storage.database.conditions import Condition
 from motorpool.storage.database.database import Database
-from motorpool.storage.database.tables import ListQuery, Table
+from motorpool.storage.database.tables import ListQuery
 from motorpool.storage.plain_tables import DRIVERS, GEOFENCES, MAINTENANCE
-from motorpool.storage.records import Geofence, Maintenance
 
 
 class AddressedPoint(Point, Protocol):
@@ -63,10 +62,3 @@ async def in_words(
     if viewer.places is None:
         viewer.places = await read_places(sources.database, viewer.user, viewer.preferences)
     return await viewer.places.in_words(points, addresses)
-
-
-async def names_by_id(
-    database: Database, table: Table[Geofence] | Table[Maintenance], ids: Iterable[int]
-) -> dict[int, str]:
-    """Return the names of rows by their ids."""
-    return {row.id: row.name for row in await table.fetch_many(database, sorted(set(ids) - {0}))}

@@ -63,26 +63,35 @@ async def _write(
                 continue
             if present is None or (report.by_device and device.id != present):
                 present = device.id
-                header = await _header(report, sources, viewer, query, device if report.by_device else None)
-                title = _title(report, device, named)
+                header = await _header(
+                    writer, report, sources, viewer, query, device if report.by_device else None
+                )
+                title = _title(writer, report, device, named)
                 await sources.in_thread(partial(writer.begin_sheet, title, header, report.columns))
             rows = await report.rows(sources, viewer, items)
             await sources.in_thread(partial(writer.add_rows, rows))
     if present is None:
-        header = await _header(report, sources, viewer, query, None)
-        await sources.in_thread(partial(writer.begin_sheet, report.title, header, report.columns))
+        header = await _header(writer, report, sources, viewer, query, None)
+        title = writer.heading(report.title)
+        await sources.in_thread(partial(writer.begin_sheet, title, header, report.columns))
 
 
-def _title(report: Report, device: Device, named: bool) -> str:
+def _title(writer: WorkbookWriter, report: Report, device: Device, named: bool) -> str:
+    title = writer.heading(report.title)
     if not report.by_device:
-        return report.title
-    return f"{report.title} {device.name}" if named else device.name
+        return title
+    return f"{title} {device.name}" if named else device.name
 
 
 async def _header(
-    report: Report, sources: Sources, viewer: Viewer, query: ReportQuery, device: Device | None
+    writer: WorkbookWriter,
+    report: Report,
+    sources: Sources,
+    viewer: Viewer,
+    query: ReportQuery,
+    device: Device | None,
 ) -> list[tuple[str, str]]:
-    lines = [("Report", report.title)]
+    lines = [("Report", writer.heading(report.title))]
     if device is not None:
         lines.append(("Device", device.name))
         group = await groups.TABLE.fetch(sources.database, device.group_id)

@@ -11,9 +11,12 @@ from xlsxwriter import Workbook  # type: ignore[import-untyped]  # it ships no t
 from xlsxwriter.format import Format  # type: ignore[import-untyped]  # as above
 from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]  # as above
 
+from motorpool.actors.events.rendering import Reader, describe
 from motorpool.actors.reports.columns import Column, Form
 from motorpool.actors.words.cells import is_like_formula
 from motorpool.actors.words.preferences import Preferences
+from motorpool.actors.words.values import ValueWriter
+from motorpool.storage.records import Position
 
 SHEET_ROWS: Final = 1_048_576
 """Rows of a sheet, a limit of the format."""
@@ -70,6 +73,8 @@ class WorkbookWriter:
         self._workbook.use_zip64()
         self._workbook.set_properties({"created": created.replace(tzinfo=None)})
         self._preferences = preferences
+        self._words = ValueWriter(preferences)
+        self._reader = Reader(preferences)
         self._zone: tzinfo = preferences.zone
         self._bold = self._workbook.add_format({"bold": True})
         self._link = self._workbook.get_default_url_format()
@@ -85,8 +90,12 @@ class WorkbookWriter:
         self._most_rows = most_rows
         self._rows = 0
 
+    def heading(self, english: str) -> str:
+        """Return a heading in the language of the user."""
+        return self._words.language.headings.get(english, english)
+
     def begin_sheet(self, title: str, header: Sequence[tuple[str, str]], columns: Sequence[Column]) -> None:
-        """Begin a sheet: lines of a label and a text, then the titles of the columns.
+        """Begin a sheet: lines of a label, in English, and a text, then the titles of the columns.
 
         Raises:
             WorkbookTooLarge: there are MAX_SHEETS already.
@@ -99,11 +108,11 @@ class WorkbookWriter:
         for index, column in enumerate(columns):
             sheet.set_column(index, index, column.width)
         for row, (label, text) in enumerate(header):
-            sheet.write_string(row, 0, label, self._bold)
+            sheet.write_string(row, 0, self.heading(label), self._bold)
             self._write_text(row, 1, text)
         self._row = len(header) + 1
         for index, column in enumerate(columns):
-            sheet.write_string(self._row, index, column.title, self._bold)
+            sheet.write_string(self._row, index, self.heading(column.title), self._bold)
         sheet.freeze_panes(self._row + 1, 0)
         self._row += 1
         self._links = 0
@@ -165,6 +174,14 @@ class WorkbookWriter:
                 return lambda row, column, value: self._present.write_boolean(row, column, bool(value))
             case Form.PLACE:
                 return self._write_place
+            case Form.EVENT:
+                return self._in_words(lambda facts: describe(facts, self._reader))
+            case Form.EVENT_TYPE:
+                return self._in_words(lambda kind: self._words.language.names.get(kind, kind))
+            case Form.ATTRIBUTES:
+                return self._in_words(self._attributes)
+            case Form.STATE:
+                return self._in_words(lambda status: self._words.language.states.get(status, status))
             case _:
                 return self._write_text
 
@@ -176,6 +193,17 @@ class WorkbookWriter:
     def _number(self, pattern: str, factor: float) -> Writer:
         shown: Format = self._workbook.add_format({"num_format": pattern})
         return lambda row, column, value: self._present.write_number(row, column, value * factor, shown)
+
+    def _in_words(self, say: Callable[[Any], str]) -> Writer:
+        def write(row: int, column: int, value: object) -> None:
+            if text := say(value):
+                self._write_text(row, column, text)
+
+        return write
+
+    def _attributes(self, position: Position) -> str:
+        named = self._words.attributes(position.attributes, position.protocol)
+        return "; ".join(f"{name}: {text}" for name, text in named)
 
     def _write_text(self, row: int, column: int, value: object) -> None:
         text = str(value)[:CELL_LENGTH]

@@ -8,9 +8,10 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
-from motorpool.actors.words.catalog import catalog_of
+from motorpool.actors.words.catalog import catalog_of, read_catalog
 from motorpool.actors.words.preferences import Preferences, Unit
 from motorpool.codecs.devices.attributes import HIDDEN, Attribute, Found, alarm_of, find_attribute, with_mark
 from motorpool.codecs.devices.jt808.items import ALARM_CODES
@@ -29,6 +30,7 @@ SHORT_METRES: Final = 100
 """Distances of fewer units than this have a decimal."""
 _CAMERA_KEYS: Final = frozenset(("adasLevel", "dmsLevel", *ALARM_CODES))
 """What `alarm` says in words where the device named it exactly."""
+_NO_WORDS: Final[Mapping[str, str]] = {}
 _MOST_BITS: Final = 1 << 64
 _WORDS = re.compile(r"[a-z]{3,}([A-Z][a-z]+)*")
 _CAPITAL = re.compile(r"[A-Z]")
@@ -138,10 +140,7 @@ class ValueWriter:
 
     def attribute_name(self, key: str) -> str:
         """Return the name of an attribute; of one that is not in the table its words: `Fuel percent`."""
-        found = find_attribute(key)
-        if found is None:
-            return spaced(key)
-        return self.language.attributes.get(found.name, spaced(key)).replace("#", found.number)
+        return _attribute_name(self.language.name, key)
 
     def attribute_text(self, key: str, value: object, protocol: str = "") -> str:
         """Return the value of an attribute."""
@@ -165,18 +164,19 @@ class ValueWriter:
         details = attributes.get("alarmDetail")
         if alarm := capitalized(self.alarm(attributes.get("alarm"), details)):
             yield self.attribute_name("alarm"), alarm
-        yield from sorted(
+        named = [
             (self.attribute_name(key), self.attribute_text(key, value, protocol))
             for key, value in attributes.items()
             if key not in HIDDEN and key != "alarm" and not (details and key in _CAMERA_KEYS)
-        )
+        ]
+        yield from sorted(named, key=lambda each: each[0].casefold())
 
     def _word(self, name: str, code: str) -> str:
         """Return the word for a value or bit; empty where it has none."""
-        word = self.language.values.get(name, {}).get(code)
-        if word is None and (alarm := ALARM_CODES.get(name, {}).get(code)):
-            word = self._alarm_name(alarm)
-        return word or ""
+        if (word := self.language.values.get(name, _NO_WORDS).get(code)) is not None:
+            return word
+        alarm = ALARM_CODES.get(name, _NO_WORDS).get(code)
+        return "" if alarm is None else self._alarm_name(alarm)
 
     def _bits(self, name: str, value: int) -> str:
         """Return the bits that are set: by their words where they have some, else by number, from 1."""
@@ -216,6 +216,13 @@ class ValueWriter:
 
 
 _UNKNOWN: Final = Found("", "", Attribute(None))
+
+
+@lru_cache(maxsize=4096)
+def _attribute_name(language: str, key: str) -> str:
+    found = find_attribute(key)
+    name = None if found is None else read_catalog(language).attributes.get(found.name)
+    return spaced(key) if found is None or name is None else name.replace("#", found.number)
 
 
 def as_number(value: object) -> float | None:

@@ -7,6 +7,7 @@ docs/attributes.md shows both. Every codec's test compares the decoded vectors w
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 
@@ -251,6 +252,7 @@ class Found(NamedTuple):
     attribute: Attribute
 
 
+@lru_cache(maxsize=4096)
 def find_attribute(key: str, protocol: str = "") -> Found | None:
     """Return the entry of an attribute; None for one that is not in the table.
 

@@ -14,6 +14,7 @@ from motorpool.storage.records import Event
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MINUTE = timedelta(minutes=1)
+SHOWN = "a: =x; Battery: 63 %; Status: positioned"
 
 
 def local(hour, minute):
@@ -113,7 +114,13 @@ async def test_every_other_report_opens(served, database):
         await served.admin.post("/geofences", json={"name": "Depot", "area": "CIRCLE (52 13, 100)"})
     ).json()["id"]
     (stored, _) = await served.report(
-        served.position(first, MAY, attributes={"b": 1, "a": "=x"}), served.position(second, MAY)
+        served.position(
+            first,
+            MAY,
+            protocol="jt808",
+            attributes={"status": 2, "batteryLevel": 63, "alarmLabel": "00", "a": "=x"},
+        ),
+        served.position(second, MAY),
     )
     await happen(
         database,
@@ -123,17 +130,42 @@ async def test_every_other_report_opens(served, database):
             device_id=first,
             position_id=stored.id,
             geofence_id=geofence,
-            attributes={"alarm": "sos"},
         ),
+        Event(
+            type="alarm",
+            event_time=MAY + MINUTE,
+            device_id=first,
+            position_id=stored.id,
+            attributes={"alarm": "general", "alarmDetail": "phoneUse:1"},
+        ),
+        Event(
+            type="deviceOverspeed",
+            event_time=MAY + 2 * MINUTE,
+            device_id=first,
+            attributes={"speed": 50.0, "speedLimit": 40.0},
+        ),
+        Event(type="somethingOld", event_time=MAY + 3 * MINUTE, device_id=first),
     )
     route = await opened(served.admin, f"/reports/route/xlsx?{span()}")
     assert route.sheetnames == ["Vehicle 1", "Vehicle 1 (2)"]
     _, titles, rows = table(route.worksheets[0])
     assert titles == ["Valid", "Time", "Latitude", "Longitude", "Altitude", "Speed", "Address", "Attributes"]
-    assert rows == [[True, local(0, 0), 52.5, 13.4, 0, 18.52, "52.500000, 13.400000", "a==x  b=1"]]
+    assert rows == [[True, local(0, 0), 52.5, 13.4, 0, 18.52, "52.500000, 13.400000", SHOWN]]
     _, titles, rows = table((await opened(served.admin, f"/reports/events/xlsx?{span()}")).active)
     assert titles == ["Time", "Type", "Geofence Name", "Maintenance Name", "Address", "Attributes"]
-    assert rows == [[local(0, 0), "geofenceEnter", "Depot", None, "Berlin", "alarm=sos"]]
+    assert rows == [
+        [local(0, 0), "Entered a zone", "Depot", None, "Berlin", "Entered Depot"],
+        [local(0, 1), "Alarm", None, None, "Berlin", "Phone in hand, level 1"],
+        [
+            local(0, 2),
+            "Too fast",
+            None,
+            None,
+            None,
+            "Exceeded the speed limit: 92.6 km/h (limit 74.1 km/h)",
+        ],
+        [local(0, 3), "somethingOld", None, None, None, None],
+    ]
     summary = await opened(served.admin, f"/reports/summary/xlsx?{span(daily='true')}")
     header, titles, rows = table(summary.active)
     assert summary.sheetnames == ["Summary"]
@@ -145,11 +177,34 @@ async def test_every_other_report_opens(served, database):
         assert header == {"Report": "Devices"}
         assert titles[:3] == ["Name", "Unique ID", "Phone"]
         assert rows[0][:3] == ["Vehicle 1", "1", "+491"]
+        assert rows[0][5] == "offline"
         assert rows[0][7] == "Berlin"
     # Nothing was found: one sheet says for what.
     later = MAY + timedelta(days=9)
     empty = await opened(served.admin, f"/reports/trips/xlsx?{span(later, later)}")
     assert empty.sheetnames == ["Trips"]
+
+
+async def test_a_workbook_is_in_the_language_of_the_user(served, database):
+    ann = await served.user("ann", attributes={"language": "de", "distanceUnit": "mi"})
+    device_id = await served.device(served.admin, "1", name="Van")
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+    await served.report(served.position(device_id, MAY, attributes={"odometer": 16_093.44, "temp2": 4.5}))
+    alarm = {"alarm": "laneChange", "alarmDetail": "laneDeparture:2"}
+    await happen(database, Event(type="alarm", event_time=MAY, device_id=device_id, attributes=alarm))
+    header, titles, rows = table((await opened(ann, f"/reports/route/xlsx?{span()}")).active)
+    assert header == {
+        "Bericht": "Strecke",
+        "Gerät": "Van",
+        "Zeitraum": "2026-05-01 00:00:00 - 2026-05-02 00:00:00",
+    }
+    assert (titles[0], titles[-1]) == ("Gültig", "Merkmale")
+    assert rows[0][-1] == "Kilometerstand: 10,0 mi; Temperatur 2: 4,5 °C"
+    header, _, rows = table((await opened(ann, f"/reports/events/xlsx?{span()}")).active)
+    assert header["Bericht"] == "Ereignisse"
+    assert (rows[0][1], rows[0][-1]) == ("Alarm", "Verlassen der Spur, Stufe 2")
+    book = await opened(ann, f"/reports/history/xlsx?{span()}")
+    assert book.sheetnames == ["Fahrten", "Halte", "Strecke Van"]
 
 
 async def test_trips_stops_and_route_in_one_workbook(served):
