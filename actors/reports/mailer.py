@@ -12,6 +12,7 @@ from motorpool.actors.deliveries import OutgoingServices
 from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.messages.conditions import MEMORY
 from motorpool.actors.reports.columns import WORKBOOKS
+from motorpool.actors.reports.file_names import workbook_name
 from motorpool.actors.reports.render import render
 from motorpool.actors.reports.settings import ReportSettings
 from motorpool.actors.reports.sources import ReportQuery, Sources, Viewer
@@ -114,7 +115,7 @@ class ReportMailer(PollingActor[ReportMailRequested]):
     async def _mail(self, claimed: RequestedReport, mailed: MailedReport) -> None:
         user, settings = await self._viewer(claimed.user_id)
         sources = self._sources.for_report()
-        viewer = Viewer(sources.system, user, settings)
+        viewer = Viewer(sources.system, user, settings, mailed.query.timezone)
         headings = catalog_of(viewer.preferences.language).headings
         titles = (report.title for report in WORKBOOKS[mailed.name])
         words = {"title": ", ".join(headings.get(title, title) for title in titles)}
@@ -131,7 +132,8 @@ class ReportMailer(PollingActor[ReportMailRequested]):
             if content is None:
                 mail = "largeReport"
             else:
-                attachments.append(Attachment("report.xlsx", XLSX, content))
+                name = await workbook_name(mailed.name, sources, viewer, mailed.query)
+                attachments.append(Attachment(name, XLSX, content))
         # Rights may have ended meanwhile.
         user, _ = await self._viewer(claimed.user_id)
         subject, text = (each.render(words) for each in mail_templates(mail, viewer.preferences.language))

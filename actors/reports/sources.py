@@ -49,6 +49,8 @@ class ReportQuery(msgspec.Struct, frozen=True, kw_only=True):
     start: datetime
     end: datetime
     """Both included."""
+    timezone: str = ""
+    """Where neither the viewer nor the server has a time zone: that of who asks; empty: UTC."""
     daily: bool = False
     """An item for each day of the caller's time zone, not one for all."""
     types: tuple[str, ...] = ()
@@ -72,9 +74,9 @@ class ReportRules(msgspec.Struct, frozen=True):
 class Viewer:
     """The user for whom a report is made, and which devices it may cover (docs/reports.md#requests)."""
 
-    def __init__(self, system: System, user: User, settings: ServerSettings) -> None:
+    def __init__(self, system: System, user: User, settings: ServerSettings, timezone: str = "") -> None:
         self.user = user
-        self.preferences = preferences_for(user, settings)
+        self.preferences = preferences_for(user, settings, timezone=timezone)
         """Time zone and units."""
         self.places: Places | None = None
         """Says where something is; read when that is first asked."""

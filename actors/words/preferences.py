@@ -51,17 +51,17 @@ class Preferences(msgspec.Struct, frozen=True):
 
 
 def preferences_of(
-    user: Mapping[str, Any], server: Mapping[str, Any], *, force_server: bool = False
+    user: Mapping[str, Any], server: Mapping[str, Any], *, force_server: bool = False, timezone: str = ""
 ) -> Preferences:
     """Return the preferences by the attributes of a user and of the server.
 
     The user's value counts first, or with `force_server` (the server's `forceSettings`) the server's. A value
-    that is not known counts as absent.
+    that is not known counts as absent. `timezone` is the zone where neither says one; default: UTC.
     """
     layers = (server, user) if force_server else (user, server)
     return Preferences(
         language=next(_languages(layers), "en"),
-        zone=next(_zones(layers), UTC),
+        zone=next(_zones((*layers, {"timezone": timezone})), UTC),
         speed=_unit("speedUnit", SPEED_UNITS, layers),
         distance=_unit("distanceUnit", DISTANCE_UNITS, layers),
         altitude=_unit("altitudeUnit", ALTITUDE_UNITS, layers),
@@ -69,9 +69,11 @@ def preferences_of(
     )
 
 
-def preferences_for(user: User, server: ServerSettings) -> Preferences:
-    """Return the preferences of a user, from the user's and the server's attributes."""
-    return preferences_of(user.attributes, server.attributes, force_server=server.force_settings)
+def preferences_for(user: User, server: ServerSettings, *, timezone: str = "") -> Preferences:
+    """Return the preferences of a user, from the user's and the server's attributes; `timezone` as above."""
+    return preferences_of(
+        user.attributes, server.attributes, force_server=server.force_settings, timezone=timezone
+    )
 
 
 def _texts(key: str, layers: tuple[Mapping[str, Any], ...]) -> Iterator[str]:

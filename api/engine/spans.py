@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from motorpool.api.http.errors import BadRequest
+from motorpool.codecs.calendars.time_zones import find_zone
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -25,6 +26,12 @@ def require_spans(sent: msgspec.Struct) -> None:
         begins, ends = getattr(sent, start), getattr(sent, end)
         if begins is not None and ends is not None and ends < begins:
             raise BadRequest(f"{last}: lies before {first}")
+
+
+def check_timezone(name: str) -> None:
+    """Raise BadRequest where a query names a time zone that does not exist; empty is none."""
+    if name and find_zone(name) is None:
+        raise BadRequest("timezone: there is no such time zone")
 
 
 @cache

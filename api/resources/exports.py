@@ -2,13 +2,15 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from datetime import tzinfo
 
 from quart import Response
 
-from motorpool.actors.words.preferences import Preferences, preferences_for
+from motorpool.actors.words.file_names import content_disposition, days_of, file_name
+from motorpool.actors.words.preferences import preferences_for
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
-from motorpool.api.engine.spans import Span
+from motorpool.api.engine.spans import Span, check_timezone
 from motorpool.api.exports.csv_table import CsvTable
 from motorpool.api.exports.formats import PositionWriter
 from motorpool.api.exports.gpx import Gpx
@@ -37,6 +39,8 @@ class ExportQuery(Span, rename="camel", kw_only=True):
     device_id: int
     geofence_id: int | None = None
     """Only positions inside it."""
+    timezone: str = ""
+    """IANA name of the time zone where neither the user nor the server has one; without it UTC."""
 
 
 def _file(media_type: str) -> dict[int, Content]:
@@ -47,27 +51,27 @@ def _file(media_type: str) -> dict[int, Content]:
 async def export_kml(call: Call) -> Response:
     """Export positions as KML: one line for Google Earth and the like."""
     query, device = await _begin(call)
-    return await _send(call, query, KML, "kml", _kml(call, query, device))
+    return await _send(call, query, device, KML, "kml", _kml(call, query, device))
 
 
 @OPERATIONS.operation("GET", "/positions/kmz", query=ExportQuery, answers=_file(KMZ), errors=(400, 404))
 async def export_kmz(call: Call) -> Response:
     """Export positions as KMZ: KML in an archive."""
     query, device = await _begin(call)
-    return await _send(call, query, KMZ, "kmz", Kmz(_kml(call, query, device), call.now))
+    return await _send(call, query, device, KMZ, "kmz", Kmz(_kml(call, query, device), call.now))
 
 
 @OPERATIONS.operation("GET", "/positions/gpx", query=ExportQuery, answers=_file(GPX), errors=(400, 404))
 async def export_gpx(call: Call) -> Response:
     """Export positions as GPX: one track."""
     query, device = await _begin(call)
-    return await _send(call, query, GPX, "gpx", Gpx(device.name))
+    return await _send(call, query, device, GPX, "gpx", Gpx(device.name))
 
 
 @OPERATIONS.operation("GET", "/positions/csv", query=ExportQuery, answers=_file(CSV), errors=(400, 404))
 async def export_csv(call: Call) -> Response:
     """Export positions as CSV: a row each, times in the time zone of the user."""
-    query, _ = await _begin(call)
+    query, device = await _begin(call)
     keys: set[str] = set()
     parts = positions.attribute_keys(call.context.database, query.device_id, query.start, query.end)
     async with aclosing(parts):
@@ -75,21 +79,21 @@ async def export_csv(call: Call) -> Response:
             keys |= found
             if len(keys) > MAX_COLUMNS:
                 raise BadRequest(f"the span has more than {MAX_COLUMNS} attributes; ask for a shorter one")
-    table = CsvTable(sorted(keys), _preferences(call).zone)
-    return await _send(call, query, f"{CSV}; charset=utf-8", "csv", table)
+    table = CsvTable(sorted(keys), _zone(call, query))
+    return await _send(call, query, device, f"{CSV}; charset=utf-8", "csv", table)
 
 
 def _kml(call: Call, query: ExportQuery, device: Device) -> Kml:
-    return Kml(device.name, query.start, query.end, _preferences(call).zone)
+    return Kml(device.name, query.start, query.end, _zone(call, query))
 
 
-def _preferences(call: Call) -> Preferences:
-    server = call.context.server
-    return preferences_for(call.caller.user, server)
+def _zone(call: Call, query: ExportQuery) -> tzinfo:
+    return preferences_for(call.caller.user, call.context.server, timezone=query.timezone).zone
 
 
 async def _begin(call: Call) -> tuple[ExportQuery, Device]:
     query = call.query(ExportQuery)
+    check_timezone(query.timezone)
     await require_history(call, query.device_id)
     database, most = call.context.database, call.context.settings.positions.most
     device = await devices.TABLE.fetch(database, query.device_id)
@@ -105,7 +109,12 @@ async def _begin(call: Call) -> tuple[ExportQuery, Device]:
 
 
 async def _send(
-    call: Call, query: ExportQuery, content_type: str, extension: str, writer: PositionWriter
+    call: Call,
+    query: ExportQuery,
+    device: Device,
+    content_type: str,
+    extension: str,
+    writer: PositionWriter,
 ) -> Response:
     """Answer with the file, streamed so that memory holds one batch.
 
@@ -117,7 +126,9 @@ async def _send(
     if query.geofence_id is not None:
         batches = positions_inside(batches, await find_geofence(call, query.geofence_id))
     first: list[Position] = await anext(batches, [])
-    headers = {"Content-Disposition": f"attachment; filename=positions.{extension}"}
+    days = days_of(query.start, query.end, _zone(call, query))
+    name = file_name("positions", device.name, *days, extension=extension)
+    headers = {"Content-Disposition": content_disposition(name)}
     body = _write(call, query.device_id, writer, first, batches)
     return Response(body, 200, headers=headers, content_type=content_type)
 

@@ -63,7 +63,7 @@ async def answer_list(call: Call, report: Report, sent: DeviceQuery) -> Response
 
 
 async def _items(call: Call, read: Read, query: ReportQuery) -> AsyncGenerator[Sequence[Any], None]:
-    viewer = CallViewer(call)
+    viewer = CallViewer(call, query.timezone)
     async with aclosing(read(call.context.reports.for_report(), viewer, query)) as batches:
         async for device, found in batches:
             # A long list of one device ends with the right to it.

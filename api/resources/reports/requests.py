@@ -15,7 +15,7 @@ from motorpool.api.auth.rights import READ_HISTORY
 from motorpool.api.engine.audit import record_action
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.list_parameters import Id, select_parameters
-from motorpool.api.engine.spans import Instant
+from motorpool.api.engine.spans import Instant, check_timezone
 from motorpool.api.http.errors import BadRequest
 from motorpool.api.json import camel
 from motorpool.api.logins.authentication import confirm_caller
@@ -44,6 +44,8 @@ class DeviceQuery(msgspec.Struct, kw_only=True, rename=_parameter_of):
     """The devices of these groups, and of the groups below them."""
     mail: bool = False
     """With `Accept` of a workbook: send it by mail to the caller."""
+    timezone: str = ""
+    """IANA name of the time zone where neither the user nor the server has one; without it UTC."""
 
 
 class PeriodQuery(DeviceQuery, kw_only=True, rename=_parameter_of):
@@ -69,9 +71,9 @@ class CallViewer(Viewer):
         BadRequest: They may not see reports.
     """
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, timezone: str = "") -> None:
         READ_HISTORY.require(call.caller)
-        super().__init__(call.context.system, call.caller.user, call.context.server)
+        super().__init__(call.context.system, call.caller.user, call.context.server, timezone)
         self._call = call
         self._rights_changed = False
         """Whether any right has changed since the request began."""
@@ -110,8 +112,15 @@ async def begin_report(call: Call, name: str, sent: DeviceQuery, *, limited: boo
         BadRequest: the caller may not see reports, or the span is too long.
     """
     READ_HISTORY.require(call.caller)
+    check_timezone(sent.timezone)
     if not isinstance(sent, PeriodQuery):
-        return ReportQuery(device_ids=sent.device_ids, group_ids=sent.group_ids, start=call.now, end=call.now)
+        return ReportQuery(
+            device_ids=sent.device_ids,
+            group_ids=sent.group_ids,
+            start=call.now,
+            end=call.now,
+            timezone=sent.timezone,
+        )
     most = call.context.settings.reports.period_limit
     if limited and most and sent.end - sent.start > timedelta(seconds=most):
         raise BadRequest(f"the span is longer than the {most:g} s that a report may cover")

@@ -7,11 +7,13 @@ import trio
 from quart import Response
 
 from motorpool.actors.reports.columns import WORKBOOKS
+from motorpool.actors.reports.file_names import workbook_name
 from motorpool.actors.reports.limits import TooManyRunning
 from motorpool.actors.reports.mailer import REPORT_MAILER, XLSX, MailedReport, ReportMailRequested
 from motorpool.actors.reports.render import render
 from motorpool.actors.reports.sources import ReportQuery
 from motorpool.actors.reports.workbook import WorkbookTooLarge
+from motorpool.actors.words.file_names import content_disposition
 from motorpool.api.engine.call import Call
 from motorpool.api.engine.operations import Content, Operations
 from motorpool.api.http.errors import BadRequest, ResourceNotFound, TooManyRequests
@@ -67,12 +69,14 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
     if form == "mail":
         return await _mail(call, name, query)
     call.require_memory()
+    sources, viewer = call.context.reports.for_report(), CallViewer(call, query.timezone)
+    file_name = await workbook_name(name, sources, viewer, query)
     try:
         with call.context.limits.workbooks.running(call.caller.id):
             file = await render(
                 WORKBOOKS[name],
-                call.context.reports.for_report(),
-                CallViewer(call),
+                sources,
+                viewer,
                 query,
                 most_rows=call.context.settings.reports.most_rows,
             )
@@ -87,7 +91,7 @@ async def answer_workbook(call: Call, name: str, sent: DeviceQuery) -> Response:
         200,
         headers={
             "Content-Length": str(size),
-            "Content-Disposition": "attachment; filename=report.xlsx",
+            "Content-Disposition": content_disposition(file_name),
         },
         content_type=XLSX,
     )

@@ -55,7 +55,8 @@ async def test_each_format_has_all_positions_of_the_span_in_order(served):
     for name, answer in answers.items():
         assert answer.status == 200, answer.text
         assert answer.headers["Content-Type"] == FORMATS[name]
-        assert answer.headers["Content-Disposition"] == f"attachment; filename=positions.{name}"
+        expected = f'attachment; filename="positions_Vehicle-1_2026-05-01_2026-05-01.{name}"'
+        assert answer.headers["Content-Disposition"] == expected
     assert [int(row["id"]) for row in read_csv(answers["csv"])] == [each.id for each in stored]
     assert [point.time for point in read_gpx(answers["gpx"])] == [each.fix_time for each in stored]
     assert len(read_kml(answers["kml"].body).geometry.coords) == 1203

@@ -41,7 +41,8 @@ async def test_a_report_arrives_as_an_attachment(served, letters, database):
     assert envelope.rcpt_tos == ["admin@example.org"]
     assert mail["Subject"] == "Report"
     (file,) = mail.iter_attachments()
-    assert (file.get_filename(), file.get_content_type()) == ("report.xlsx", XLSX)
+    name = "route_Vehicle-1_2026-05-01_2026-05-01.xlsx"
+    assert (file.get_filename(), file.get_content_type()) == (name, XLSX)
     book = openpyxl.load_workbook(io.BytesIO(file.get_content()))
     assert book.sheetnames == ["Vehicle 1"]
     assert book.active.max_row == 6
@@ -50,7 +51,8 @@ async def test_a_report_arrives_as_an_attachment(served, letters, database):
     asked = await served.admin.get(f"/reports/summary?{span(mail='true')}", headers={"Accept": XLSX})
     assert asked.status == 204
     _, mail = await letters.next()
-    assert [file.get_filename() for file in mail.iter_attachments()] == ["report.xlsx"]
+    name = "summary_Vehicle-1_2026-05-01_2026-05-01.xlsx"
+    assert [file.get_filename() for file in mail.iter_attachments()] == [name]
     assert (await served.admin.get("/reports/devices?mail=true", headers={"Accept": XLSX})).status == 204
     await letters.next()
     assert await database.fetch_value("select count(*) from delivery_attachments") <= 1

@@ -22,11 +22,18 @@ def local(hour, minute):
     return MAY.replace(tzinfo=None, hour=hour, minute=minute)
 
 
+async def name_of(client, path):
+    """The name of the file that a browser would save."""
+    answer = await client.get(path)
+    assert answer.status == 200, answer.text
+    return answer.headers["Content-Disposition"]
+
+
 async def opened(client, path, **sent):
     answer = await client.get(path, **sent)
     assert answer.status == 200, answer.text
     assert answer.headers["Content-Type"] == XLSX
-    assert answer.headers["Content-Disposition"] == "attachment; filename=report.xlsx"
+    assert answer.headers["Content-Disposition"].startswith('attachment; filename="')
     assert int(answer.headers["Content-Length"]) == len(answer.body)
     return openpyxl.load_workbook(io.BytesIO(answer.body))
 
@@ -205,6 +212,52 @@ async def test_a_workbook_is_in_the_language_of_the_user(served, database):
     assert (rows[0][1], rows[0][-1]) == ("Alarm", "Verlassen der Spur, Stufe 2")
     book = await opened(ann, f"/reports/history/xlsx?{span()}")
     assert book.sheetnames == ["Fahrten", "Halte", "Strecke Van"]
+
+
+async def test_files_are_named_by_report_vehicle_and_days_of_the_user(served):
+    admin = served.admin
+    ann = await served.user("ann", attributes={"timezone": "America/New_York"})
+    north = (await admin.post("/groups", json={"name": "North / Nord"})).json()["id"]
+    van = await served.device(admin, "1", name='Van 12 "a"; b')
+    truck = await served.device(admin, "2", name="Müller 货车", groupId=north)
+    bus = await served.device(admin, "3", name="Bus", groupId=north)
+    for device_id in (van, truck, bus):
+        await admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+    path = f"/reports/trips/xlsx?{span(MAY, MAY + timedelta(days=7))}"
+    # In New York it is still the last of April, and the end is in the evening of the day before.
+    assert await name_of(ann, f"{path}&deviceId={van}") == (
+        'attachment; filename="trips_Van-12-a-b_2026-04-30_2026-05-07.xlsx"'
+    )
+    # Midnight ends the day before.
+    assert await name_of(admin, f"{path}&deviceId={truck}") == (
+        'attachment; filename="trips_Muller_2026-05-01_2026-05-07.xlsx"'
+        "; filename*=UTF-8''trips_M%C3%BCller-%E8%B4%A7%E8%BD%A6_2026-05-01_2026-05-07.xlsx"
+    )
+    group = f"/reports/history/xlsx?{span()}&groupId={north}"
+    assert "history_North-Nord_2026-05-01_2026-05-01.xlsx" in await name_of(admin, group)
+    # Of a group that Ann is not linked to, and of vehicles that she does not see, the name says nothing.
+    assert "history_fleet_" in await name_of(ann, group)
+    assert "summary_fleet_" in await name_of(ann, f"/reports/summary/xlsx?{span()}")
+    hidden = await served.device(admin, "4", name="Secret")
+    one = await name_of(ann, f"/reports/route/xlsx?{span()}&deviceId={hidden}&deviceId={bus}")
+    assert "route_Bus_" in one
+    assert "Secret" not in await name_of(ann, f"/reports/route/xlsx?{span()}&deviceId={hidden}")
+    assert "devices_fleet_20" in await name_of(admin, "/reports/devices/xlsx")
+
+
+async def test_who_asks_names_the_time_zone_where_nobody_set_one(served):
+    device_id = await served.device(served.admin, "1", name="Van")
+    await served.report(served.position(device_id, MAY))
+    path = f"/reports/route/xlsx?{span()}&timezone=Asia/Tokyo"
+    header, _, rows = table((await opened(served.admin, path)).active)
+    assert header["Period"] == "2026-05-01 09:00:00 - 2026-05-02 09:00:00"
+    assert rows[0][1] == local(9, 0)
+    assert "route_Van_2026-05-01_2026-05-02.xlsx" in await name_of(served.admin, path)
+    ann = await served.user("ann", attributes={"timezone": "UTC"})
+    await served.admin.post("/permissions", json={"userId": ann.id, "deviceId": device_id})
+    assert table((await opened(ann, path)).active)[2][0][1] == local(0, 0)
+    refused = await served.admin.get(f"/reports/route/xlsx?{span()}&timezone=Mars/Base")
+    assert (refused.status, refused.text) == (400, "timezone: there is no such time zone")
 
 
 async def test_trips_stops_and_route_in_one_workbook(served):
