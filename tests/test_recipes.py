@@ -168,7 +168,7 @@ from motorpool.actors.rules.device_rules import UNCONFIGURED
 from motorpool.actors.rules.event_rules import NOTHING_STORED, rebuild_state, window_start
 from motorpool.actors.rules.fold import FoldContext, fold
 from motorpool.actors.words.preferences import preferences_of
-from motorpool.api.console.event_types import write_event_types
+from motorpool.api.console.words import write_kinds, write_names
 from motorpool.codecs.reports import PositionReport
 from motorpool.storage.records import Event
 
@@ -195,12 +195,14 @@ def test_it_has_words_in_all_languages_and_in_the_console():
     for language in ("en", "de"):
         reader = Reader(preferences_of({"language": language}, {}))
         assert render(EventFacts(event=Event(type="longDrive")), reader).subject == "drives without a break"
-    assert '"event.type.longDrive": "Long drive"' in write_event_types()
+    for language in ("en", "pt"):
+        assert '"event.type.longDrive": "Long drive"' in write_names(language)
+    assert '"longDrive"' in write_kinds()
 """,
     )
     scratch.assert_follows("a rule that makes events", "long_drive")
-    words = ("tests/actors/events/test_rendering.py", "tests/api/console/test_api_types.py")
-    assert scratch.run_tests("tests/actors/rules/test_long_drive.py", *words) > 30
+    words = ("tests/actors/words/test_catalog.py", "tests/api/console/test_words.py")
+    assert scratch.run_tests("tests/actors/rules/test_long_drive.py", *words) > 25
 
 
 def test_a_device_protocol(scratch: Scratch) -> None:

@@ -1,6 +1,6 @@
 """Values in words: in the language, the units and the time zone of a reader (docs/attributes.md).
 
-`api/console/src/format/attributes.ts` does the same in the console; `tests/actors/words/values.json` has the
+`api/console/src/format/attributes.ts` does the same in the console; `api/console/src/format/attributeCases.json` has the
 cases that both are tested with.
 """
 
@@ -28,7 +28,7 @@ TIME_KEYS: Final = frozenset({"serverTime", "deviceTime", "fixTime"})
 KNOTS_PER_KMH: Final = 1 / 1.852
 SHORT_METRES: Final = 100
 """Distances of fewer units than this have a decimal."""
-_CAMERA_KEYS: Final = frozenset(("adasLevel", "dmsLevel", *ALARM_CODES))
+CAMERA_KEYS: Final = frozenset(("adasLevel", "dmsLevel", *ALARM_CODES))
 """What `alarm` says in words where the device named it exactly."""
 _NO_WORDS: Final[Mapping[str, str]] = {}
 _MOST_BITS: Final = 1 << 64
@@ -144,7 +144,7 @@ class ValueWriter:
 
     def attribute_text(self, key: str, value: object, protocol: str = "") -> str:
         """Return the value of an attribute."""
-        found = find_attribute(key, protocol) or _UNKNOWN
+        found = find_attribute(key, protocol) or (_PERCENT if key.endswith("Percent") else _UNKNOWN)
         if isinstance(value, bool):
             code = "true" if value else "false"
             return self._word(found.name, code) or self.language.labels["yes" if value else "no"]
@@ -167,7 +167,7 @@ class ValueWriter:
         named = [
             (self.attribute_name(key), self.attribute_text(key, value, protocol))
             for key, value in attributes.items()
-            if key not in HIDDEN and key != "alarm" and not (details and key in _CAMERA_KEYS)
+            if key not in HIDDEN and key != "alarm" and not (details and key in CAMERA_KEYS)
         ]
         yield from sorted(named, key=lambda each: each[0].casefold())
 
@@ -216,6 +216,7 @@ class ValueWriter:
 
 
 _UNKNOWN: Final = Found("", "", Attribute(None))
+_PERCENT: Final = Found("", "", Attribute(None, "%", 0))
 
 
 @lru_cache(maxsize=4096)

@@ -24,14 +24,19 @@ TOWNS = ROOT / "actors" / "geocoding" / "towns.json.gz"
 STAMP = DIST / ".inputs"
 """Digest of the sources that `dist/` was built from."""
 WRITTEN = {
-    "api_types": HERE / "src" / "api" / "types.ts",
-    "event_types": HERE / "src" / "i18n" / "eventTypes.ts",
+    HERE / "src" / "api" / "types.ts": ("api_types",),
+    HERE / "src" / "format" / "kindTable.ts": ("words", "kinds"),
+    HERE / "src" / "format" / "attributeTable.ts": ("words", "attributes"),
+    HERE / "src" / "i18n" / "en" / "names.ts": ("words", "names", "en"),
+    HERE / "src" / "i18n" / "en" / "values.ts": ("words", "values", "en"),
+    HERE / "src" / "i18n" / "pt" / "names.ts": ("words", "names", "pt"),
+    HERE / "src" / "i18n" / "pt" / "values.ts": ("words", "values", "pt"),
 }
-"""Sources that modules beside this one write, by the module."""
+"""Sources that modules beside this one write: the module, and what it is called with."""
 API = ("actors", "api", "codecs", "runtime", "storage")
 """Folders whose Python files may change the OpenAPI document."""
-WORDS = ROOT / "actors" / "words" / "catalogs" / "en.toml"
-"""Names the types of events."""
+WORDS = ROOT / "actors" / "words" / "catalogs"
+"""The words of the server."""
 INPUTS = (
     "package-lock.json",
     "vite.config.ts",
@@ -56,11 +61,11 @@ def write_sources(digest: str) -> None:
     """Write the sources that are made from the server, unless they were made from one with this digest."""
     made_from = HERE / "src" / "api" / ".types"
     is_known = made_from.exists() and made_from.read_text(encoding="utf-8") == digest
-    if is_known and all(path.exists() for path in WRITTEN.values()):
+    if is_known and all(path.exists() for path in WRITTEN):
         return
     environment = {**os.environ, "PYTHONPATH": str(ROOT / ".src")}
-    for module, path in WRITTEN.items():
-        command = (sys.executable, "-m", f"motorpool.api.console.{module}")
+    for path, (module, *arguments) in WRITTEN.items():
+        command = (sys.executable, "-m", f"motorpool.api.console.{module}", *arguments)
         ended = subprocess.run(  # noqa: S603 - words of our own
             command, cwd=HERE, check=False, timeout=BUILD_SECONDS, env=environment, capture_output=True
         )
@@ -101,7 +106,8 @@ def compress(folder: Path) -> None:
 
 def digest_of_api() -> str:
     """Return a digest of everything that the written sources are made from."""
-    return _digest([WORDS, *(path for folder in API for path in (ROOT / folder).rglob("*.py"))])
+    sources = (path for folder in API for path in (ROOT / folder).rglob("*.py"))
+    return _digest([*WORDS.glob("*.toml"), *sources])
 
 
 def digest_of_sources() -> str:

@@ -2,6 +2,7 @@
 
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType } from "preact";
+import { loadAttributeWords } from "./format/attributeWords";
 import { type Key, loadTexts } from "./i18n/translate";
 import type { IconName } from "./parts/Icon";
 import { may } from "./state/session";
@@ -50,13 +51,17 @@ const zones: Chunk = () => import("./places/zones/Zones");
 const vehicleSettings: Chunk = () => import("./places/vehicle/settings/VehicleSettings");
 const share: Chunk = () => import("./places/share/Share");
 const events: Chunk = () => import("./places/events/Events");
-const eventProof: Chunk = () => import("./places/events/EventProof");
+const eventProof: Chunk = () => beside(import("./places/events/EventProof"), loadAttributeWords());
 const vehicleEvents: Chunk = () => import("./places/events/VehicleEvents");
 const login: Chunk = () => import("./places/login/Login");
 const codes: Chunk = () => import("./places/login/SetUpCodes");
-const account: Chunk = () => import("./places/account/Account");
-const connect: Chunk = async () =>
-  (await Promise.all([import("./places/connect/Connect"), loadTexts("connect")]))[0];
+const account: Chunk = () => beside(import("./places/account/Account"), loadAttributeWords());
+const connect: Chunk = () => beside(import("./places/connect/Connect"), loadTexts("connect"));
+
+/** A place, once what it shows is loaded as well. */
+async function beside(place: ReturnType<Chunk>, shown: Promise<void>) {
+  return (await Promise.all([place, shown]))[0];
+}
 
 export const routes: readonly Route[] = [
   { pattern: "/", load: fleet },

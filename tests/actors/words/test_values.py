@@ -1,6 +1,6 @@
 """Values in words, in the language, the units and the zone of a reader.
 
-`values.json` has the cases that the console passes as well
+`attributeCases.json` has the cases that the console passes as well
 (`api/console/src/format/attributes.test.ts`).
 """
 
@@ -16,7 +16,8 @@ from motorpool.actors.words.preferences import preferences_of
 from motorpool.actors.words.values import ValueWriter, capitalized
 from motorpool.codecs.devices.attributes import ATTRIBUTES, NUMBERED, OF_PROTOCOLS
 
-CASES = json.loads((Path(__file__).parent / "values.json").read_text("utf-8"))
+SHARED = Path(__file__).parents[3] / "api" / "console" / "src" / "format" / "attributeCases.json"
+CASES = json.loads(SHARED.read_text("utf-8"))
 WRITER = ValueWriter(preferences_of(CASES["preferences"], {}))
 KEYS = sorted({*ATTRIBUTES, *(key.replace("#", "7") for key in NUMBERED), "odd", "x y"})
 

@@ -1,12 +1,7 @@
-import json
-import re
-
 import pytest
 
-from motorpool.actors.rules.event_types import EVENT_TYPES
 from motorpool.api.app import openapi_document
 from motorpool.api.console.api_types import write_types
-from motorpool.api.console.event_types import write_event_types
 
 
 def document(**schemas):
@@ -55,11 +50,3 @@ def test_the_document_of_today_has_types_for_answers_bodies_queries_and_paths():
     assert bodies < written.index("  createDevice: DeviceInput;\n", bodies) < queries
     assert queries < written.index("  listDevices: {\n    all?: boolean;\n", queries) < paths
     assert '  updateDevice: "PUT /devices/{id}";\n' in written[paths:]
-
-
-def test_every_type_of_event_is_offered_and_named():
-    constants = dict(re.findall(r"const (\w+) = (.*) as const;", write_event_types()))
-    offered, names = json.loads(constants["EVENT_TYPES"]), json.loads(constants["EVENT_NAMES"])
-    assert sorted(offered) == sorted(EVENT_TYPES)
-    assert {f"event.type.{name}" for name in offered} < names.keys()
-    assert names["event.type.deviceOverspeed"] == "Too fast"

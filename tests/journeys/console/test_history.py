@@ -155,6 +155,8 @@ def test_a_day_by_keys_and_by_clicks(server, visitor, device, eventually):
     page.get_by_role("button", name="Yesterday").click()
     with page.expect_download() as saved:
         page.get_by_role("link", name="Excel").click()
-    assert saved.value.suggested_filename.endswith(".xlsx")
+    assert re.fullmatch(
+        r"history_Courier[\w-]*_\d{4}-\d\d-\d\d_\d{4}-\d\d-\d\d\.xlsx", saved.value.suggested_filename
+    )
     page.set_viewport_size({"width": 390, "height": 844})
     guest.assert_fits()

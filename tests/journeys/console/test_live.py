@@ -148,5 +148,6 @@ def test_of_a_camera_that_the_browser_cannot_play_a_minute_is_kept_as_a_file(
         assert client.delete(f"/captures/{capture['id']}").status_code == 200
     with guest.page.expect_download() as download:
         tile.get_by_role("link", name="Download").click()
-    assert download.value.suggested_filename == capture["fileName"]
+    begun = capture["startedAt"][:19].replace("T", "_").replace(":", ".")
+    assert download.value.suggested_filename == f"{van.name.replace(' ', '-')}_camera-1_{begun}.mp4"
     assert download.value.path().stat().st_size > 0

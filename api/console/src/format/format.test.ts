@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { attributeText, spaced } from "./attributes";
 import { compassPoint, coordinates } from "./coordinates";
 import { type Style, styleOf } from "./style";
 import { clockTime, date, dateTime, duration, shortTime, timeRange, utc } from "./times";
@@ -101,22 +100,6 @@ describe("times", () => {
     expect(date(instant, style)).toBe("Sun, Nov 22, 2026");
     expect(dateTime(instant, style)).toBe("Nov 22, 2026, 14:32:07");
     expect(utc(instant)).toBe("2026-11-22 13:32:07 UTC");
-  });
-
-  test("a speed of the vehicle's own bus is in km/h already", () => {
-    expect(attributeText("obdSpeed", 50, style, "yes", "no")).toBe("50 km/h");
-    expect(attributeText("speedLimit", 27, style, "yes", "no")).toBe("50 km/h");
-  });
-
-  test("names of plain words are read as words, other names are left as they are", () => {
-    expect(["fuelPercent", "activity", "io24", "OBD", "x_y"].map(spaced)).toEqual([
-      "Fuel percent",
-      "Activity",
-      "io24",
-      "OBD",
-      "x_y",
-    ]);
-    expect(attributeText("fuelPercent", 62, style, "yes", "no")).toBe("62 %");
   });
 
   test("the day is written where it is another one there", () => {

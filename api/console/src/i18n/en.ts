@@ -13,14 +13,13 @@ import { keys } from "./en/keys";
 import { live } from "./en/live";
 import { login } from "./en/login";
 import { map } from "./en/map";
+import { names } from "./en/names";
 import { settings } from "./en/settings";
 import { share } from "./en/share";
 import { vehicle } from "./en/vehicle";
 import { zone } from "./en/zone";
-import { EVENT_NAMES } from "./eventTypes";
 
 export const en = {
-  ...EVENT_NAMES,
   ...account,
   ...capture,
   ...command,
@@ -34,6 +33,7 @@ export const en = {
   ...live,
   ...login,
   ...map,
+  ...names,
   ...settings,
   ...share,
   ...vehicle,

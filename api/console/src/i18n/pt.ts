@@ -1,6 +1,5 @@
 /** Portuguese. */
 
-import { EVENT_NAMES } from "./eventTypes";
 import { account } from "./pt/account";
 import { capture } from "./pt/capture";
 import { command } from "./pt/command";
@@ -14,6 +13,7 @@ import { keys } from "./pt/keys";
 import { live } from "./pt/live";
 import { login } from "./pt/login";
 import { map } from "./pt/map";
+import { names } from "./pt/names";
 import { settings } from "./pt/settings";
 import { share } from "./pt/share";
 import { vehicle } from "./pt/vehicle";
@@ -21,7 +21,6 @@ import { zone } from "./pt/zone";
 import type { Texts } from "./translate";
 
 export const pt = {
-  ...EVENT_NAMES,
   ...account,
   ...capture,
   ...command,
@@ -35,6 +34,7 @@ export const pt = {
   ...live,
   ...login,
   ...map,
+  ...names,
   ...settings,
   ...share,
   ...vehicle,

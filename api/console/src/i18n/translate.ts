@@ -3,12 +3,13 @@
 import { signal } from "@preact/signals";
 import type { en } from "./en";
 import type { connect } from "./en/connect";
+import type { values } from "./en/values";
 
 /** A text, or one for each plural category of `count` (https://cldr.unicode.org/index/cldr-spec/plural-rules). */
 export type Message = string | ({ other: string } & Partial<Record<Intl.LDMLPluralRule, string>>);
 /** The texts that are loaded at the start. */
 export type Texts = Record<keyof typeof en, Message>;
-export type Key = keyof typeof en | keyof typeof connect;
+export type Key = keyof typeof en | keyof typeof connect | keyof typeof values;
 export type Values = Record<string, string | number>;
 
 /** Languages by their code; `qps` is made up, for tests. */
@@ -19,16 +20,20 @@ const loaders: Record<string, () => Promise<Texts>> = {
   qps: async () => (await import("./pseudo")).madeUp((await import("./en")).en),
 };
 
-/** Texts that are loaded with the place that has them, since few open it. */
+/** Texts that are loaded with what shows them, since few open it. */
 const parts = {
   connect: {
     en: async () => (await import("./en/connect")).connect,
     pt: async () => (await import("./pt/connect")).connect,
   },
+  values: {
+    en: async () => (await import("./en/values")).values,
+    pt: async () => (await import("./pt/values")).values,
+  },
 } as const;
 export type Part = keyof typeof parts;
-/** Those that were loaded, and are loaded again in another language. */
-const loadedParts = new Set<Part>();
+/** Those that were loaded, or are being loaded; they are loaded again in another language. */
+const loadedParts = new Map<Part, Promise<void>>();
 
 /** The code of the language that is loaded, for `Intl` and `lang`. */
 export const language = signal("en");
@@ -49,27 +54,38 @@ export function chooseLanguage(...wished: unknown[]): string {
 export async function setLanguage(code: string): Promise<void> {
   const load = loaders[code];
   if (!load || (texts.value && language.value === code)) return;
-  const known = [...loadedParts];
+  const known = [...loadedParts.keys()];
   const [loaded, ...more] = await Promise.all([load(), ...known.map((part) => readPart(part, code))]);
   plurals = new Intl.PluralRules(code === "qps" ? "en" : code);
   numbers = new Intl.NumberFormat(code === "qps" ? "en" : code);
   texts.value = Object.assign({}, loaded, ...more);
   language.value = code;
   if (typeof document !== "undefined") document.documentElement.lang = code === "qps" ? "en" : code;
-  await Promise.all([...loadedParts].filter((part) => !known.includes(part)).map(loadTexts));
+  await Promise.all([...loadedParts.keys()].filter((part) => !known.includes(part)).map(loadPart));
 }
 
-/** Load the texts of a place, in the language that is loaded now and in those that follow. */
-export async function loadTexts(part: Part): Promise<void> {
-  loadedParts.add(part);
+/** Load texts that are not loaded at the start, in the language that is loaded now and in those that follow. */
+export function loadTexts(part: Part): Promise<void> {
+  const known = loadedParts.get(part);
+  if (known) return known;
+  const loading = loadPart(part);
+  loadedParts.set(part, loading);
+  loading.catch(() => loadedParts.delete(part));
+  return loading;
+}
+
+async function loadPart(part: Part): Promise<void> {
   const code = language.value;
   const loaded = await readPart(part, code);
   if (language.value === code) texts.value = { ...texts.value, ...loaded };
-  else await loadTexts(part);
+  else await loadPart(part);
 }
 
 async function readPart(part: Part, code: string): Promise<Partial<Record<Key, Message>>> {
-  if (code === "qps") return (await import("./pseudo")).madeUp(await parts[part].en());
+  if (code === "qps") {
+    const english: Record<string, Message> = await parts[part].en();
+    return (await import("./pseudo")).madeUp(english);
+  }
   return parts[part][code === "pt" ? "pt" : "en"]();
 }
 

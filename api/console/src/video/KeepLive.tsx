@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { t } from "../i18n/translate";
 import { sentenceOf } from "../parts/Problem";
 import { toast } from "../parts/Toast";
+import { downloadName } from "./downloadName";
 import { ownCaptures } from "./recorded/captures";
 import { keepLive } from "./recorded/fetch";
 import type { TileId } from "./tiles";
@@ -23,7 +24,7 @@ export function KeepLive({ deviceId, camera }: TileId) {
   }
   if (capture?.status === "COMPLETE" && capture.url) {
     return (
-      <a class="button" href={capture.url} download={capture.fileName}>
+      <a class="button" href={capture.url} download={downloadName(capture, Date.parse(capture.startedAt))}>
         {t("capture.download")}
       </a>
     );

@@ -43,16 +43,6 @@ export function saveAs(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** `Bus 7 camera 2 2026-11-22 14.32.07.png`, without what file names may not hold. */
-export function stillName(vehicle: string, camera: number, instant: number): string {
-  const time = new Date(instant).toISOString().slice(0, 19).replace("T", " ").replaceAll(":", ".");
-  const safe = vehicle
-    .replace(/[\\/:*?"<>|]/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-  return `${safe || "vehicle"} camera ${camera} ${time}.png`;
-}
-
 /** Have a video show its last frame, made small, when its media is taken away. */
 export function keepFrame(video: HTMLVideoElement): void {
   const canvas = drawn(video, Math.min(1, KEPT_WIDTH / video.videoWidth));

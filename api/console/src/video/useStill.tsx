@@ -4,6 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { post } from "../api/call";
 import type { Still } from "../api/types";
+import { pictureName } from "../format/fileNames";
 import { dateTime } from "../format/times";
 import { t } from "../i18n/translate";
 import { copyPicture, mayCopyPictures } from "../parts/copy";
@@ -12,7 +13,7 @@ import { style } from "../state/session";
 import { ChooseTicket } from "../tickets/AttachTicket";
 import type { Evidence } from "../tickets/evidence";
 import { readCompanies } from "../tickets/useCompanies";
-import { type Frame, frameOf, saveAs, stillName } from "./stillImage";
+import { type Frame, frameOf, saveAs } from "./stillImage";
 
 interface Of {
   deviceId: number;
@@ -31,7 +32,7 @@ export function useStill(): [
   async function take(video: HTMLVideoElement | null, of: Of): Promise<void> {
     const frame = video && (await frameOf(video));
     if (!frame) return toast(t("live.noStill"), "bad");
-    saveAs(frame.png, stillName(of.vehicle, of.camera, of.at));
+    saveAs(frame.png, pictureName(of.vehicle, of.camera, of.at, style.value.zone, "png"));
     // Who sees no tickets has the file.
     const companies = await readCompanies().catch(() => []);
     const attach = { label: t("ticket.attach"), run: () => setKept({ ...of, frame }) };

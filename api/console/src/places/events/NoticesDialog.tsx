@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import { post } from "../../api/call";
 import type { Notification } from "../../api/types";
+import { alarmName } from "../../format/alarms";
+import { ALARMS } from "../../format/kindTable";
 import { t } from "../../i18n/translate";
 import { Dialog } from "../../parts/Dialog";
 import { Check, Select } from "../../parts/Field";
@@ -11,7 +13,6 @@ import { toast } from "../../parts/Toast";
 import { type Notices, notices, saveNotices } from "../../state/notices";
 import { drop, read, useLoaded } from "../../state/responseCache";
 import { may, session } from "../../state/session";
-import { ALARMS, alarmName } from "./kinds";
 
 /** What is shown of events as they arrive; each choice is saved at once. */
 export function NoticesDialog({ onClose }: { onClose: () => void }) {

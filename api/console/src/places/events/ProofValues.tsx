@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import type { Position } from "../../api/types";
+import { attributeName, attributeText, shownKeys } from "../../format/attributes";
 import { coordinates } from "../../format/coordinates";
 import { clockSeconds, utc } from "../../format/times";
 import { speed } from "../../format/units";
 import { t } from "../../i18n/translate";
 import { style } from "../../state/session";
-import { FIRST, HIDDEN, labelOf, valueText } from "../vehicle/Values";
+import { FIRST, HIDDEN } from "../vehicle/Values";
 import { type Around, isPlace, valueNames } from "./proof";
 
 /** Values of a position that are shown at first; changed ones come before others. */
@@ -18,7 +19,10 @@ export function ProofValues({ around }: { around: Around }) {
   const { before, then, after } = around;
   const [all, setAll] = useState(false);
   if (!before && !then && !after) return null;
-  const names = valueNames(around, FIRST).filter((name) => !HIDDEN.has(name) && !FILES.has(name));
+  const shown = new Set([before, then, after].flatMap((each) => (each ? shownKeys(each) : [])));
+  const names = valueNames(around, FIRST).filter(
+    (name) => shown.has(name) && !HIDDEN.has(name) && !FILES.has(name),
+  );
   const rows: [string, (position: Position) => string][] = [
     [t("event.time"), (each) => clockSeconds(Date.parse(each.fixTime), style.value)],
     [t("event.speed"), (each) => speed(each.speed, style.value)],
@@ -28,8 +32,8 @@ export function ProofValues({ around }: { around: Around }) {
     ],
     ...(then?.address ? [[t("vehicle.address"), addressOf] as [string, typeof addressOf]] : []),
     ...(all ? names : names.slice(0, FEW)).map((name): [string, (position: Position) => string] => [
-      labelOf(name),
-      ({ attributes }) => shownText(name, attributes[name]),
+      attributeName(name),
+      (each) => shownText(name, each),
     ]),
   ];
   return (
@@ -73,6 +77,6 @@ function addressOf({ address }: Position): string {
   return address ?? "";
 }
 
-function shownText(name: string, value: unknown): string {
-  return value === undefined || value === null ? "–" : valueText(name, value);
+function shownText(name: string, of: Position): string {
+  return (of.attributes[name] ?? null) === null ? "–" : attributeText(name, of, style.value);
 }

@@ -13,6 +13,9 @@ beforeAll(() => setLanguage("en"));
 
 test("events are said with their values", () => {
   expect(said("alarm", { alarm: "sos" })).toBe("Alarm: emergency button");
+  expect(said("alarm", { alarm: "general", alarmDetail: "phoneUse:1" })).toBe(
+    "Alarm: phone in hand, level 1",
+  );
   expect(said("alarm")).toBe("Alarm");
   expect(said("deviceOverspeed", { speed: 50, speedLimit: 43.2 })).toBe("Too fast: 93 km/h, allowed 80 km/h");
   expect(said("deviceOverspeed")).toBe("Too fast");

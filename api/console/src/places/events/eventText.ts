@@ -1,11 +1,12 @@
 /** An event in words: what happened, with its values in the reader's units. */
 
 import type { Event } from "../../api/types";
+import { alarmText } from "../../format/alarms";
 import type { Style } from "../../format/style";
 import { speed, volume } from "../../format/units";
 import { hasText, t } from "../../i18n/translate";
 import type { IconName } from "../../parts/Icon";
-import { alarmName, typeName } from "./kinds";
+import { typeName } from "./kinds";
 
 /** Names by id, where the reader may see them. */
 export type Names = ReadonlyMap<number, string>;
@@ -30,7 +31,7 @@ export function eventText({ type, geofenceId, attributes }: Event, zones: Names,
   switch (type) {
     case "alarm":
       return typeof attributes.alarm === "string"
-        ? t("event.alarm", { alarm: alarmName(attributes.alarm) })
+        ? t("event.alarm", { alarm: alarmText(attributes.alarm, attributes.alarmDetail) })
         : text;
     case "deviceOverspeed":
       return typeof attributes.speed === "number" && typeof attributes.speedLimit === "number"

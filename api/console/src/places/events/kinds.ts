@@ -1,50 +1,9 @@
 /** What can happen, for filters: types of events, and each alarm as `alarm:sos` (docs/events.md). */
 
-import { EVENT_TYPES } from "../../i18n/eventTypes";
+import { alarmName } from "../../format/alarms";
+import { ALARMS, EVENT_TYPES } from "../../format/kindTable";
 import { hasText, t } from "../../i18n/translate";
 import type { Pick } from "../../parts/Picker";
-
-/** The words that devices use for alarms; others exist. */
-export const ALARMS = [
-  "sos",
-  "accident",
-  "overspeed",
-  "hardBraking",
-  "hardAcceleration",
-  "hardCornering",
-  "laneChange",
-  "fatigueDriving",
-  "powerCut",
-  "powerRestored",
-  "powerOff",
-  "powerOn",
-  "lowPower",
-  "lowBattery",
-  "tampering",
-  "removing",
-  "jamming",
-  "gpsAntennaCut",
-  "tow",
-  "movement",
-  "vibration",
-  "door",
-  "lock",
-  "unlock",
-  "bonnet",
-  "geofence",
-  "geofenceEnter",
-  "geofenceExit",
-  "temperature",
-  "fuelLeak",
-  "idle",
-  "highRpm",
-  "lowspeed",
-  "parking",
-  "footBrake",
-  "fallDown",
-  "fault",
-  "general",
-] as const;
 
 const PREFIX = "alarm:";
 
@@ -59,12 +18,6 @@ export function kindName(kind: string): string {
 export function typeName(type: string): string {
   const key = `event.type.${type}`;
   return hasText(key) ? t(key) : type;
-}
-
-/** The name of an alarm; what the page does not know is shown as it is. */
-export function alarmName(alarm: string): string {
-  const key = `alarm.${alarm}`;
-  return hasText(key) ? t(key) : alarm;
 }
 
 /** All kinds to choose from. */

@@ -2,9 +2,9 @@
 
 import { computed } from "@preact/signals";
 import type { Device, Group, Position } from "../../api/types";
+import { attributeWords } from "../../format/attributeWords";
 import { t } from "../../i18n/translate";
-import { session } from "../../state/session";
-import { labelOf, valueText } from "../vehicle/Values";
+import { session, style } from "../../state/session";
 
 /** The attribute of the user, a list of names of columns. */
 export const COLUMNS_ATTRIBUTE = "console.fleetColumns";
@@ -31,7 +31,7 @@ export function haveLine(shown: readonly Column[]): boolean {
 }
 
 export function columnLabel(column: Column): string {
-  return isOfVehicle(column) ? t(`vehicle.${column}`) : labelOf(column);
+  return isOfVehicle(column) ? t(`vehicle.${column}`) : (attributeWords()?.attributeName(column) ?? "");
 }
 
 /** What a column says of a vehicle, or an empty text. */
@@ -53,8 +53,10 @@ export function columnText(
     case "contact":
       return of[column] ?? "";
     default: {
-      const value = at?.attributes[column];
-      return value === undefined ? "" : `${labelOf(column)} ${valueText(column, value)}`;
+      const words = at?.attributes[column] === undefined ? null : attributeWords();
+      return at && words
+        ? `${words.attributeName(column)} ${words.attributeText(column, at, style.value)}`
+        : "";
     }
   }
 }

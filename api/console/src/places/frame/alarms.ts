@@ -3,7 +3,7 @@
 import { effect, untracked } from "@preact/signals";
 import { get } from "../../api/call";
 import type { Event } from "../../api/types";
-import { hasText, t } from "../../i18n/translate";
+import { hasText, loadTexts, t } from "../../i18n/translate";
 import { sentenceOf } from "../../parts/Problem";
 import { toast } from "../../parts/Toast";
 import { go } from "../../router";
@@ -55,7 +55,7 @@ function announce(added: readonly Event[]): void {
   const urgent = shown.filter((event) => isUrgent(event, chosen));
   if (chosen.sound && urgent.length > 0) playAlarm();
   if (shown.length <= FEW) {
-    for (const event of shown) announceOne(event, urgent.includes(event));
+    for (const event of shown) void announceOne(event, urgent.includes(event));
     return;
   }
   const kind = urgent.length > 0 ? "alarm" : "good";
@@ -65,7 +65,8 @@ function announce(added: readonly Event[]): void {
   });
 }
 
-function announceOne(event: Event, urgent: boolean): void {
+async function announceOne(event: Event, urgent: boolean): Promise<void> {
+  if (event.attributes.alarmDetail) await loadTexts("values").catch(() => {});
   const act = { label: t("frame.show"), run: () => openEvent(event) };
   // An announcement is about no vehicle, and not stored.
   toast(textOf(event), urgent ? "alarm" : "good", ...(event.id ? [act] : []));

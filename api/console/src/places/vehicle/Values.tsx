@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import type { Position } from "../../api/types";
-import { attributeText, spaced } from "../../format/attributes";
-import { hasText, t } from "../../i18n/translate";
+import { attributeWords } from "../../format/attributeWords";
+import { t } from "../../i18n/translate";
+import { Skeleton } from "../../parts/Late";
 import { style } from "../../state/session";
-import { alarmName } from "../events/kinds";
 
 /** Shown first, in this order, where the device sends them. */
 export const FIRST: readonly string[] = [
@@ -18,15 +18,18 @@ export const FIRST: readonly string[] = [
   "hours",
 ];
 const FEW = 6;
-/** What other parts of the page show, or only programs need. */
-export const HIDDEN: ReadonlySet<string> = new Set(["motion", "distance", "raw", "result", "alarmLabel"]);
+/** What other parts of the page show. */
+export const HIDDEN: ReadonlySet<string> = new Set(["motion", "distance", "result"]);
 
 /** The values that came with a position; all of them on demand. */
 export function Values({ of }: { of: Position }) {
   const [all, setAll] = useState(false);
-  const names = Object.keys(of.attributes).filter((name) => !HIDDEN.has(name));
+  const words = attributeWords();
+  if (!words) return <Skeleton label={t("common.loading")} />;
+  const { attributeName, attributeText, shownKeys } = words;
+  const names = shownKeys(of).filter((name) => !HIDDEN.has(name));
   const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
-  names.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+  names.sort((a, b) => rank(a) - rank(b) || attributeName(a).localeCompare(attributeName(b)));
   if (names.length === 0) return null;
   const shown = all ? names : names.slice(0, FEW);
   return (
@@ -35,8 +38,8 @@ export function Values({ of }: { of: Position }) {
       <dl class="facts">
         {shown.map((name) => (
           <div key={name}>
-            <dt>{labelOf(name)}</dt>
-            <dd>{valueText(name, of.attributes[name])}</dd>
+            <dt>{attributeName(name)}</dt>
+            <dd>{attributeText(name, of, style.value)}</dd>
           </div>
         ))}
       </dl>
@@ -47,21 +50,4 @@ export function Values({ of }: { of: Position }) {
       )}
     </section>
   );
-}
-
-/** The name of a value; of what the page does not know, `fuelPercent` is shown as `Fuel percent`. */
-export function labelOf(name: string): string {
-  const key = `value.${name}`;
-  return hasText(key) ? t(key) : spaced(name);
-}
-
-/** A value as people read it; alarms by their names. */
-export function valueText(name: string, value: unknown): string {
-  if (name !== "alarm" || typeof value !== "string") {
-    return attributeText(name, value, style.value, t("common.yes"), t("common.no"));
-  }
-  return value
-    .split(",")
-    .map((alarm) => alarmName(alarm.trim()))
-    .join(", ");
 }

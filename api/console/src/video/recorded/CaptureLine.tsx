@@ -9,6 +9,7 @@ import { device } from "../../state/fleet";
 import { style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
 import { now } from "../../time/clock";
+import { downloadName } from "../downloadName";
 import { begunOf, progressOf } from "./captures";
 import { clockOf, spanShown } from "./clock";
 import { endCapture } from "./fetch";
@@ -40,7 +41,11 @@ export function CaptureLine({ capture }: { capture: Capture }) {
       )}
       {status === "COMPLETE" && capture.url && (
         <p class="button-row">
-          <a class="button" href={capture.url} download={capture.fileName}>
+          <a
+            class="button"
+            href={capture.url}
+            download={downloadName(capture, held?.from ?? Date.parse(capture.startedAt))}
+          >
             <Icon name="download" size={18} />
             {t("capture.download")}
           </a>

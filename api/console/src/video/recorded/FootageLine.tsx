@@ -8,6 +8,7 @@ import { device } from "../../state/fleet";
 import { session, style } from "../../state/session";
 import { AttachTicket } from "../../tickets/AttachTicket";
 import { now } from "../../time/clock";
+import { downloadName } from "../downloadName";
 import { clockOf } from "./clock";
 import { cancelFootage, isOpen } from "./footage";
 
@@ -43,7 +44,11 @@ export function FootageLine({ request }: { request: Footage }) {
       </p>
       {request.status === "COMPLETE" && request.url && (
         <p class="button-row">
-          <a class="button" href={request.url} download={request.fileName ?? ""}>
+          <a
+            class="button"
+            href={request.url}
+            download={downloadName(request, Date.parse(request.startTime) + clock)}
+          >
             <Icon name="download" size={18} />
             {t("capture.download")}
           </a>

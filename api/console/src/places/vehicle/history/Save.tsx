@@ -1,6 +1,7 @@
 import { address } from "../../../api/call";
 import { t } from "../../../i18n/translate";
 import { Icon } from "../../../parts/Icon";
+import { style } from "../../../state/session";
 import type { Span } from "../../../time/spans";
 import { ends } from "./useHistory";
 
@@ -9,7 +10,7 @@ export const SAVE_ID = "history-save";
 
 /** The span as files, made by the server: a workbook of trips, stops and route, and the route in other formats. */
 export function Save({ deviceId, span }: { deviceId: number; span: Span }) {
-  const query = { deviceId, ...ends(span) };
+  const query = { deviceId, ...ends(span), timezone: style.value.zone };
   const file = (format: string) => address(`/positions/${format}`, query);
   return (
     <nav class="save" aria-label={t("history.save")}>
