@@ -13,6 +13,7 @@ from motorpool.actors.deliveries.outbox import OUTBOX, OutboxFilled
 from motorpool.actors.mailings.recipients import is_reachable
 from motorpool.actors.mailings.texts import local_time, mail_to
 from motorpool.actors.messages.scheduling import EventsEnded
+from motorpool.actors.words.catalog import catalog_of
 from motorpool.actors.words.preferences import preferences_for
 from motorpool.runtime import Actor
 from motorpool.storage.accounts import audit, links, server, users
@@ -71,8 +72,10 @@ class ScheduledReportMails(Actor[EventsEnded]):
             link = _link(self._console_url, report, (device_ids, group_ids), begin, message.at)
             for user in readers:
                 preferences = preferences_for(user, settings)
+                title = report.type.capitalize()
                 values = {
-                    "title": report.description or report.type,
+                    "title": report.description
+                    or catalog_of(preferences.language).headings.get(title, title),
                     "start": local_time(begin, preferences),
                     "end": local_time(message.at, preferences),
                 }

@@ -1,7 +1,7 @@
 """Values in words: in the language, the units and the time zone of a reader (docs/attributes.md).
 
-`api/console/src/format/attributes.ts` does the same in the console; `api/console/src/format/attributeCases.json` has the
-cases that both are tested with.
+`api/console/src/format/attributes.ts` does the same in the console, and `attributeCases.json` beside it has
+the cases that both are tested with.
 """
 
 import json

@@ -200,7 +200,7 @@ async def test_changes_are_followed(database, tree, time, specs, schedule, perso
         await time.passes(1200, step=60)
         (mail,) = await mails()
         assert period(mail) == (instant(0), instant(5))
-        assert mail.subject == "Bericht: stops"
+        assert mail.subject == "Bericht: Halte"
         assert "2026-06-15 14:00 CEST bis 2026-06-15 14:05 CEST" in mail.text
         later = await schedule((30, 40), readers=[ann])
         await publish_changes(system, ScheduledReportChanged(later.id, "created"))
