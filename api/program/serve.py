@@ -6,6 +6,7 @@ import os
 import secrets
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
@@ -57,6 +58,10 @@ SHARED_NAMES_SHOWN = 20
 """Most login names that the warning of duplicates lists."""
 SERVER_KEY = "device codecs"
 """Name of the key of the device codecs in the database."""
+SWITCH_SECONDS = 0.0001
+"""How long a thread that computes keeps the event loop waiting. The loop lets go of the interpreter with each
+system call; the 5 ms that are usual in Python, at each of them, made requests take a second beside two
+calendars that were read."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +69,7 @@ _log = logging.getLogger(__name__)
 async def serve(settings: Settings, *, demo: bool = False, record: Path | None = None) -> bool:
     """Run the server until SIGTERM, SIGINT or a reboot; return whether to restart. Raises StartFailed."""
     limit_fragmentation()
+    sys.setswitchinterval(SWITCH_SECONDS)
     state = ServerState()
     async with trio.open_nursery() as nursery:
         running = trio.CancelScope()

@@ -22,6 +22,7 @@ from motorpool.actors.settings import RETENTION_DEFAULTS, FleetSettings
 from motorpool.actors.upkeep.settings import PositionSettings
 from motorpool.actors.video.settings import CaptureSettings
 from motorpool.actors.work.bind_errors import bind_problem
+from motorpool.api.program import serve as serve_program
 from motorpool.api.program.errors import StartFailed, error_line, is_foreseen
 from motorpool.api.program.serve import warn_of_shared_names, with_retention
 from motorpool.api.settings import Settings
@@ -397,6 +398,22 @@ def test_the_last_line_is_the_cause_that_people_understand():
         error_line(OSError(2, "No such file or directory", "x.toml")) == "x.toml: No such file or directory"
     )
     assert error_line(RuntimeError()) == "RuntimeError"
+
+
+async def test_threads_that_compute_hardly_delay_the_event_loop(monkeypatch):
+    seen = []
+
+    async def run(*_, **__):
+        seen.append(sys.getswitchinterval())
+
+    monkeypatch.setattr(serve_program, "_run_server", run)
+    before = sys.getswitchinterval()
+    try:
+        assert await serve_program.serve(Settings()) is False
+    finally:
+        sys.setswitchinterval(before)
+    # Python's own is 0.005.
+    assert seen == [pytest.approx(0.0001)]
 
 
 async def test_stored_names_that_two_users_log_in_with_are_one_warning(database, caplog):
